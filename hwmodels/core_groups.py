@@ -143,7 +143,7 @@ class CoreGroups(Structure):
         yield from filled(cores, group * self.cores_per_tile, self.cores_per_tile, self.columns)
 
     def facts(self) -> Mapping[str, str]:
-        """Return what a reader wants to know of it."""
+        """Return the facts for readers."""
         return {
             "core groups": f"{self.groups} of {self.rows} x {self.columns} cores and one management core",
             "memory domains": str(self.groups),

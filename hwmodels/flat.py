@@ -35,7 +35,7 @@ class FlatTable(Strict):
 
 @dataclass(frozen=True)
 class Flat(Structure):
-    """Identical cores, each as far from all others, in one memory domain or several.
+    """Identical cores at equal distances, in one memory domain or several.
 
     Parameters
     ----------
@@ -102,11 +102,11 @@ class Flat(Structure):
         return seconds
 
     def resized(self, n_cores: int) -> Flat:
-        """Return as many cores as asked for, in whole tiles and as many domains."""
+        """Return the given number of cores, in whole tiles and as many domains."""
         return replace(self, n_tiles=whole_tiles(n_cores, self.per_tile))
 
     def picture(self) -> Picture:
-        """Return the tiles as a block that is as square as it can be."""
+        """Return the tiles as a block that is as square as possible."""
         return Picture(tuple(self._boxes()))
 
     def _boxes(self) -> Iterator[Box]:
@@ -121,5 +121,5 @@ class Flat(Structure):
             yield from filled(box, tile * self.per_tile, self.per_tile)
 
     def facts(self) -> Mapping[str, str]:
-        """Return what a reader wants to know of it."""
+        """Return the facts for readers."""
         return {"structure": "all cores equally far apart"}

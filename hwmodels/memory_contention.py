@@ -1,4 +1,4 @@
-"""`[contention]`: what threads that write shared memory at once wait for each other, as measured."""
+"""`[contention]`: measured waits between threads that write shared memory concurrently."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from simsched.machine.schema import UNITS, Quantities, Strict, factor
 
 
 class Contention(Strict):
-    """Seconds that the updates of shared weights wait, by the number of threads that write at once.
+    """Waits of the updates of shared weights in seconds, by the number of concurrent writers.
 
     Parameters
     ----------
     writers : list of int
         Numbers of threads that were measured, ascending.
     seconds : mapping of str to Quantities
-        By size of the network, what was measured with each of them.
+        Measurements with each of them, by size of the network.
 
     References
     ----------
@@ -55,11 +55,11 @@ class Contention(Strict):
         return self
 
     def contention_s(self, writers: int, size: str) -> float:
-        """Return the seconds that some threads wait in all when they write at once.
+        """Return the total seconds that some threads wait when they write concurrently.
 
         Between measured numbers the time is interpolated linearly. Beyond the largest it follows the least-squares
         line through all of them, which is how the paper's own rows for 480 to 3,840 threads come about (each within
-        0.4 %), and is at least what was measured last.
+        0.4 %), and is at least the last measurement.
 
         Parameters
         ----------

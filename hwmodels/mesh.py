@@ -33,7 +33,7 @@ def parsed(rows: Sequence[str]) -> tuple[str, ...]:
     Raises
     ------
     ValueError
-        On a letter that stands for nothing, rows of different lengths, a mesh too large or without a tile.
+        On an unknown letter, rows of different lengths, a mesh too large or without a tile.
     """
     letters = tuple(row.replace(" ", "") for row in rows)
     known = {TILE, *STOPS}
@@ -86,7 +86,7 @@ class Grid:
         )
 
     def mistakes(self) -> list[str]:
-        """Return what is wrong with the disabled positions."""
+        """Return the mistakes of the disabled positions."""
         tiles = {(r, c) for r, c in self.positions().tolist()}
         found = [f"[{r}, {c}] is not a tile of the layout" for r, c in self.disabled if (r, c) not in tiles]
         twice = sorted({at for at in self.disabled if self.disabled.count(at) > 1})
@@ -162,7 +162,7 @@ class Mesh(Structure):
 
     Tiles are numbered row by row over the positions in use, in SNC-4 cluster by cluster, as Linux does. A cache line is
     asked for at the tag directory of its address, which asks the core that holds it, which sends it: three ways.
-    Directories stand at every tile position, addresses are spread evenly over all of them (SNC-4: half over those of
+    Directories are at every tile position, addresses are spread evenly over all of them (SNC-4: half over those of
     one core's cluster, half over the other's). The seconds of a line are `base_s` and the mean cost of these hops.
 
     Parameters
@@ -178,7 +178,7 @@ class Mesh(Structure):
     hop_y_s, hop_x_s, same_tile_s : float
         Seconds of a vertical hop, of a horizontal hop, of a line between the cores of a tile.
     base_s : float
-        What a line between two tiles costs besides its hops.
+        Cost of a line between two tiles in addition to its hops.
 
     References
     ----------
@@ -236,7 +236,7 @@ class Mesh(Structure):
 
     @cached_property
     def stops(self) -> Grid:
-        """The stops with as many tiles as there are."""
+        """The stops with the actual number of tiles."""
         return self.grid.with_tiles(self.n_tiles)
 
     @cached_property
@@ -354,7 +354,7 @@ class Mesh(Structure):
                     yield Box(x + 0.02, y + 0.02, width - 0.04, height - 0.04, "domain")
 
     def facts(self) -> Mapping[str, str]:
-        """Return what a reader wants to know of it."""
+        """Return the facts for readers."""
         grid = self.stops
         return {
             "mesh": f"{len(grid.rows)} x {grid.width} stops, YX routing",

@@ -1,4 +1,4 @@
-"""Xeon Phi processors, recognised in a topology: their mesh or ring, and how their memory is used."""
+"""Xeon Phi processors, recognised in a topology: their mesh or ring, and the use of their memory."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CLUSTERS = 4
 
 
 def recognised(topology: Topology) -> str | None:
-    """Return the name of the machine that a Xeon Phi is like, None for other processors."""
+    """Return the name of the machine that resembles a Xeon Phi, None for other processors."""
     package = topology.packages[0]
     if len(topology.packages) > 1 or package.vendor not in {"", "GenuineIntel"}:
         return None
@@ -32,7 +32,7 @@ def recognised(topology: Topology) -> str | None:
 
 
 def fits(topology: Topology, preset: Preset) -> bool:
-    """Tell whether a machine's mesh or ring can be that of a topology: one package, and tiles of the same size."""
+    """Return whether a machine's mesh or ring fits a topology: one package, and tiles of the same size."""
     structure = preset.machine.structure
     tiles = {len(tile) for tile in topology.grouped("l2")}
     return (
@@ -67,7 +67,7 @@ def phi_content(topology: Topology, preset: Preset, name: str) -> Table:
 
 
 def _place_tiles(structure: Table, tiles: int, source: str) -> None:
-    """Disable the last tile positions, or enable disabled ones, until there are as many as asked for."""
+    """Disable the last tile positions, or enable disabled ones, to reach the given number."""
     rows = ["".join(row.split()) for row in structure["layout"]]
     positions = [(r, c) for r, row in enumerate(rows) for c, stop in enumerate(row) if stop == "T"]
     disabled = [tuple(position) for position in structure.get("disabled", ())]
@@ -95,7 +95,7 @@ def _use_clusters(content: Table, domains: int) -> None:
 
 
 def _scale_core_bandwidth(mode: Table, before: str) -> None:
-    """State for SNC-4 what was stated for another cluster mode: as many loads in flight, of another latency."""
+    """Convert numbers of another cluster mode to SNC-4: as many loads in flight, of another latency."""
     latency = mode.get("latency", {})
     if before in latency and "snc4" in latency:
         faster = latency[before]["value"] / latency["snc4"]["value"]

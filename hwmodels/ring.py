@@ -26,7 +26,7 @@ class RingTable(Strict):
     remote_l2 : Quantity
         Time of a cache line from the L2 of another core, the mean over all of them.
     memory_controllers : Quantity
-        How many there are; they stand at equal distances.
+        Their number; they are at equal distances.
     """
 
     kind: Literal["ring"] = "ring"
@@ -52,7 +52,7 @@ class Ring(Structure):
     hop_s : float
         Seconds from one stop to the next.
     base_s : float
-        What a line from another core costs besides its hops.
+        Cost of a line from another core in addition to its hops.
 
     Examples
     --------
@@ -119,7 +119,7 @@ class Ring(Structure):
 
     @property
     def mean_hops(self) -> float:
-        """Mean steps from a core to a tag directory: those of all cores, its own among them."""
+        """Mean steps from a core to a tag directory: those of all cores, its own included."""
         return self.cores**2 // 4 / self.cores
 
     def transfer_s(self, core: int) -> npt.NDArray[np.float64]:
@@ -168,7 +168,7 @@ class Ring(Structure):
             yield Box(x - 0.38, y - 0.38, 0.76, 0.76, "core", str(core), core)
 
     def facts(self) -> Mapping[str, str]:
-        """Return what a reader wants to know of it."""
+        """Return the facts for readers."""
         return {
             "ring": f"{self.cores} stops, both directions, a tag directory at each",
             "memory controllers": str(self.memory_controllers),

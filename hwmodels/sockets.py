@@ -64,7 +64,7 @@ class Sockets(Structure):
         ------
         MachineError
             If sockets, domains or L3 groups do not add up to the cores, split a tile or overlap in part, if links join
-            sockets that are not there or leave some apart, or if a time that the machine needs is missing.
+            missing sockets or leave some unconnected, or if a time that the machine needs is missing.
         """
         domains = table.domains or table.sockets
         sizes = {"sockets": table.sockets, "domains": domains, "l3": table.l3 or domains}
@@ -147,7 +147,7 @@ class Sockets(Structure):
     def resized(self, n_cores: int) -> Sockets:
         """Return these sockets with more or fewer cores each, in proportion and in whole tiles.
 
-        Sockets, domains and L3 groups stay as many as they are, but those that no tile is left for: those vanish.
+        The numbers of sockets, domains and L3 groups stay, except that those without a tile left vanish.
 
         Raises
         ------
@@ -160,7 +160,7 @@ class Sockets(Structure):
             _scaled(size, self.per_tile, tiles, before) for size in (first.sockets, first.domains, first.l3)
         ]
         kept = {old: new for new, old in enumerate(i for i, size in enumerate(sizes[0]) if size)}
-        # Sockets that vanish take their links along; what is left is then joined one to one.
+        # Sockets that vanish take their links along; the rest is then joined one to one.
         links = tuple((kept[a], kept[b]) for a, b in first.links if a in kept and b in kept)
         if _link_mistakes(links, len(kept)):
             links = _links(None, len(kept))
@@ -172,7 +172,7 @@ class Sockets(Structure):
         return picture_of(self)
 
     def facts(self) -> Mapping[str, str]:
-        """Return how many of everything there are."""
+        """Return the numbers of all parts."""
         return {
             "sockets": _told(self.sockets),
             "memory domains": _told(self.domains),
@@ -201,7 +201,7 @@ def _mistakes(key: str, sizes: Sequence[int], n_cores: int, per_tile: int) -> li
 
 
 def _crossings(sizes: Mapping[str, Sequence[int]]) -> list[str]:
-    """Return a line for each two kinds of groups of which one group lies in part in a group of the other."""
+    """Return a line for each two kinds of groups of which one group is only partly in one of the other."""
     mistakes = []
     for one, other in combinations(sizes, 2):
         ends, border = np.cumsum(sizes[other]), np.cumsum([0, *sizes[one]])
@@ -231,7 +231,7 @@ def _link_mistakes(links: Sequence[tuple[int, int]], n_sockets: int) -> list[str
 
 
 def _links_between(links: Sequence[tuple[int, int]], n_sockets: int) -> npt.NDArray[np.int64]:
-    """Return the fewest links between sockets, -1 where no way leads; breadth first from all at once."""
+    """Return the fewest links between sockets, -1 if there is no way; breadth first from all in parallel."""
     joined = np.eye(n_sockets, dtype=bool)
     for a, b in links:
         joined[a, b] = joined[b, a] = True
@@ -253,7 +253,7 @@ def _scaled(sizes: Sequence[int], per_tile: int, tiles: int, before: int) -> lis
     return [(after - start) * per_tile for start, after in pairwise(moved)]
 
 
-#: Room around what a box holds, and the height of a domain's memory; a core is 1 wide and 1 high.
+#: Room around the content of a box, and the height of a domain's memory; a core is 1 wide and 1 high.
 MARGIN, MEMORY = 0.25, 0.8
 
 Point = tuple[float, float]

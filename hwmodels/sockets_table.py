@@ -1,4 +1,4 @@
-"""The `[structure]` table of sockets, and the times of a cache line that it states."""
+"""The `[structure]` table of sockets, and its times of a cache line."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class SocketsTable(Strict):
         Sockets that are joined directly; every pair where left out.
     same_tile, same_l3, same_socket, other_socket, further_link : Quantity
         Time of a cache line between cores of a tile, tiles of an L3, L3s of a socket, and sockets one link apart;
-        what each further link adds. Those that the machine has no such cores for may be left out.
+        and the addition of each further link. Times without such cores in the machine may be left out.
     """
 
     kind: Literal["sockets"]
@@ -48,14 +48,14 @@ class SocketsTable(Strict):
 
 @dataclass(frozen=True)
 class Times:
-    """Seconds of a cache line by how far apart two cores stand; what a machine has no such cores for is 0.
+    """Seconds of a cache line by the distance of two cores; 0 where a machine has no such cores.
 
     Parameters
     ----------
     same_tile_s, same_l3_s, same_socket_s, other_socket_s : float
         Within a tile, between tiles of an L3, between L3s of a socket, between sockets one link apart.
     further_link_s : float
-        What each further link adds.
+        Addition of each further link.
     """
 
     same_tile_s: float
@@ -66,7 +66,7 @@ class Times:
 
 
 def needed_times(sockets: Sequence[int], l3: Sequence[int], per_tile: int) -> list[str]:
-    """Return the times of a cache line that a machine has cores for, by their keys in `SocketsTable`."""
+    """Return the times of a cache line between cores that a machine has, by their keys in `SocketsTable`."""
     needed = {
         "same_tile": per_tile > 1,
         "same_l3": max(l3) > per_tile,
@@ -77,7 +77,7 @@ def needed_times(sockets: Sequence[int], l3: Sequence[int], per_tile: int) -> li
 
 
 def missing_times(table: SocketsTable, l3: Sequence[int], per_tile: int) -> list[str]:
-    """Return a line for each time that a machine has cores for and the table does not state."""
+    """Return a line for each time between cores that a machine has and the table does not state."""
     return [
         f"{key}: missing; the machine has such cores, so give the time of a cache line between them"
         for key in needed_times(table.sockets, l3, per_tile)
@@ -93,6 +93,6 @@ def times_in(table: SocketsTable) -> Times:
 
     same_l3_s, other_s = seconds(table.same_l3), seconds(table.other_socket)
     same_socket_s = si(table.same_socket) if table.same_socket else same_l3_s
-    # A further link costs what the first one adds, where the file does not say.
+    # A further link costs the first one's addition, unless the file states it.
     further_s = si(table.further_link) if table.further_link else max(other_s - same_socket_s, 0.0)
     return Times(seconds(table.same_tile), same_l3_s, same_socket_s, other_s, further_s)

@@ -10,7 +10,7 @@ from simsched.machine.structure import Box
 
 
 def whole_tiles(n_cores: int, per_tile: int, what: str = "a tile") -> int:
-    """Return the number of tiles that so many cores are.
+    """Return the number of tiles of so many cores.
 
     Raises
     ------
@@ -28,7 +28,7 @@ def whole_tiles(n_cores: int, per_tile: int, what: str = "a tile") -> int:
 
 
 def columns_of(count: int) -> int:
-    """Return the columns of a block of `count` equal boxes that is as square as it can be, wider than high."""
+    """Return the columns of a block of `count` equal boxes that is as square as possible, wider than high."""
     return ceil(sqrt(count))
 
 

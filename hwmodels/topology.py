@@ -29,14 +29,14 @@ class Package:
 
 @dataclass(frozen=True)
 class NumaNode:
-    """A memory that the operating system knows by a number.
+    """A memory that the operating system numbers.
 
     Parameters
     ----------
     os_index : int
         That number.
     kind : str
-        "DRAM", "MCDRAM", "HBM", ...; "DRAM" where nothing else is told.
+        "DRAM", "MCDRAM", "HBM", ...; "DRAM" where nothing else is known.
     memory_B : int
         Its size, 0 where it is unknown.
     cores : tuple of int
@@ -118,17 +118,17 @@ class Topology:
     source : str
         The file, or the system, it comes from.
     dialect : str
-        Who tells it, and how: `hwloc 1.x`, `hwloc 2.0`, `hwloc 3.0`, `sysfs`.
+        Source and format: `hwloc 1.x`, `hwloc 2.0`, `hwloc 3.0`, `sysfs`.
     writer : str
         The version of hwloc that first discovered it, "" where it is unknown.
     packages, numa, caches, kinds : tuple
-        What the cores refer to.
+        The parts that the cores refer to.
     cores : tuple of Core
-        In logical order: as they lie in packages, domains and caches.
+        In logical order: by packages, domains and caches.
     distances : tuple of tuples of float
         Latencies between the memories of `numa` as the firmware rates them, 10 being local; empty where unknown.
     notes : tuple of str
-        What a reader of the file should know: what was left out, what was assumed.
+        Notes for readers of the file: omissions and assumptions.
     """
 
     source: str
@@ -149,7 +149,7 @@ class Topology:
 
     @property
     def smt_ways(self) -> int:
-        """Hardware threads of the core that has most."""
+        """Hardware threads of the core with the most."""
         return max(len(core.pus) for core in self.cores)
 
     @property
@@ -159,7 +159,7 @@ class Topology:
 
     @property
     def title(self) -> str:
-        """Name for people: the processor, and how many of it."""
+        """Name for readers: the processor, and its number."""
         packages = f"{len(self.packages)} x " if len(self.packages) > 1 else ""
         return f"{packages}{self.model or 'a processor without a name'}, {len(self.cores)} cores"
 
@@ -175,7 +175,7 @@ class Topology:
     def grouped(self, attribute: str) -> list[tuple[int, ...]]:
         """Return the cores that share a "package", "domain", "l1", "l2" or "l3", in the order of their first core.
 
-        A core that has none is a group of its own, but for those without a package or domain, which share one.
+        A core that has none is a separate group, except that those without a package or domain share one.
         """
         groups: dict[object, list[int]] = {}
         for index, core in enumerate(self.cores):
@@ -185,7 +185,7 @@ class Topology:
         return [tuple(cores) for cores in groups.values()]
 
     def told(self) -> str:
-        """Return one line: how many of everything, and which processor."""
+        """Return one line: the number of all parts, and the processor."""
         parts = [
             _counted(self.packages, "package"),
             _counted(self.numa, "NUMA node"),

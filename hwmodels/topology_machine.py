@@ -1,4 +1,4 @@
-"""From a topology, and a machine whose numbers stand in, to the content of a machine file."""
+"""Construction of a machine file from a topology and a machine with the missing numbers."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ if TYPE_CHECKING:
 
 #: From the least trusted to the most.
 CONFIDENCES = ("unverified", "low", "med", "high")
-#: Variations that say nothing of the numbers that are taken, but of the machine that they are taken for.
+#: Variations that do not concern the preset's numbers, but the machine that uses them.
 OF_THE_OTHER = ("cores", "smt", "cluster", "reuse_teams")
 
 Table = dict[str, Any]
 
 
 def number(value: float | list[float], unit: str, source: str, confidence: str = "high") -> Table:
-    """Return a quantity as a machine file has it."""
+    """Return a quantity in the form of a machine file."""
     return {"value": value, "unit": unit, "source": source, "confidence": confidence}
 
 
 @dataclass(frozen=True)
 class Preset:
-    """A machine, and how far its numbers are to be trusted for another.
+    """A machine, and the confidence in its numbers for another.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ class Preset:
         return number(value, unit, f"assumed from {self.name}: {why}", "unverified")
 
 
-#: From near to far; a time that the preset does not know is that of the next nearer one that it does.
+#: From near to far; a time that the preset does not know is that of the next nearer known one.
 NEAR_TO_FAR = ("same_tile", "same_l3", "same_socket", "other_socket")
 
 
@@ -149,9 +149,9 @@ def told_by(topology: Topology, value: float, unit: str, what: str = "") -> Tabl
 
 
 def sockets_content(topology: Topology, preset: Preset, name: str) -> Table:
-    """Return the machine file of packages, domains and L3 groups as the topology has them.
+    """Return the machine file of packages, domains and L3 groups as in the topology.
 
-    What the topology does not know is taken from the preset: of the core as it is, of memory for as many sockets.
+    Unknown numbers come from the preset: those of the core unchanged, those of memory for as many sockets.
     """
     places = in_order(topology)
     per_tile, why = _tile(topology)
@@ -160,7 +160,7 @@ def sockets_content(topology: Topology, preset: Preset, name: str) -> Table:
     with_sizes(content, topology)
     known = {"schema", "name", "title", "cores", "structure", "memory", "caches", "runtime", "effects"}
     for key in content.keys() - known:
-        # What another kind of machine has besides: contention of writers, scratch memory.
+        # Parts of other kinds of machines: contention of writers, scratch memory.
         del content[key]
     domains = [len(run) for run in _runs(places, lambda core: _domain(topology, core))]
     sockets = [len(run) for run in _runs(places, lambda core: core.package)]
@@ -180,7 +180,7 @@ def sockets_content(topology: Topology, preset: Preset, name: str) -> Table:
 
 
 def with_cores(content: Table, topology: Topology, preset: Preset, name: str, per_tile: int) -> Table:
-    """Return a machine file with the name, the cores, and what is known of the clock, of a topology."""
+    """Return a machine file with the name, the cores, and the known clock data of a topology."""
     cores = content["cores"]
     ways = min(len(core.pus) for core in topology.cores)
     unequal = "" if ways == topology.smt_ways else f", at most {topology.smt_ways}: taken as the fewest"
@@ -198,13 +198,13 @@ def with_cores(content: Table, topology: Topology, preset: Preset, name: str, pe
     for key in ("compute_throughput", "memory_throughput"):
         if key in cores:
             values = list(cores[key]["value"])
-            # Ways beyond those of the preset add nothing that anyone measured.
+            # Ways beyond those of the preset have no measured addition.
             cores[key]["value"] = (values + values[-1:] * ways)[:ways]
     return content
 
 
 def with_sizes(content: Table, topology: Topology) -> None:
-    """Put the sizes of caches into a machine file; those that the topology does not know stay."""
+    """Put the sizes of caches into a machine file; those unknown to the topology stay."""
     caches = content.setdefault("caches", {})
     for level, key, unit in ((1, "l1d", "KiB/core"), (2, "l2", "KiB/tile")):
         sizes_B = [cache.size_B for cache in topology.caches if cache.level == level and cache.size_B]
@@ -231,7 +231,7 @@ def in_order(topology: Topology) -> list[Core]:
 
 
 def _domain(topology: Topology, core: Core) -> int:
-    # What reads CPUID alone knows no memory, and says one for all: then each package has its own.
+    # Readers of CPUID alone know no memory, and report one for all: then each package has its own.
     return core.domain if topology.knows_memory else core.package
 
 
@@ -240,7 +240,7 @@ def _runs(cores: Sequence[Core], key: Callable[[Core], int]) -> list[list[Core]]
 
 
 def _tile(topology: Topology) -> tuple[int, str]:
-    """Return the cores of a tile, and what to say of it: machines have tiles of one size."""
+    """Return the cores of a tile, and a remark on it: machines have tiles of one size."""
     sizes = Counter(len(tile) for tile in topology.grouped("l2"))
     if len(sizes) == 1:
         return next(iter(sizes)), ""
@@ -292,7 +292,7 @@ def _scale_memory(content: Table, topology: Topology, preset: Preset, domains: i
 
 
 def _rating(topology: Topology) -> float:
-    """Return how much farther the firmware rates other domains than a domain's own, on average; 1 where it does not."""
+    """Return the mean firmware rating of other domains over a domain's own; 1 where unrated."""
     own = {core.domain for core in topology.cores} - {-1}
     pairs = [(a, b) for a in own for b in own if a != b]
     if not topology.distances or not pairs or any(topology.distances[a][a] <= 0 for a in own):

@@ -1,4 +1,4 @@
-"""Co-running: each task at its own width, beside others where cores idle (concurrency control, Sec. III-D)."""
+"""Co-running: each task at its own width, next to others on idle cores (concurrency control, III-D)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 #: Tasks whose candidates are worked out at a time: bounds the memory for a million tasks.
 CHUNK = 1 << 14
-#: Widths up to which a layout is looked for among all caps; beyond it, among those that fill the machine.
+#: Widths up to which a layout is searched among all caps; beyond it, among those that fill the machine.
 DENSE = 8
 #: Threads by which a candidate may differ from the width of its kind (Sec. III-D, strategy 3).
 NEAR = 2
@@ -34,27 +34,27 @@ Offers = tuple[npt.NDArray[np.int32], npt.NDArray[np.float64]]
 class CoRun(Policy):
     """Start what fits the idle cores and does not outlast the running tasks, fewest threads first.
 
-    The paper's four strategies, each with its switch. Every task has a width of its own, by strategy 1 or 2, else all
-    cores; `CandidateRule` says what starts when. A layout `kxw` caps it: at most k tasks at once, at most w cores each.
+    The paper's four strategies, each with its switch. Every task has its own width, by strategy 1 or 2, else all
+    cores; `CandidateRule` decides starts. A layout `kxw` caps it: at most k concurrent tasks of at most w cores.
 
-    Cost: one dispatch a task; O(ready tasks x candidates) a decision.
+    Cost: one dispatch per task; O(ready tasks x candidates) per decision.
 
     Parameters
     ----------
     candidates : int
-        Widths that a task offers: its fastest ones.
+        Candidate widths of a task: its fastest ones.
     interval : int
         Step between the widths that are considered: 1, then multiples of it, as hill climbing tries them, and all.
     fastest : bool
         Strategy 1: a task's own width is the one on which it is predicted to be fastest.
     per_kind : bool
         Strategy 2: it is, for all tasks of a kind, the fastest width of the one that takes longest; of its candidates
-        a task offers those within 2 threads of it.
+        a task keeps those within 2 threads of it.
     corun : bool
-        Strategy 3: whenever cores idle, tasks start beside the running ones, at their own width or a candidate. Without
-        it they run one after another at their own width, first come, first served.
+        Strategy 3: whenever cores idle, tasks join the running ones, at their own width or a candidate. Without
+        it they run in sequence at their own width, first come, first served.
     fill : bool
-        Where no task fits beside the running ones, the most time-consuming starts on the idle cores even if none of its
+        Where no task fits with the running ones, the most time-consuming starts on the idle cores even if none of its
         candidates fits them, at its fastest width there: strategy 3's "start the most time-consuming ready op" to the
         letter. Without it that op waits until a candidate fits.
     controlled : str
@@ -96,7 +96,7 @@ class CoRun(Policy):
                 raise SpecError(f"corun[{key}={getattr(self, key)}]: the least is 1")
 
     def layouts(self, machine: Machine) -> tuple[Layout, ...]:
-        """Return caps on the width alone, and one task at once, which stands alone where nothing runs beside others."""
+        """Return caps on the width alone, and one task at a time, which alone forbids co-running."""
         most = self.no_cap(machine)
         widths = {
             *range(1, min(DENSE, most.width) + 1),
@@ -106,7 +106,7 @@ class CoRun(Policy):
         return (*(caps if self.corun else ()), Layout(1, most.width))
 
     def no_cap(self, machine: Machine) -> Layout:
-        """Return the layout that limits nothing, as the paper has it.
+        """Return the layout that limits nothing, as in the paper.
 
         Parameters
         ----------
@@ -125,13 +125,13 @@ class CoRun(Policy):
         return Layout(machine.n_threads, self._cores(machine))
 
     def team_widths(self, problem: Problem, width: int) -> npt.NDArray[np.int64]:
-        """Return about the widths that tasks start at: the narrowest that they offer, where others may run beside them.
+        """Return approximate start widths of tasks: the narrowest candidates, where others may run, too.
 
         Tasks alone in their depth start at their own width: the fastest one up to the cap, or the cap.
         """
         fastest = problem.fastest_widths if self.fastest or self.per_kind else np.array(width)
         own = np.broadcast_to(np.minimum(fastest, width), problem.graph.n_tasks)
-        # Offers lie on both sides of a task's own width, but for one that is as wide as the cap.
+        # Candidates are on both sides of a task's own width, except for one that is as wide as the cap.
         below = np.where(fastest < width, self.candidates // 2, self.candidates - 1)
         depths = problem.graph.depths
         beside = self.corun & (np.bincount(depths, minlength=1)[depths] > 1)
@@ -170,7 +170,7 @@ class CoRun(Policy):
         return np.asarray(left[kinds.codes])
 
     def _caps(self, problem: Problem) -> tuple[int, int]:
-        """Return the most tasks at once, and the most cores of each."""
+        """Return the most concurrent tasks, and the most cores of each."""
         most, layout = self.no_cap(problem.machine), problem.layout
         if layout is None:
             layout = most
@@ -179,7 +179,7 @@ class CoRun(Policy):
         return layout.executors, layout.width
 
     def _cores(self, machine: Machine) -> int:
-        """Return how many hardware threads teams are made of: one a core where the second ones take small tasks."""
+        """Return the hardware threads of teams: one per core where the second ones take small tasks."""
         if not self.smt:
             return machine.n_threads
         if machine.smt < 2:
@@ -188,7 +188,7 @@ class CoRun(Policy):
         return machine.n_cores
 
     def _offers(self, problem: Problem, widest: int) -> Offers:
-        """Return the widths that each task offers, its own first, and their seconds."""
+        """Return the candidate widths of each task, its own first, and their seconds."""
         costs = problem.costs
         widths, seconds = candidate_widths(costs, widest, self.interval, self.candidates if self.corun else 1)
         if self.per_kind:
@@ -211,7 +211,7 @@ class CoRun(Policy):
 def candidate_widths(costs: TaskCosts, widest: int, interval: int, candidates: int) -> Offers:
     """Return the fastest widths of each task and their seconds, fastest first, both of shape (n, candidates).
 
-    Of equally fast widths the narrower stands first.
+    Of equally fast widths the narrower comes first.
     """
     tried = np.unique(np.r_[1, np.arange(interval, widest + 1, interval), widest]).astype(np.int32)
     kept = min(candidates, len(tried))

@@ -25,7 +25,7 @@ class CriticalPath(RankPolicy):
     """The ready task of the highest level first, on the lowest-numbered idle executor.
 
     The level is the longest accumulated estimate from the task to a sink, the task included, on the executors' width.
-    Symmetric pinned executors, one central scheduler. Cost: one dispatch a task, inline ones excepted; O(log n) each.
+    Symmetric pinned executors, one central scheduler. Cost: one dispatch per task, inline ones excepted; O(log n) each.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ class CriticalPath(RankPolicy):
         A task of at most so many estimated seconds on one thread is small: it runs on the executor whose task released
         it, without a decision; one that nothing releases runs on the light-weight executor, one thread on the first
         reserved core, where there is one. 0, the default, for none. A few dispatches are a reasonable bound, 1e-6 on a
-        Knights Landing: a longer task gains more from running beside others than it loses by being dispatched.
+        Knights Landing: a longer task gains more from co-running than it loses by being dispatched.
     reserved : int
         Cores that no executor takes, the last of the machine: for the light-weight executor and the scheduler.
     buffered : bool
@@ -65,7 +65,7 @@ class CriticalPath(RankPolicy):
         return -problem.levels
 
     def most_threads(self, machine: Machine) -> int:
-        """Return the hardware threads besides those of reserved cores."""
+        """Return the hardware threads except those of reserved cores."""
         return self._workers(machine) * machine.smt
 
     def checked_layout(self, machine: Machine, layout: Layout) -> Layout:

@@ -1,4 +1,4 @@
-"""Data parallelism: a worker per hardware thread takes the next sample and stays with it (CHAOS, W-Par's Seq)."""
+"""Data parallelism: a worker per hardware thread takes the next sample and keeps it (CHAOS, W-Par's Seq)."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class DataParallel(RankPolicy):
     """Samples in the order of the graph; a worker that has begun one goes on with it.
 
     A sample is the chain of tasks that begins with a task without predecessors. Tasks rank by the sample they belong
-    to, so one that has begun goes before all that have not, and its next task runs where the last one ran. A task that
-    joins several samples belongs to the first of them. Cost: a dispatch a task, from one counter; O(log n) a decision,
+    to, so one that has begun precedes all that have not, and its next task runs where the last one ran. A task that
+    joins several samples belongs to the first. Cost: one dispatch per task, from one counter; O(log n) per decision,
     and O(n log n) once for the ranks.
 
     Parameters
@@ -54,12 +54,12 @@ class DataParallel(RankPolicy):
 
 
 def samples(graph: TaskGraph) -> npt.NDArray[np.int64]:
-    """Return the task that each task's sample begins with, shape (n,): the way back takes the lowest predecessor."""
+    """Return the first task of each task's sample, shape (n,): the way back takes the lowest predecessor."""
     before = graph.predecessors
     first = np.arange(graph.n_tasks)
     joined = np.flatnonzero(np.diff(before.indptr))
     first[joined] = before.indices[before.indptr[joined]]
-    # Each step doubles how far back a task looks.
+    # Each step doubles a task's distance of looking back.
     while not np.array_equal(further := first[first], first):
         first = further
     return first

@@ -1,4 +1,4 @@
-"""All executors poll one shared queue of ready tasks: the naive scheduler of Graphi's Sec. 7 and of most frameworks."""
+"""All executors poll one shared queue of ready tasks: Graphi's naive scheduler (Sec. 7), and most others."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ ORDERS = ("fifo", "lifo", "random")
 class Fifo(RankPolicy):
     """First come, first served from a shared queue; the lowest-numbered idle executor pops.
 
-    Cost: a pop, under a lock that every idle executor polls, inline tasks excepted; O(log n) a decision.
+    Cost: a pop, under a lock that every idle executor polls, inline tasks excepted; O(log n) per decision.
 
-    The nearest to TensorFlow's executor is `order=lifo`: a thread puts what it has made ready on the front of its own
+    The nearest to TensorFlow's executor is `order=lifo`: a thread puts the tasks it made ready on the front of its own
     queue in Eigen's pool and takes from there (`ThreadPoolTempl::ScheduleWithHint`), and so does ONNX Runtime's pool.
 
     Parameters
     ----------
     order : {"fifo", "lifo", "random"}
-        Which ready task a pop takes; tasks ready at one instant stand in index order. Random ranks are sampled per
+        The ready task that a pop takes; tasks ready at one instant are in index order. Random ranks are sampled per
         task before the replay: Graphi's naive engine may pick any ready op.
     small_s : float
         A task of at most so many estimated seconds on one thread runs on the executor whose task released it, without
         a pop. 0, the default, for none. TensorFlow does so below 8,000 cycles (`ExecutorState::ScheduleReady`), but
-        takes every kernel for one of 100 million cycles at first and forgets a tenth of that a run: small kernels are
+        assumes 100 million cycles for every kernel at first and forgets a tenth of that per run: small kernels are
         inline only after some 90 runs of a session.
 
     Examples
@@ -74,7 +74,7 @@ class Fifo(RankPolicy):
         return problem.generator().random(problem.graph.n_tasks)
 
     def shortcuts(self, problem: Problem) -> Shortcuts | None:
-        """Return the small tasks; None where none are."""
+        """Return the small tasks; None where there are none."""
         if not self.small_s:
             return None
         inline = small_tasks(problem, self.small_s) & released(problem)

@@ -1,4 +1,4 @@
-"""Every kind of task at a width of its own: what `tune` searches."""
+"""Widths by kind of task: the search space of `tune`."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ class KindWidths(Policy):
     """The ready task of the highest level first, each on the width of its kind; one that does not fit lets others pass.
 
     The level is the longest accumulated estimate from the task to a sink, all tasks on their kind's width.
-    Cost: one dispatch a task; O(widths + log(ready tasks)) a decision.
+    Cost: one dispatch per task; O(widths + log(ready tasks)) per decision.
 
     Parameters
     ----------
     widths : str
-        Cores by kind, as in `MatMul:8;Conv2D:4`; found by an estimate (`fitted`) where none are given. What separates
-        is written in percent code in a kind's name, as in URLs.
+        Cores by kind, as in `MatMul:8;Conv2D:4`; found by an estimate (`fitted`) where none are given. Separators
+        are percent-encoded in a kind's name, as in URLs.
     other : int
         Cores of every kind not named.
 
@@ -95,7 +95,7 @@ class KindWidths(Policy):
         return KindWidths.of({kind: width for kind, width in by_kind.items() if kind}, by_kind.get("", 1))
 
     def team_widths(self, problem: Problem, width: int) -> npt.NDArray[np.int64]:
-        """Return for each task the fastest width of the longest task of its kind, at most `width`."""
+        """Return, for each task, the fastest width of the longest task of its kind, at most `width`."""
         longest = np.argsort(problem.costs.one_core_s, kind="stable")
         of_kind = np.ones(len(problem.graph.kinds.labels), np.int64)
         of_kind[problem.graph.kinds.codes[longest]] = problem.fastest_widths[longest]
@@ -130,11 +130,11 @@ class _Widths(Policy):
 
     each: npt.NDArray[np.int64]
     levels: npt.NDArray[np.float64]
-    #: By width, what is ready: a heap, the highest level first.
+    #: Ready tasks by width: a heap, the highest level first.
     waiting: dict[int, list[tuple[float, int]]] = field(default_factory=dict)
 
     def decide(self, view: View) -> Iterable[Start]:
-        """Return what fits, the highest level first."""
+        """Return the tasks that fit, the highest level first."""
         for task in view.newly_ready:
             heappush(self.waiting.setdefault(int(self.each[task]), []), (-float(self.levels[task]), task))
         idle = len(view.idle_cores)

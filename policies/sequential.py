@@ -1,4 +1,4 @@
-"""One executor with all cores runs one task after another: what a framework does by default."""
+"""One executor with all cores runs one task after another: the default of a framework."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class Sequential(RankPolicy):
     """Ready tasks one by one in the order of the program (task index), each on all cores.
 
-    The layout is `1xw`. Cost: one dispatch a task; O(log n) a decision.
+    The layout is `1xw`. Cost: one dispatch per task; O(log n) per decision.
 
     Parameters
     ----------

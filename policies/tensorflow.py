@@ -1,4 +1,4 @@
-"""TensorFlow on a manycore CPU as Graphi describes it (Sec. 7): two thread pools, nothing pinned, a queue of chunks."""
+"""TensorFlow on a manycore CPU, after Graphi (Sec. 7): two thread pools, no pinning, a queue of chunks."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
 
 #: Namespaces of the kinds of an element-wise op that is cut up, and of its chunks.
 SHARD, CHUNK = "shard::", "chunk::"
-#: Of a pool: far beyond real ones, and an array of them is small.
+#: Most threads of a pool: far beyond real ones, and an array of them is small.
 MOST_THREADS = 1 << 20
 
-# How Eigen cuts an op: TensorCostModel.h, and parallelFor in TensorDeviceThreadPool.h, of its sources of 2018.
-#: Cycles of a byte read or written, and operations a cycle: what vectors of 512 bits hold.
+# Eigen's cuts of an op: TensorCostModel.h, and parallelFor in TensorDeviceThreadPool.h, of its sources of 2018.
+#: Cycles of a byte read or written, and operations per cycle: the width of 512-bit vectors.
 BYTE_CYCLES = 11 / 64
 VECTOR = 16
 #: Cycles that an op must have before it gets threads, and for each of them; a tenth less is enough.
 STARTUP_CYCLES = THREAD_CYCLES = 100_000
-#: Least cycles of a block, and most blocks a thread.
+#: Least cycles of a block, and most blocks per thread.
 CHUNK_CYCLES = 40_000
 BLOCKS_A_THREAD = 4
 
@@ -41,7 +41,7 @@ class TensorFlow(RankPolicy):
     from another. Nothing is pinned, and the pool's threads run on the teams' cores: software threads are more than
     cores. Without `chunked` the pool has nothing to do.
 
-    Cost: a pop from either queue a task, under a lock that idle executors of that kind poll; O(log n) a decision.
+    Cost: one pop from either queue per task, under a lock that idle executors of that kind poll; O(log n) per decision.
     Eigen's own pool lets one idle thread spin and parks the others: a runtime profile with `pop_per_poller_s=0`.
 
     Parameters
@@ -90,7 +90,7 @@ class TensorFlow(RankPolicy):
 
 
 def one_threaded() -> dict[str, Curve]:
-    """Return curves of element-wise kinds for `CostModel(curves=...)`: on one thread of a team, as Eigen runs them.
+    """Return curves of element-wise kinds for `CostModel(curves=...)`: on one thread of a team, as in Eigen.
 
     What Eigen does not cut up, the thread that popped it runs alone; OpenMP's threads take no part.
     """
@@ -104,16 +104,16 @@ def one_threaded() -> dict[str, Curve]:
 
 
 def is_chunk(graph: TaskGraph) -> npt.NDArray[np.bool_]:
-    """Return which tasks are chunks that `chunked` made, shape (n,)."""
+    """Return which tasks are chunks made by `chunked`, shape (n,)."""
     return np.array([label.startswith(CHUNK) for label in graph.kinds.labels], np.bool_)[graph.kinds.codes]
 
 
 def chunked(graph: TaskGraph, threads: int = 64, chunk_cycles: float = CHUNK_CYCLES) -> TaskGraph:
-    """Return the graph with its element-wise ops cut into chunks, as TensorFlow's Eigen pool gets them.
+    """Return the graph with its element-wise ops cut into chunks, as for TensorFlow's Eigen pool.
 
     Eigen estimates an op's cycles and cuts it only where it would give it more than one thread. A cut op becomes a
-    task that takes no time, which some executor pops, and its chunks, which all wait for it; what waited for the op
-    waits for all chunks. Tasks keep their indices; chunks stand behind them. Eigen's last step, larger blocks where
+    task that takes no time, which some executor pops, and its chunks, which all wait for it; successors of the op
+    wait for all chunks. Tasks keep their indices; chunks come after them. Eigen's last step, larger blocks where
     that leaves fewer threads idle, is left out.
 
     Parameters
@@ -157,7 +157,7 @@ def chunked(graph: TaskGraph, threads: int = 64, chunk_cycles: float = CHUNK_CYC
 
 @dataclass(frozen=True, eq=False)
 class _Cut:
-    """Which tasks are cut into how many pieces, and the task of each chunk."""
+    """Numbers of pieces of cut tasks, and the task of each chunk."""
 
     pieces: npt.NDArray[np.int64]
     ours: npt.NDArray[np.bool_]
@@ -177,12 +177,12 @@ class _Cut:
         return cls(pieces, ours, np.repeat(np.arange(graph.n_tasks), np.where(ours, pieces, 0)))
 
     def shared(self, amount: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        """Return an amount a task: none for what is cut up, its chunks have it in equal parts."""
+        """Return an amount per task: none for cut tasks, whose chunks share it equally."""
         chunks = amount[self.parent] / self.pieces[self.parent]
         return np.concatenate([np.where(self.ours, 0.0, amount), chunks])
 
     def edges(self, graph: TaskGraph) -> npt.NDArray[np.int64]:
-        """Return edges (before, after) in which the chunks of a task stand between it and its followers."""
+        """Return edges (before, after) in which the chunks of a task come between it and its successors."""
         before, after = graph.successors.sources(), graph.successors.indices
         chunks = graph.n_tasks + np.arange(len(self.parent))
         first = graph.n_tasks + np.cumsum(np.where(self.ours, self.pieces, 0)) - self.pieces

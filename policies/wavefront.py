@@ -1,4 +1,4 @@
-"""Wavefront: one task a core, diagonal by diagonal (W-Par, Sec. 3)."""
+"""Wavefront: one task per core, by diagonals (W-Par, Sec. 3)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Wavefront(RankPolicy):
 
     The depth is the number of edges on the longest path from a source: on the cells of a stacked recurrent network it
     is layer + step, the anti-diagonal. There is no barrier between diagonals: free cores take ready tasks as they
-    appear, as under OmpSs. Cost: a pop from a shared queue; O(log n) a decision.
+    appear, as under OmpSs. Cost: a pop from a shared queue; O(log n) per decision.
 
     Parameters
     ----------

@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     from simsched.sweep import Sweep as Sweep
     from simsched.workloads import workload as workload
 
-#: What users type, and the module it lives in. Loaded on use, so that `import simsched` stays light.
+#: Names for users, and their modules. Loaded on use, so that `import simsched` stays light.
 _HOMES = {
     "Calibration": "simsched.costs.fitting",
     "CostModel": "simsched.costs",

@@ -1,8 +1,8 @@
-"""What functions and commands take where nothing is said: one place, so that both give the same answer."""
+"""Defaults of functions and commands: one place, so that both give the same answer."""
 
-#: The machine, as `simsched.machine` takes it.
+#: The machine, in the form of `simsched.machine`.
 MACHINE = "knl-7250"
 #: The policy of one replay.
 POLICY = "critical-path"
-#: The policy that stands first among all, and that other policies are compared with.
+#: The first of all policies, to which the others are compared.
 BASELINE = "sequential"

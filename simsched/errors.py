@@ -15,9 +15,9 @@ class SimschedError(Exception):
     Parameters
     ----------
     message : str
-        What is wrong, and what to do.
+        The problem, and what to do.
     mistakes : sequence of str
-        Mistakes of a file, which follow the message: one on the same line, several below it, each on a line.
+        Mistakes of a file, which follow the message: one on the same line, several below it, one per line.
 
     Examples
     --------
@@ -38,7 +38,7 @@ class SimschedError(Exception):
         if len(self.mistakes) == 1:
             lines = f"{lines} {self.mistakes[0]}"
         elif self.mistakes:
-            # A mistake may be a file that has mistakes of its own.
+            # A mistake may be a file with its own mistakes.
             lines = "\n  ".join([lines, *(mistake.replace("\n", "\n  ") for mistake in self.mistakes)])
         return "\n".join(map(printable, lines.split("\n")))
 
@@ -52,7 +52,7 @@ class GraphError(SimschedError):
 
 
 class FormatError(SimschedError):
-    """A file is not what it claims to be; the message names the file and the place."""
+    """A file is not of its claimed format; the message names the file and the place."""
 
 
 class MachineError(SimschedError):
@@ -60,7 +60,7 @@ class MachineError(SimschedError):
 
 
 class CostError(SimschedError):
-    """A task's seconds cannot be told: no duration, and no FLOPs or bytes to estimate them from."""
+    """A task's seconds are unknown: no duration, and no FLOPs or bytes to estimate them from."""
 
 
 class LayoutError(SimschedError):
@@ -68,19 +68,19 @@ class LayoutError(SimschedError):
 
 
 class PolicyError(SimschedError):
-    """A policy asked for something impossible; the message tells the task's story."""
+    """A policy asked for something impossible; the message gives the task's history."""
 
 
 class EngineError(SimschedError):
-    """The replay engine asked for is not there or cannot do what is asked."""
+    """The requested replay engine is missing or cannot do what is asked."""
 
 
 class SweepError(SimschedError):
-    """A sweep cannot go on: its store is another's or cannot be written, its cluster is lost; what was done is kept."""
+    """A sweep cannot continue: a foreign or read-only store, or a lost cluster; finished points are kept."""
 
 
 class MissingExtraError(SimschedError, ImportError):
-    """An optional library is missing; the message is the line to type."""
+    """An optional library is missing; the message is the command to install it."""
 
     def __init__(self, library: str, extra: str, purpose: str) -> None:
         super().__init__(
@@ -89,4 +89,4 @@ class MissingExtraError(SimschedError, ImportError):
 
 
 class NativeMissingWarning(UserWarning):
-    """Said once, on use: the compiled module is missing, and how to get it."""
+    """Given once, on use: the compiled module is missing, and how to get it."""

@@ -1,4 +1,4 @@
-"""Files that appear when they are complete."""
+"""Files that appear only once complete."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from simsched.errors import SimschedError
 
 
 def check_place(path: Path) -> None:
-    """Check, before there is anything to write, that a file may be there.
+    """Check that a file may be written here, before there is content to write.
 
     Raises
     ------
@@ -28,13 +28,13 @@ def check_place(path: Path) -> None:
     except OSError as error:
         raise SimschedError(f"{path} cannot be written: {error.strerror or error}") from None
     except (RuntimeError, ValueError) as error:
-        # Python's words for a link that leads to itself, and for a name with a zero byte.
+        # Python's errors for a link that leads to itself, and for a name with a zero byte.
         raise SimschedError(f"{path} cannot be written: {error}") from None
 
 
 @contextmanager
 def replacing(path: Path, *, durable: bool = False) -> Iterator[IO[bytes]]:
-    """Give a file to write; it takes the name `path` once complete, and vanishes if anything fails.
+    """Yield a file to write; it takes the name `path` once complete, and vanishes if anything fails.
 
     A durable one is on the disk when it takes its name, and so is the name: it outlasts a loss of power.
 
@@ -53,7 +53,7 @@ def replacing(path: Path, *, durable: bool = False) -> Iterator[IO[bytes]]:
         except OSError as error:
             raise SimschedError(f"{path} cannot be written: {error.strerror or error}") from error
         return
-    # Beside the target, because a rename is only atomic within one file system.
+    # Next to the target, because a rename is only atomic within one file system.
     part = path.with_name(f".{path.name[:50]}.{os.getpid()}.part")
     try:
         with part.open("wb") as file:

@@ -7,14 +7,14 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-#: Share of what is drawn at random that an interval holds.
+#: Share of random samples within an interval.
 LEVEL = 0.95
-#: Logarithms that differ by less differ by rounding.
+#: Logarithms that differ by less differ only by rounding.
 ROUNDING = 1e-12
 
 
 class Interval(NamedTuple):
-    """A typical value, and the ends of an interval; NaN where there is a single sample, which tells of no spread."""
+    """A typical value, and the ends of an interval; NaN for a single sample, which has no spread."""
 
     middle: float
     low: float
@@ -53,7 +53,7 @@ def spread(samples: npt.ArrayLike) -> Interval:
 class Ratio(NamedTuple):
     """A ratio of geometric means, the ends of its interval, and the p-value of there being no difference.
 
-    Interval and p-value are NaN of a single pair, which tells of no spread.
+    Interval and p-value are NaN for a single pair, which shows no spread.
     """
 
     ratio: float
@@ -63,7 +63,7 @@ class Ratio(NamedTuple):
 
 
 def paired_ratio(logs: npt.ArrayLike) -> Ratio:
-    """Return what pairs say of a ratio: Student's t on its logarithms, which is exact for log-normal ratios.
+    """Return the ratio from pairs: Student's t on its logarithms, which is exact for log-normal ratios.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ def paired_ratio(logs: npt.ArrayLike) -> Ratio:
         return Ratio(float(np.exp(mean)), np.nan, np.nan, np.nan)
     error = float(values.std(ddof=1)) / np.sqrt(n)
     if error <= ROUNDING:
-        # Every pair says the same: nothing was drawn at random.
+        # Every pair agrees: there is no randomness.
         same = 1.0 if abs(mean) <= ROUNDING else float(np.exp(mean))
         return Ratio(same, same, same, float(same == 1))
     half = float(t.ppf((1 + LEVEL) / 2, n - 1)) * error
@@ -101,5 +101,5 @@ def typical(seconds: npt.ArrayLike) -> Interval:
     2.0
     """
     values = np.asarray(seconds, np.float64)
-    # A graph of no length takes as long whatever is drawn.
+    # A graph of no length takes the same time whatever is sampled.
     return Interval(*paired_ratio(np.log(values))[:3]) if values.all() else Interval(0.0, 0.0, 0.0)

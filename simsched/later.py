@@ -5,7 +5,7 @@ from typing import Any
 
 
 def later(name: str) -> Any:
-    """Return what users call by a name, as `plots` or `TaskGraph`; nothing of it is loaded before.
+    """Return the object of a user's name, such as `plots` or `TaskGraph`, loaded on demand.
 
     Imports run one way through the rooms (tests/test_rooms.py). A method whose answer belongs to a later room takes it
     from here.

@@ -1,4 +1,4 @@
-"""Mistakes of files, as pydantic finds them, in words: the key, what was expected, what stands there."""
+"""Mistakes in files found by pydantic, in words: the key, the expected value, the actual value."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Refused = TypeVar("Refused", bound=SimschedError)
 #: Characters of a wrong value that an error shows.
 LONGEST = 80
 
-#: What TOML and JSON have no other name for.
+#: Types that are lists in TOML and JSON.
 _WORDS = {"list_type": "expected a list", "tuple_type": "expected a list"}
 
 
@@ -44,7 +44,7 @@ def refusal(kind: type[Refused], where: object, mistakes: Sequence[str], most: i
 
 
 def told(mistake: Any, place: str = "") -> str:
-    """Return what a mistake of a file is: its key, what was expected, and what stands there."""
+    """Return the description of a mistake in a file: its key, the expected value, and the actual value."""
     key, given = printable((place + ".".join(map(str, mistake["loc"]))).rstrip(".")), mistake["input"]
     said = _WORDS.get(mistake["type"], mistake["msg"].removeprefix("Value error, "))
     if mistake["type"] == "missing":
@@ -54,14 +54,14 @@ def told(mistake: Any, place: str = "") -> str:
     if mistake["type"] in ("model_type", "dict_type"):
         expected = "{ value, unit, source, confidence }" if "Quantit" in mistake["msg"] else ""
         return f"{key}: expected a table {expected}".rstrip() + f" (got {short(given)})"
-    # What a rule of ours says of a table names the value already; the table would only hide it.
-    # A file that has mistakes of its own, each on a line, is named with them.
+    # The message of our own rules on a table names the value already; the table would only hide it.
+    # A file with its own mistakes, one per line, is named with them.
     if (mistake["type"] == "value_error" and isinstance(given, dict)) or "\n" in said:
         return f"{key}: {said}"
     return f"{key}: {said} (got {short(given)})"
 
 
 def short(given: object) -> str:
-    """Return a wrong value as a message shows it."""
+    """Return a wrong value as shown in messages."""
     shown = repr(given)
     return shown if len(shown) <= LONGEST else f"{shown[:LONGEST]}..."

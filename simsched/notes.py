@@ -1,4 +1,4 @@
-"""Notes: sentences that a reader should know before trusting a result, each with its weight."""
+"""Notes: sentences to read before trusting a result, each with its weight."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import IntEnum
 
 
 class Weight(IntEnum):
-    """How much a note matters to who uses the numbers.
+    """Importance of a note to users of the numbers.
 
     Examples
     --------
@@ -15,11 +15,11 @@ class Weight(IntEnum):
     True
     """
 
-    #: What was done: what was merged, left out, counted.
+    #: Steps: what was merged, left out, counted.
     FACT = 0
-    #: What was assumed where nothing was known, as a curve or a roofline.
+    #: Assumptions where nothing was known, such as a curve or a roofline.
     ASSUMPTION = 1
-    #: What may make the answer wrong, as missing dependencies.
+    #: Possible errors of the result, such as missing dependencies.
     DOUBT = 2
 
 
@@ -41,7 +41,7 @@ class Note(str):
     weight: Weight
 
     def __new__(cls, sentence: str, weight: Weight = Weight.FACT) -> Note:
-        """Return the sentence, which knows its weight."""
+        """Return the sentence with its weight."""
         note = super().__new__(cls, sentence)
         note.weight = weight
         return note
@@ -53,7 +53,7 @@ def weight_of(note: str) -> Weight:
 
 
 def weighed(*notes: Iterable[str]) -> tuple[str, ...]:
-    """Return all notes of several sources, each once, the weightiest first, those of one weight in the order given.
+    """Return all notes of several sources, each once, the weightiest first; equal weights in the given order.
 
     Examples
     --------
@@ -63,6 +63,6 @@ def weighed(*notes: Iterable[str]) -> tuple[str, ...]:
     found: dict[str, str] = {}
     for source in notes:
         for note in source:
-            # A note that was saved and loaded has lost no weight to the one that was not.
+            # A note that was saved and loaded keeps its weight.
             found[note] = max(found.get(note, note), note, key=weight_of)
     return tuple(sorted(found.values(), key=lambda note: -weight_of(note)))

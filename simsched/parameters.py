@@ -1,4 +1,4 @@
-"""`Parameters`: frozen dataclasses whose fields are checked, and that print themselves as the spec that makes them."""
+"""`Parameters`: frozen dataclasses with checked fields, whose text is the spec that makes them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, ClassVar, TypeGuard
 from simsched.errors import SpecError
 from simsched.spec import Spec
 
-#: Of any whole number: far beyond real ones, and counts of elements still have a shape that can be written.
+#: Largest whole number: far beyond real ones, and element counts still have a shape that can be written.
 MOST = 2**24
 
 
@@ -103,13 +103,13 @@ def not_negative(default: float) -> Any:
 
 
 def text(default: str) -> Any:
-    """Return the field of a parameter that is any text; who uses it checks it."""
+    """Return the field of a parameter that is any text, to be checked by its user."""
     return field(default=default, metadata={"text": True})
 
 
 @dataclass(frozen=True)
 class Parameters:
-    """Base of what is made from a spec: subclass it and give it checked fields.
+    """Base of objects made from a spec: subclass it and give it checked fields.
 
     Fields are made by `whole`, `one_of`, `positive`, `not_negative` and `text`, or are switches.
 
@@ -121,7 +121,7 @@ class Parameters:
     Raises
     ------
     SpecError
-        If a field's value is not what its field allows.
+        If a field's value is not allowed.
     """
 
     name: ClassVar[str] = ""
@@ -142,7 +142,7 @@ class Parameters:
 
 
 def _judged(each: Field[Any], value: object) -> tuple[bool, str]:
-    """Return whether a value fits its field, and what does."""
+    """Return whether a value fits its field, and a description of the values that do."""
     allowed = each.metadata
     if "least" in allowed:
         return is_whole(value, allowed["least"], MOST), f"a whole number from {allowed['least']} to {MOST}"

@@ -1,4 +1,4 @@
-"""What is registered through entry points: machines, policies, workloads, formats and so on, ours and others'."""
+"""Objects registered through entry points: machines, policies, workloads and so on, ours and others'."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def registered(group: Group) -> dict[str, tuple[EntryPoint, ...]]:
 
 
 def named(group: Group, name: str) -> Any:
-    """Return what is registered under a name.
+    """Return the object registered under a name.
 
     Raises
     ------

@@ -17,14 +17,14 @@ Answer = TypeVar("Answer")
 
 @contextmanager
 def progress_bar(total: int | None, what: str, unit: str = "tasks") -> Iterator[Callable[[int], object]]:
-    """Show a progress bar once the work has taken a second, if somebody watches standard error or a notebook.
+    """Show a progress bar after a second of work, if standard error is a terminal or in a notebook.
 
     Parameters
     ----------
     total : int, optional
         Units of all the work; a bar without an end when not given.
     what : str
-        What is done; from a file, perhaps.
+        The work to do; possibly text from a file.
     unit : str
 
     Yields

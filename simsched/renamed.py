@@ -1,4 +1,4 @@
-"""Old names of the interface, which go on working for a release."""
+"""Old names of the interface, which keep working for a release."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Class = TypeVar("Class")
 
 
 def warn_renamed(old: str, new: str, stacklevel: int = 3) -> None:
-    """Warn the caller of whoever calls this that a name of the interface is now another one.
+    """Warn the caller's caller that a name of the interface has been replaced.
 
     Examples
     --------

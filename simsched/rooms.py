@@ -1,4 +1,4 @@
-"""Rooms that bear the name of what users type: `simsched.machine` is a room and, called, `ss.machine("...")`."""
+"""Rooms named as users type them: `simsched.machine` is a room and, called, `ss.machine("...")`."""
 
 from __future__ import annotations
 

@@ -21,10 +21,10 @@ Made = TypeVar("Made", bound="DataclassInstance")
 
 Scalar = bool | int | float | str
 
-#: Replay engines; "auto" takes the fastest that is installed and can do what is asked.
+#: Replay engines; "auto" takes the fastest that is installed and supports the case.
 Engine = Literal["auto", "simpy", "native"]
 
-#: Lower bounds to work out: critical path and area; two stronger ones, too; and what a solver proves in its time.
+#: Lower bounds to work out: critical path and area; two stronger ones, too; and a solver's proven bound in its time.
 Bound = Literal["quick", "thorough", "optimum"]
 
 #: Ways to search for the best policy, layout and widths.
@@ -33,10 +33,10 @@ Search = Literal["enumerate", "widths", "optuna"]
 _BODY = r"(?:\[(?P<body>(?:[^\[\]]|\[[^\[\]]*\])*)\])?"
 _SPEC = re.compile(rf"\s*(?P<name>[A-Za-z0-9][A-Za-z0-9_.+-]*)\s*{_BODY}\s*")
 _PATH = re.compile(rf"(?P<name>.*?){_BODY}", re.DOTALL)
-#: Between items; a value may be a spec with brackets of its own.
+#: Between items; a value may be a spec with its own brackets.
 _COMMA = re.compile(r",(?![^\[]*\])")
 _KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*")
-#: A spec among others: spaces between its brackets are its own.
+#: A spec among others: spaces within brackets belong to it.
 _WORD = re.compile(r"(?:[^\s\[]|\[(?:[^\[\]]|\[[^\[\]]*\])*\]|\[)+")
 
 
@@ -47,11 +47,11 @@ class Spec:
     Parameters
     ----------
     name : str
-        What is asked for.
+        The requested name.
     params : mapping of str to bool, int, float or str
         How, in the order written.
     texts : mapping of str to str
-        The values as they were written, where the spec was: a name may look like a number.
+        The values as written, if the spec was: a name may look like a number.
 
     Examples
     --------
@@ -73,12 +73,12 @@ class Spec:
 
 
 def parse_with(source: str, beside: Mapping[str, Scalar]) -> Spec:
-    """Return the spec of a string with parameters that were said beside it.
+    """Return the spec of a string with additional parameters given separately.
 
     Raises
     ------
     SpecError
-        If the string is not a spec, or a parameter is said in both places.
+        If the string is not a spec, or a parameter is given in both places.
     """
     spec = parse(source)
     if twice := sorted(spec.params.keys() & beside.keys()):
@@ -133,7 +133,7 @@ def _params(body: str | None, text: str) -> tuple[dict[str, Scalar], dict[str, s
 
 
 def split(text: str) -> list[str]:
-    """Return the specs of a text in which spaces keep them apart.
+    """Return the specs of a text, separated by spaces.
 
     Examples
     --------
@@ -144,7 +144,7 @@ def split(text: str) -> list[str]:
 
 
 def parse_scalar(text: str) -> Scalar:
-    """Return `text` as a bool, an int, a float or, when it is none of these, as it stands."""
+    """Return `text` as a bool, an int, a float or, when it is none of these, unchanged."""
     lowered = text.lower()
     if lowered in ("true", "false"):
         return lowered == "true"
@@ -157,7 +157,7 @@ def parse_scalar(text: str) -> Scalar:
 
 
 def format_scalar(value: Scalar) -> str:
-    """Print a scalar as specs write it; `parse_scalar` gives it back, but for strings that look like numbers."""
+    """Format a scalar as in specs; `parse_scalar` reverses it, except for strings that look like numbers."""
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(value)

@@ -1,4 +1,4 @@
-"""Text that may come from a file, made fit for a terminal, a page or a picture."""
+"""Text from files, made safe for a terminal, a page or a picture."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import unicodedata
 
 
 def printable(text: str) -> str:
-    r"""Return `text` with every character that cannot be printed as its escape: controls, line ends, lone surrogates.
+    r"""Return `text` with every non-printable character escaped: controls, line ends, lone surrogates.
 
     Examples
     --------
@@ -17,7 +17,7 @@ def printable(text: str) -> str:
 
 
 def one_line(text: str, most: int = 200) -> str:
-    r"""Return what another library said as a part of a sentence: printable, on one line, and cut where it is long.
+    r"""Return another library's message as a part of a sentence: printable, on one line, and cut if long.
 
     Examples
     --------
@@ -29,7 +29,7 @@ def one_line(text: str, most: int = 200) -> str:
 
 
 def cells_of(text: str) -> int:
-    """Return how many cells of a terminal printable text takes: two for wide characters, none for combining ones.
+    """Return the width of printable text in terminal cells: two for wide characters, none for combining ones.
 
     Examples
     --------
@@ -44,7 +44,7 @@ def cells_of(text: str) -> int:
 
 
 def shortened(word: str, cells: int) -> str:
-    """Return a word on at most so many cells of a terminal, its middle left out where it is longer.
+    """Return a word on at most so many cells of a terminal, its middle left out if needed.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Units of time for people: a scale that keeps numbers short."""
+"""Units of time for readers: a scale that keeps numbers short."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class TimeUnit(NamedTuple):
-    """A unit and how many of it make a second."""
+    """A unit and its number per second."""
 
     name: str
     per_s: float

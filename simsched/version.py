@@ -1,4 +1,4 @@
-"""The version of simsched, for what it writes."""
+"""The version of simsched, for output files."""
 
 from __future__ import annotations
 

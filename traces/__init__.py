@@ -1,1 +1,1 @@
-"""Formats that task graphs are read from and written to: one file a format, with its reader and writer."""
+"""Formats that task graphs are read from and written to: one file per format, with its reader and writer."""

@@ -1,4 +1,4 @@
-"""Writer of Perfetto's own format, which ui.perfetto.dev opens and its trace processor queries.
+"""Writer of Perfetto's own format, for ui.perfetto.dev and its trace processor.
 
 Format: protobuf packets (`perfetto.protos.Trace`), written one by one through Perfetto's Python library. Times are
 whole nanoseconds.
@@ -23,7 +23,7 @@ from simsched.traces.chrome.writer import nanoseconds, refuse_unwritable
 if TYPE_CHECKING:
     from simsched.schedule import Schedule
 
-#: One sequence of packets; the first says that nothing came before it.
+#: One sequence of packets; the first declares that nothing came before it.
 SEQUENCE, CLEARED = 1, 1
 ROOT, RUNNING, FIRST_LANE = 1, 2, 16
 
@@ -48,7 +48,7 @@ class PerfettoWriter:
     writes: Subject = "schedule"
 
     def write(self, schedule: Schedule, path: Path) -> None:
-        """Write a schedule: a track an executor, an arrow an edge, a counter of running tasks.
+        """Write a schedule: one track per executor, one arrow per edge, a counter of running tasks.
 
         Raises
         ------

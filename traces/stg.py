@@ -1,11 +1,11 @@
-"""Standard Task Graph files (STG): the graphs whose optimal schedules are known.
+"""Standard Task Graph files (STG): graphs with known optimal schedules.
 
-A file begins with n. A line a task follows: the identifier, the processing time, the number of predecessors
+A file begins with n. One line per task: the identifier, the processing time, the number of predecessors
 and the predecessors themselves. There are n + 2 of them: task 0 is a dummy source, task n + 1 a dummy
-sink, both of zero time; they are kept. What stands behind a `#` is information about the generator.
+sink, both of zero time; they are kept. Text after a `#` is information about the generator.
 
-In graphs with communication costs each predecessor stands on a line of its own, with the cost of its edge, which is
-left out. In the prototype set a number of processors stands behind n, and there is no source: tasks begin with 1.
+In graphs with communication costs each predecessor is on a separate line, with the cost of its edge, which is
+left out. In the prototype set a number of processors follows n, and there is no source: tasks begin with 1.
 Where generators write processors and tasks begin with 0, there may be no dummies: n tasks, 0 to n - 1.
 
 References
@@ -42,7 +42,7 @@ _BEGINNING = re.compile(
 _CP_LENGTH = re.compile(rb"#\s*CP Length\s*:\s*([0-9]{1,15})\s*$")
 #: float64 holds whole numbers of so many digits exactly.
 MAX_DIGITS = 15
-#: A line of more bytes names no predecessors of one task.
+#: Longer lines cannot be the predecessors of one task.
 MAX_LINE_B = 64 * 1024 * 1024
 #: Seconds of one unit of time are within these.
 MIN_UNIT_S, MAX_UNIT_S = 1e-12, 1e6
@@ -50,14 +50,14 @@ MIN_UNIT_S, MAX_UNIT_S = 1e-12, 1e6
 
 @dataclass
 class _Tasks:
-    """Columns of what was read so far.
+    """Columns of the tasks read so far.
 
     Parameters
     ----------
     n : int
         As announced.
     processors : int
-        As announced by prototypes; 0 where the file tells none.
+        As announced by prototypes; 0 where the file has none.
     first : int
         Number of the first task: 0, or 1 in prototypes.
     times : array
@@ -83,7 +83,7 @@ class _Tasks:
 
     @property
     def bare(self) -> bool:
-        """Whether there are no dummies, which only files that announce processors may lack."""
+        """Whether there are no dummies, which only files with a number of processors may lack."""
         return self.processors > 0 and self.first == 0 and len(self.times) == self.n
 
 
@@ -113,7 +113,7 @@ class StgFile:
     options = {"unit": "seconds that one unit of time stands for, as 1e-6; 1 if not given"}  # noqa: RUF012 - the protocol's
 
     def recognises(self, head: bytes) -> bool:
-        """Tell by the first two lines of numbers: the count, and a first task without predecessors."""
+        """Recognise the first two lines of numbers: the count, and a first task without predecessors."""
         return _BEGINNING.match(head) is not None
 
     def read(self, path: Path, *, unit: float | str = 1.0) -> TaskGraph:
@@ -124,7 +124,7 @@ class StgFile:
         path : Path
             The file.
         unit : float or str
-            Seconds that one unit of time stands for.
+            Seconds of one unit of time.
 
         Raises
         ------
@@ -165,7 +165,7 @@ def _graph(path: Path, tasks: _Tasks, unit_s: float, report: ImportReport) -> Ta
 def _describe(
     graph: TaskGraph, tasks: _Tasks, stated: list[int], unit_s: float, report: ImportReport
 ) -> None:
-    """Compare the critical path with the one that the generator wrote down, and tell what was left out."""
+    """Compare the critical path with the generator's stated one, and report omissions."""
     if unit_s != 1:
         report.facts["unit_s"] = unit_s
     if tasks.processors:
@@ -183,7 +183,7 @@ def _describe(
 
 
 def _rows(path: Path, stream: BinaryIO, stated: list[int]) -> Iterator[tuple[int, list[int]]]:
-    """Yield the numbers of every line that has some, with the line's number, from 1; keep stated critical paths."""
+    """Yield the numbers of every non-empty line, with its line number, from 1; keep stated critical paths."""
     line = 0
     while text := stream.readline(MAX_LINE_B):
         line += 1
@@ -240,7 +240,7 @@ def _announced(tasks: _Tasks) -> str:
 def _add(
     path: Path, line: int, row: list[int], tasks: _Tasks, task: int, rows: Iterator[tuple[int, list[int]]]
 ) -> None:
-    """Add a task, and its predecessors from its own line or, with costs, from the lines behind it."""
+    """Add a task, and its predecessors from its own line or, with costs, from the lines after it."""
     apart = len(row) == 3 and row[2] > 0
     if len(row) < 3 or (len(row) != 3 + row[2] and not apart):
         raise FormatError(
@@ -263,7 +263,7 @@ def _add(
 def _apart(
     path: Path, line: int, count: int, tasks: _Tasks, rows: Iterator[tuple[int, list[int]]]
 ) -> Iterator[int]:
-    """Yield the predecessors on the lines behind a task's, each with the cost of its edge."""
+    """Yield the predecessors on the lines after a task's, each with the cost of its edge."""
     for _ in range(count):
         where, row = next(rows, (line, []))
         if len(row) != 2:

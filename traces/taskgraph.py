@@ -11,7 +11,7 @@ from simsched.graph.storage import HEADER, read, save
 if TYPE_CHECKING:
     from simsched.graph.taskgraph import TaskGraph
 
-#: A zip member's name stands at byte 30 of its local header.
+#: A zip member's name is at byte 30 of its local header.
 _NAME_AT = 30
 
 
@@ -37,7 +37,7 @@ class TaskGraphFile:
     options: dict[str, str] = {}  # noqa: RUF012 - the protocol's type; nothing changes it
 
     def recognises(self, head: bytes) -> bool:
-        """Tell by the zip magic and the name of the first member."""
+        """Recognise the zip magic number and the name of the first member."""
         return head.startswith(b"PK\x03\x04") and head[_NAME_AT:].startswith(HEADER.encode())
 
     def read(self, path: Path) -> TaskGraph:
@@ -45,7 +45,7 @@ class TaskGraphFile:
         return read(path)
 
     def write(self, graph: TaskGraph, path: Path) -> None:
-        """Write a graph with everything it holds; raise `FormatError` if the file cannot be written."""
+        """Write a graph with all of its data; raise `FormatError` if the file cannot be written."""
         save(graph, path)
 
 

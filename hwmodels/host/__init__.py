@@ -14,9 +14,9 @@ from simsched.hwmodels.topology import Topology
 from simsched.hwmodels.topology_machine import Preset, in_order
 from simsched.spec import parse_path
 
-#: Machines whose numbers stand in where none is named, by vendor; a Xeon Phi is recognised first.
+#: Default machines for unknown numbers, by vendor; a Xeon Phi is recognised first.
 STAND_INS = {"GenuineIntel": "xeon-8160x2", "AuthenticAMD": "epyc-9654x2"}
-#: The same for other architectures: none of theirs is built in; this one's vectors come nearest.
+#: Default for other architectures, which have no built-in machine; this one's vectors are the nearest.
 OTHERS = "epyc-9654x2"
 
 
@@ -44,10 +44,10 @@ def host_content(like: str | None, topology: Topology | None = None) -> Mapping[
     Parameters
     ----------
     like : str, optional
-        Machine whose bandwidths, FLOPs per cycle, latencies and software costs stand in. Without one it is a built-in
+        Machine that supplies bandwidths, FLOPs per cycle, latencies and software costs. Without one it is a built-in
         one of the same vendor, and all its numbers count as unverified.
     topology : Topology, optional
-        What the system is made of; found out where not given.
+        Topology of the system; detected when not given.
 
     Raises
     ------
@@ -71,7 +71,7 @@ def host_content(like: str | None, topology: Topology | None = None) -> Mapping[
 
 
 def cpus() -> tuple[tuple[int, ...], ...]:
-    """Return the system's CPUs of each core, in the order of the machine's cores: those to pin threads to.
+    """Return the system's CPUs of each core, in the order of the machine's cores, for pinning threads.
 
     Returns
     -------
@@ -94,15 +94,15 @@ def read_host(root: Path = Path("/"), affinity: Collection[int] | None = None) -
     Parameters
     ----------
     root : Path
-        Where `sys` and `proc` lie.
+        Folder of `sys` and `proc`.
     affinity : collection of int, optional
         CPUs that this process may run on; all that are online where not given.
 
     Returns
     -------
     Topology
-        The CPUs that are online and allowed, and no more cores than the control group gives CPU time for; its notes
-        say what was left out.
+        The CPUs that are online and allowed, and no more cores than the control group's CPU time feeds; its notes
+        list what was left out.
     """
     files = Files(root)
     online = files.numbers("sys/devices/system/cpu/online") or frozenset(

@@ -23,13 +23,13 @@ class Files:
     Parameters
     ----------
     root : Path
-        Where `sys` and `proc` lie.
+        Folder of `sys` and `proc`.
     """
 
     root: Path
 
     def text(self, path: str) -> str | None:
-        """Return what a file says, without surrounding space."""
+        """Return the content of a file, without surrounding space."""
         try:
             with (self.root / path).open("rb") as file:
                 return file.read(_MOST_B).decode("utf-8", "replace").strip()
@@ -47,12 +47,12 @@ class Files:
         return int(match[1]) * _UNITS[match[2]] if match else 0
 
     def numbers(self, path: str) -> frozenset[int] | None:
-        """Return a list of numbers as `0-3,8,10-11`."""
+        """Return a list of numbers such as `0-3,8,10-11`."""
         text = self.text(path)
         return None if text is None else _listed(text)
 
     def numbered(self, folder: str, name: str) -> list[int]:
-        """Return the numbers of the files of a folder that are called `name` and a number, ascending."""
+        """Return the numbers in the names of a folder's files, which are `name` and a number, ascending."""
         try:
             names = [path.name for path in (self.root / folder).iterdir()]
         except OSError:
@@ -75,7 +75,7 @@ _MOUNT = "sys/fs/cgroup"
 
 
 def cpu_limit(files: Files) -> float | None:
-    """Return the least CPU time a second of the process's groups and those above them, None where none is set."""
+    """Return the least CPU time per second of the process's groups and their parents, None if unlimited."""
     return min([limit for limit in _limits(files) if limit > 0], default=None)
 
 
@@ -95,7 +95,7 @@ def _limits(files: Files) -> Iterator[float]:
 
 
 def _upwards(path: str) -> list[str]:
-    """Return a group's folder and all above it; a container sees its own as the root, whatever it is called."""
+    """Return a group's folder and all parents; a container sees its own as the root, whatever its name."""
     group = PurePosixPath(path.lstrip("/"))
     if ".." in group.parts:
         return ["."]
@@ -124,20 +124,20 @@ class _Seen:
 
     @property
     def order(self) -> tuple[object, ...]:
-        """Cores of a package, a memory and a cache are neighbours in this order."""
+        """Sort key that makes cores of a package, a memory and a cache neighbours."""
         shared = tuple(self.caches[level][0] if level in self.caches else self.cpus for level in (3, 2))
         return (self.package, self.node, *shared, self.cpus)
 
 
 @dataclass(frozen=True)
 class System:
-    """The system below a root, as far as some CPUs of it are concerned."""
+    """The system below a root, restricted to some of its CPUs."""
 
     files: Files
     allowed: frozenset[int]
 
     def topology(self, limit: float | None, notes: list[str]) -> Topology:
-        """Return the topology; with a limit of CPU time, of no more cores than it feeds."""
+        """Return the topology; with a limit of CPU time, of no more cores than it can keep busy."""
         cores = sorted(self._cores(), key=lambda core: core.order)
         if limit is not None and limit < len(cores):
             kept = max(int(limit), 1)

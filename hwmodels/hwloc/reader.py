@@ -77,7 +77,7 @@ def _missing(path: Path, topology: Topology) -> str:
 HWLOC = HwlocFiles()
 
 
-#: Bounds of what is believed; `_MOST_NEAR` of all memories together.
+#: Bounds of plausible values; `_MOST_NEAR` for all memories together.
 _MOST_B, _MOST_KINDS, _MOST_NEAR = 2**60, 64, 2**22
 
 
@@ -99,7 +99,7 @@ def read_topology(path: str | Path) -> Topology:
     Raises
     ------
     MachineError
-        If it is no such file, or what it says is impossible; with file, line, value and what to do.
+        If it is no such file, or its content is impossible; with file, line, value and what to do.
 
     References
     ----------
@@ -240,7 +240,7 @@ def _numa(tree: Tree, nodes: Sequence[FoundNode], cores: Sequence[FoundCore]) ->
         near = np.unique(core_of[mask(fields.bits(node.element, "cpuset"), len(core_of))]).tolist()
         near = [place for place in near if place >= 0]
         if not near:
-            # Old files give the memory of a cluster that it has besides DRAM an empty set.
+            # Old files give the memory of a cluster other than DRAM an empty set.
             below = (tree.cores or tree.alone)[node.cores.start : node.cores.stop]
             near = [places[id(core)] for core in below if id(core) in places]
         if (total := total + len(near)) > _MOST_NEAR:
@@ -250,7 +250,7 @@ def _numa(tree: Tree, nodes: Sequence[FoundNode], cores: Sequence[FoundCore]) ->
         kind = node.element.attributes.get("subtype") or fields.infos(node.element).get("Type") or "DRAM"
         found.append(NumaNode(index, kind, memory_B, tuple(near)))
     if not found and (memory_B := fields.number(tree.machine, "local_memory", most=_MOST_B, default=0)):
-        # A machine of uniform memory, as hwloc 1 tells it.
+        # A machine of uniform memory, as described by hwloc 1.
         found.append(NumaNode(0, "DRAM", memory_B, tuple(range(len(cores)))))
     return tuple(found)
 
@@ -301,5 +301,5 @@ def _cores(
 
 
 def _in_use(places: Iterable[int]) -> dict[int, int]:
-    """Return the new places of what cores lie in, in the old order; -1, nothing, stays."""
+    """Return the new places of the containers of cores, in the old order; -1, nothing, stays."""
     return {-1: -1} | {old: new for new, old in enumerate(sorted(set(places) - {-1}))}

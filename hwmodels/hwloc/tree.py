@@ -11,11 +11,11 @@ from simsched.hwmodels.hwloc.xml import MOST_INDEX, Element, Fields
 from simsched.hwmodels.topology import Cache, Package
 
 _CACHE = re.compile(r"L([1-5])(i?)Cache")
-#: What holds cores and says nothing more about them; `Socket` is `Package` in old files.
+#: Containers of cores without further properties; `Socket` is `Package` in old files.
 _HOLDERS = frozenset(
     {"System", "Machine", "Group", "Die", "Cluster", "Misc", "NUMANode", "MemCache", "Package", "Socket"}
 )
-#: What holds no cores: devices.
+#: Objects without cores: devices.
 _DEVICES = frozenset({"Bridge", "PCIDev", "OSDev"})
 _INSTRUCTIONS = "2"
 _MOST_B = 2**60
@@ -68,7 +68,7 @@ class Tree:
         return self.fields.infos(self.machine)
 
     def visit(self, element: Element, parent: Element, place: Place, depth: int) -> None:
-        """Take an object and what lies below it."""
+        """Visit an object and all objects below it."""
         kind = element.attributes.get("type", "")
         if kind in _DEVICES:
             return
@@ -110,7 +110,7 @@ class Tree:
 
     def package(self, element: Element) -> Package:
         """Return the processor in an object's attributes."""
-        # Files of hwloc 1.0 to 1.6 and of Arm machines say it of the machine.
+        # Files of hwloc 1.0 to 1.6 and of Arm machines state it for the machine.
         infos = {**self.machine_infos, **self.fields.infos(element)}
 
         def number(name: str) -> int:
@@ -143,9 +143,9 @@ class Tree:
 
 Matrix = tuple[tuple[float, ...], ...]
 
-#: The bit of a matrix's kind that says that its values are latencies.
+#: The bit of a matrix's kind that marks its values as latencies.
 _LATENCIES = 4
-#: Largest value, and most matrices of an old file that are looked at.
+#: Largest value, and most matrices of an old file that are read.
 _MOST, _MOST_OLD = 2**40, 16
 
 
@@ -165,7 +165,7 @@ def distances_of(fields: Fields, root: Element, machine: Element, nodes: Sequenc
             return _recent(fields, element, nodes)
     for element in machine.named("distances")[:_MOST_OLD]:
         if fields.number(element, "nbobjs", most=MOST_INDEX) == len(nodes):
-            # An old matrix is one of all objects that lie so many levels below its owner, here the machine.
+            # An old matrix covers all objects that are so many levels below its owner, here the machine.
             depth = fields.number(element, "relative_depth", most=100)
             if all(node.depth == depth for node in nodes):
                 return _old(fields, element, len(nodes))

@@ -14,11 +14,11 @@ from simsched.errors import FormatError, MachineError
 from simsched.graph.columns import plain_text
 from simsched.graph.loading import find_file, open_plain, read_bounded
 
-# Expat itself, not a wrapper around it: it has no way to fetch what a DOCTYPE names, and it expands entities only where
-# a file declares some, which is refused below before the first is read. defusedxml does the same by the same means.
+# Expat itself, not a wrapper around it: it has no way to fetch a DOCTYPE's files, and it expands entities only where
+# a file declares some, which is rejected below before the first is read. defusedxml does the same by the same means.
 
 
-#: Bounds of what is read: real files have some 100 bytes, 3 elements and 12 levels a hardware thread, or fewer.
+#: Bounds of files: real ones have some 100 bytes, 3 elements and 12 levels per hardware thread, or fewer.
 MOST_B, MOST_ELEMENTS, MOST_DEPTH = 64 * 1024**2, 200_000, 100
 _ENTITY = re.compile(rb"&(?!(?:amp|lt|gt|quot|apos|#[0-9]{1,7}|#x[0-9a-fA-F]{1,6});)[^;&<>\"'\s]{0,40};?")
 
@@ -44,7 +44,7 @@ def read_elements(path: Path) -> Element:
     Raises
     ------
     MachineError
-        If the file cannot be read, is not well-formed, declares entities or types of its own, or is out of bounds.
+        If the file cannot be read, is not well-formed, declares its own entities or types, or is out of bounds.
     """
     try:
         with open_plain(find_file(path)) as stream:
@@ -67,14 +67,14 @@ def read_elements(path: Path) -> Element:
 
 
 class _Builder:
-    """Builds the tree from what the parser meets."""
+    """Builder of the tree from the parser's events."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._open: list[Element] = []
         self._root: Element | None = None
         self._count = 0
-        # hwloc writes UTF-8; what a file says of its encoding is not believed.
+        # hwloc writes UTF-8; a file's stated encoding is ignored.
         self._parser = expat.ParserCreate("UTF-8")
         self._parser.buffer_text = True
         self._parser.StartElementHandler = self._start
@@ -120,7 +120,7 @@ class _Builder:
         self._open.pop()
 
     def _text(self, text: str) -> None:
-        # Only matrices have text; what separates other elements is not kept.
+        # Only matrices have text; text between other elements is not kept.
         if self._open[-1].tag in {"indexes", "u64values"}:
             self._open[-1].texts.append(text)
 
@@ -139,10 +139,10 @@ _INFINITE = "0xf...f"
 
 
 def parsed(text: str) -> int:
-    """Return the bits of a set; negative, that is ones without end, where the set is infinite.
+    """Return the bits of a set; negative, with ones without end, for an infinite set.
 
-    Words of 32 bits are separated by commas, the highest first; an empty one is zero, and `0xf...f` in front stands
-    for all numbers above.
+    Words of 32 bits are separated by commas, the highest first; an empty one is zero, and `0xf...f` in front means
+    all numbers above.
 
     Raises
     ------
@@ -230,7 +230,7 @@ class Fields:
         return float(text)
 
     def numbers(self, element: Element, tag: str, *, most: int) -> list[int]:
-        """Return the whole numbers that children with a tag list in their text, all together."""
+        """Return the whole numbers listed in the text of children with a tag, all together."""
         found: list[int] = []
         for child in element.named(tag):
             for word in "".join(child.texts).split(None, MOST_MEMORIES**2):

@@ -47,7 +47,7 @@ class Affine:
         return tuple(name for name, _ in self.terms)
 
     def span(self, tiles: Mapping[str, float]) -> float:
-        """Return how many consecutive values the index takes while each variable runs over its tile.
+        """Return the number of consecutive values of the index while each variable runs over its tile.
 
         For the window of a convolution, `oh*stride+kh`, that is (tile of oh - 1) * stride + tile of kh: the tile
         with its halo.

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from simsched.costs.kernels import Convolution, Team
     from simsched.machine import Machine
 
-#: What finds tiles and the order of the tile loops.
+#: Search for tiles and the order of the tile loops.
 Planner = Literal["search", "doubling"]
 
 OPERATIONS: Mapping[str, Callable[..., LoopNest]] = {
@@ -84,11 +84,11 @@ def operation(kind: str, **sizes: int) -> LoopNest:
     return OPERATIONS[kind](**sizes)
 
 
-#: Threads that ask for the same plans wait for them, and do not make them twice.
+#: Lock: threads that request the same plans wait for them instead of making them twice.
 _PLANNING = Lock()
-#: Factor between seconds that are taken for the same.
+#: Factor within which seconds count as equal.
 NEAR = 1.01
-#: Arrays of the walk that stands for an op of many inputs, or of next to no output.
+#: Arrays of the walk that represents an op of many inputs, or of next to no output.
 MOST_ARRAYS = 8
 
 
@@ -153,12 +153,12 @@ def _convolution(conv: Convolution, images: int) -> LoopNest:
 
 
 def elementwise_s(elements: int, team: Team, arrays: int = 3) -> float:
-    """Return the seconds of an element-wise operation, as `gemm_s`; of the arrays one is written."""
+    """Return the seconds of an element-wise operation, as `gemm_s`; one of the arrays is written."""
     return _seconds(elementwise(_share(elements, team), operands=arrays - 1), team)
 
 
 def _parts(team: Team) -> tuple[int, CoreGroup]:
-    """Return how many whole core groups a team fills, 0 for none, and the group or the part of it that works."""
+    """Return the number of whole core groups in a team, 0 for none, and the group or its working part."""
     table: Any = team.machine.tables.get("ldm")
     if table is None:
         raise CostError(f"{team.machine} has no [ldm] table, so no local memories to plan; take sw26010")
@@ -173,7 +173,7 @@ def _fewer(group: CoreGroup, cpes: int) -> CoreGroup:
 
 
 def _share(whole: int, team: Team) -> int:
-    """Return what of rows, images or elements the core group with the most has."""
+    """Return the rows, images or elements of the core group with the most."""
     groups, _ = _parts(team)
     return -(-whole // max(groups, 1))
 
@@ -228,7 +228,7 @@ def _row(part: Part, group: CoreGroup, most: int) -> npt.NDArray[np.float64]:
 
 
 def _bound_by_memory(part: Part, group: CoreGroup, narrow: Sequence[int]) -> dict[int, float]:
-    """Return the seconds on fewer CPEs than a group's, until more of them draw no more from memory."""
+    """Return the seconds on fewer CPEs than a group's, until more of them get no more from memory."""
     found: dict[int, float] = {}
     for cpes in narrow:
         found[cpes] = _repeats(part, 1) * plan(_nest(part, 1), _fewer(group, cpes)).seconds
@@ -273,7 +273,7 @@ def _repeats(part: Part, groups: int) -> int:
 
 
 def _nest(part: Part, groups: int) -> LoopNest:
-    """Return what the core group with the most has of a part, once."""
+    """Return the part of the core group with the most, once."""
     if isinstance(part, Convolved):
         return _convolution(part.convolution, ceil(part.convolution.batch / groups))
     if isinstance(part, Product):
@@ -282,7 +282,7 @@ def _nest(part: Part, groups: int) -> LoopNest:
 
 
 def _walked(part: Walk, groups: int) -> LoopNest:
-    """Return a walk as an element-wise op that moves as many bytes: of each element, one is written."""
+    """Return a walk as an element-wise op that moves the same bytes: one of each element is written."""
     arrays = MOST_ARRAYS
     if part.written_B > 0:
         arrays = min(max(round(part.named_B / part.written_B), 2), MOST_ARRAYS)

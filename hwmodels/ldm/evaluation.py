@@ -23,7 +23,7 @@ class MoveTimes(NamedTuple):
 
 
 class Tile(NamedTuple):
-    """A tile of a tensor: how many there are, bytes of LDM of its buffers, and its span in each dimension."""
+    """A tile of a tensor: their number, bytes of LDM of its buffers, and its span in each dimension."""
 
     tiles: int
     buffers_B: float
@@ -51,7 +51,7 @@ class OwnTiles:
         self._compute_s = group.compute_s(part.total_flops)
 
     def move(self, count: float, size_B: float) -> MoveTimes:
-        """Return the seconds when all CPEs do so at once."""
+        """Return the seconds when all CPEs move tiles concurrently."""
         strided = count > 1
         return MoveTimes(
             count * self._group.get_s(size_B, self._cpes, strided=strided),
@@ -81,10 +81,10 @@ class Evaluation:
     Parameters
     ----------
     part : LoopNest
-        What the CPE with the most work computes.
+        The part of the CPE with the most work.
     group : CoreGroup
     cpes : int
-        How many move tiles at once.
+        Number that move tiles concurrently.
     prices : Prices, optional
         What moving and computing take; `OwnTiles` when not given.
     """
@@ -157,7 +157,7 @@ def _moved(tensor: _TensorTiles, tiles: Sequence[int], moves: int, *, is_input: 
 
 
 class _TensorTiles:
-    """Tiles of a tensor by the tiles of the loops that index it, each looked at once; see `blocks` and `transfer`."""
+    """Tiles of a tensor by its loops' tiles, each computed once; see `blocks` and `transfer`."""
 
     def __init__(self, part: LoopNest, tensor: Tensor, prices: Prices, *, twice: bool) -> None:
         numbers = {loop: at for at, loop in enumerate(part.loops)}
@@ -228,13 +228,13 @@ def fastest(
 
     From the `first` tiles and from the least ones, each with the orders that keep one of the tensors in the LDM
     longest, one loop after the other gets the tile that is best while all else stays; a tile that does not fit is
-    tried with another loop's tile made as much smaller as it takes. Then each loop is moved to its best place in the
-    order. This goes on until nothing is faster. Ties keep what is there, so that the result is always the same.
+    tried with another loop's tile made smaller as needed. Then each loop is moved to its best place in the
+    order. This is repeated until nothing is faster. Ties keep the current choice, so that the result is deterministic.
 
     Parameters
     ----------
     evaluation : Evaluation
-        What tells the seconds.
+        Evaluation of the seconds.
     first : mapping of str to int
         Tiles that fit.
     floors : mapping of str to int, optional
@@ -268,7 +268,7 @@ def _named(evaluation: Evaluation, found: Iterable[Found]) -> tuple[dict[str, in
 
 
 def sizes(extent: int) -> list[int]:
-    """Return the tiles of a loop that are tried, ascending: powers of two, and the range in up to `EVEN` even parts."""
+    """Return the candidate tiles of a loop, ascending: powers of two, and up to `EVEN` even parts."""
     powers = {2**i for i in range(extent.bit_length())}
     return sorted(powers | {math.ceil(extent / parts) for parts in range(1, EVEN + 1)})
 
@@ -290,7 +290,7 @@ class _Descent:
             for loop, extent in zip(evaluation.loops, evaluation.extents, strict=True)
         ]
         self._open = [loop for loop, extent in enumerate(evaluation.extents) if extent > 1]
-        # Descents from different starts meet.
+        # Descents from different starts may meet.
         self._known: dict[tuple[tuple[int, ...], int], list[tuple[int, ...]]] = {}
 
     @property
@@ -299,7 +299,7 @@ class _Descent:
         return len(self._open) < 2
 
     def from_(self, tiles: tuple[int, ...], order: tuple[int, ...]) -> Found:
-        """Return what is fastest, beginning with these."""
+        """Return the fastest tiles and order, beginning with these."""
         best = Found(self._evaluation.seconds(tiles, order), tiles, order)
         while True:
             before = best
@@ -345,12 +345,12 @@ class _Descent:
                     yield smaller
 
     def _shrunk(self, tiles: tuple[int, ...], loop: int) -> tuple[int, ...] | None:
-        """Return tiles that fit because that of a loop is smaller, as large as is left; None if none is."""
+        """Return tiles that fit because that of a loop is smaller, as large as possible; None if none do."""
 
         def with_(size: int) -> tuple[int, ...]:
             return (*tiles[:loop], size, *tiles[loop + 1 :])
 
-        # What is smaller than a tile is less than the range: buffers are as many, and grow with the size.
+        # Ranges smaller than a tile have as many buffers, which grow with the size.
         smaller = self._sizes[loop][: bisect_left(self._sizes[loop], tiles[loop])]
         fitting = bisect_left(smaller, True, key=lambda size: not self._evaluation.fits(with_(size)))
         return with_(smaller[fitting - 1]) if fitting else None

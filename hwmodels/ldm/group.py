@@ -16,13 +16,13 @@ Point = tuple[float, float]
 
 @dataclass(frozen=True)
 class DmaCurve:
-    """Time that one block takes of the memory controller when many CPEs move blocks of the same size at once.
+    """Time of one block at the memory controller when many CPEs move blocks of the same size concurrently.
 
-    A copy gets and puts each block once, an addition gets two blocks and puts one; so both streams together tell a get
+    A copy gets and puts each block once, an addition gets two blocks and puts one; so both streams separate a get
     from a put. More bytes never take less time, nor do they move at a lower rate: neighbouring points that say
-    otherwise, which is noise, are taken together (geometric means of sizes and of seconds). Between two points a block
+    otherwise, which is noise, are merged (geometric means of sizes and of seconds). Between two points a block
     takes a start-up plus its bytes at a rate, both from these two; below the first the time stays, above the last the
-    rate of the last pair goes on.
+    rate of the last pair continues.
 
     Parameters
     ----------
@@ -75,11 +75,11 @@ class DmaCurve:
         object.__setattr__(self, "puts", growing(sizes, puts))
 
     def get_s(self, block_B: float) -> float:
-        """Seconds that a get of one block takes of the controller."""
+        """Return the controller's seconds for a get of one block."""
         return _affine(block_B, self.gets)
 
     def put_s(self, block_B: float) -> float:
-        """Seconds that a put of one block takes of the controller."""
+        """Return the controller's seconds for a put of one block."""
         return _affine(block_B, self.puts)
 
     def in_place(self) -> DmaCurve:
@@ -89,17 +89,17 @@ class DmaCurve:
         return DmaCurve(sizes, rates, rates)
 
     def stream_Bps(self, block_B: float, gets: int, puts: int) -> float:
-        """Return the bandwidth of all CPEs in a stream of `gets` and `puts` blocks a step."""
+        """Return the bandwidth of all CPEs in a stream of `gets` and `puts` blocks per step."""
         return (gets + puts) * block_B / (gets * self.get_s(block_B) + puts * self.put_s(block_B))
 
 
 def growing(sizes_B: Sequence[float], seconds: Sequence[float]) -> tuple[Point, ...]:
-    """Return points of which the larger takes at least as long, and no longer than its bytes are more.
+    """Return points whose times grow with size, but no faster than the bytes.
 
     Neighbours that contradict this are replaced by one point at their geometric means, until none do; each measured
     point keeps its weight.
     """
-    # Sums of logarithms of size and seconds, and how many points they are of.
+    # Sums of logarithms of size and seconds, and the number of points.
     points = [(math.log(size), math.log(time), 1) for size, time in zip(sizes_B, seconds, strict=True)]
     while len(points) > 1 and (at := _contradiction(points)) is not None:
         points[at : at + 2] = [tuple(map(sum, zip(*points[at : at + 2], strict=True)))]  # type: ignore[list-item]
@@ -145,7 +145,7 @@ class CoreGroup:
     compiled_share, reordered_share : float
         Share of the peak that compiled loops reach, and hand-ordered instructions with register communication.
     dma_contiguous, dma_strided : DmaCurve
-        Seconds of a block that is a transfer of its own, and of one of the blocks of a strided transfer; the former
+        Seconds of a block that is a separate transfer, and of one of the blocks of a strided transfer; the former
         takes at least as long as the latter.
     dma_latency_s, dma_cpe_Bps : float
         Start-up of a block of a single CPE, and the most it can draw; they bound few CPEs on an idle controller.
@@ -159,7 +159,7 @@ class CoreGroup:
         Elements that a transfer should have at least; first tiles are at most this.
     gemm_m, gemm_n, gemm_k : int
         Multiples to which the register-communication GEMM pads the rows of its input, the columns of its weights, and
-        what it sums over.
+        the inner dimension.
     swdnn_ldm_B, swcaffe_ldm_B : float
         LDM of a CPE that the convolutions of these libraries fill.
     bias_element_s, window_element_s : float
@@ -208,12 +208,12 @@ class CoreGroup:
         return self.cpes // self.mesh_columns
 
     def get_s(self, block_B: float, cpes: int, *, strided: bool) -> float:
-        """Seconds of a get of one block by each of `cpes` at once."""
+        """Return the seconds of a get of one block by each of `cpes` concurrently."""
         own_s = 0.0 if strided else self.dma_contiguous.get_s(block_B)
         return self._shared(max(self.dma_strided.get_s(block_B), own_s), block_B, cpes)
 
     def put_s(self, block_B: float, cpes: int, *, strided: bool) -> float:
-        """Seconds of a put of one block by each of `cpes` at once."""
+        """Return the seconds of a put of one block by each of `cpes` concurrently."""
         own_s = 0.0 if strided else self.dma_contiguous.put_s(block_B)
         return self._shared(max(self.dma_strided.put_s(block_B), own_s), block_B, cpes)
 
@@ -225,7 +225,7 @@ class CoreGroup:
         return max(cpes * block_s, self.dma_latency_s + block_B / self.dma_cpe_Bps)
 
     def in_place(self) -> CoreGroup:
-        """Return the group as it moves data back to where they came from: a put takes as long as a get.
+        """Return the group for moving data back to their origin: a put takes as long as a get.
 
         swCaffe's element-wise layers, which work in place, move 26 GB/s, which is more than copies to another place
         do (20 GB/s) and about what gets do (27 GB/s).
@@ -235,9 +235,9 @@ class CoreGroup:
         )
 
     def gload_s(self, cpes: int) -> float:
-        """Seconds of one load or store past the LDM by each of `cpes` at once."""
+        """Return the seconds of one load or store past the LDM by each of `cpes` concurrently."""
         return max(self.gload_latency_s, cpes * self.gload_word_B / self.gload_Bps)
 
     def compute_s(self, flops: float, *, reordered: bool = False) -> float:
-        """Seconds of `flops` on one CPE."""
+        """Return the seconds of `flops` on one CPE."""
         return flops / (self.cpe_flops * (self.reordered_share if reordered else self.compiled_share))

@@ -33,7 +33,7 @@ class Gemm:
 
 
 def group_product(nest: LoopNest, gemm: Gemm, group: CoreGroup) -> Times:
-    """Return the time of a product whose tiles are chosen for all LDMs together, each tile fetched once for all."""
+    """Return the time of a product whose tiles are chosen for all LDMs together, each fetched only once."""
     twice, floors, prices = (
         group.double_buffering,
         _floors(nest, gemm, group),
@@ -69,7 +69,7 @@ class _SharedTiles:
         self._passed = list(zip(nest.inputs, (group.mesh_columns - 1, group.mesh_rows - 1), strict=True))
 
     def move(self, count: float, size_B: float) -> MoveTimes:
-        """Return the seconds of what each CPE moves: whole runs, or pieces of a run where there are few."""
+        """Return the seconds of each CPE's moves: whole runs, or pieces of a run where there are few."""
         group, each = self._group, max(count / self._group.cpes, 1.0)
         piece_B = max(count * size_B / (group.cpes * each), self._nest.element_B)
         get_s = each * group.get_s(piece_B, group.cpes, strided=count > 1)
@@ -77,7 +77,7 @@ class _SharedTiles:
         return MoveTimes(get_s, put_s, math.inf)
 
     def moved(self, whole: Transfer) -> Transfer:
-        """Return the part of a tile's transfer that each CPE does."""
+        """Return each CPE's part of a tile's transfer."""
         get_s, put_s, _ = self.move(whole.blocks.count, whole.blocks.size_B)
         return replace(whole, get_s=get_s, put_s=put_s, by_gload=False)
 
@@ -86,7 +86,7 @@ class _SharedTiles:
         return max(self.compute_s, self.register_s(counts))
 
     def register_s(self, counts: Mapping[str, int]) -> float:
-        """Seconds in which all CPEs receive the tiles of the others in their row and column, at each step."""
+        """Return the seconds in which all CPEs receive others' tiles in their row and column, per step."""
         mean = {loop: extent / counts[loop] for loop, extent in self._nest.loops.items()}
         received_B = sum(
             tensor.elements(mean) * self._nest.element_B * others for tensor, others in self._passed
@@ -97,7 +97,7 @@ class _SharedTiles:
 
 
 def _floors(nest: LoopNest, gemm: Gemm, group: CoreGroup) -> dict[str, int]:
-    """Return the least tiles that the instructions compute on: the multiples, from the innermost loop of each out."""
+    """Return the least tiles of the instructions: their multiples, from the innermost loop of each out."""
     floors = {}
     for loops, multiple in ((gemm.m, group.gemm_m), (gemm.n, group.gemm_n), (gemm.k, group.gemm_k)):
         missing = multiple
@@ -139,7 +139,7 @@ class Window:
         )
 
     def touched(self, first: int, last: int) -> int:
-        """Return how many inputs the outputs from `first` to before `last` read."""
+        """Return how many inputs the outputs from `first` up to `last`, excluded, read."""
         return min(last - 1 + self.kernel - self.padding, self.inputs) - max(first - self.padding, 0)
 
 
@@ -150,7 +150,7 @@ class Batched:
     Parameters
     ----------
     images, channels, filters : int
-        Rows of a product, what is summed over, columns.
+        Rows of a product, its inner dimension, columns.
     rows, columns : Window
         Height and width.
     element_B : int
@@ -226,7 +226,7 @@ class BatchKernel:
     doubled: bool
 
     def columns(self, conv: Batched, cpes: int) -> int:
-        """Return the columns of an output row that stay in the LDM; 0 where none fit."""
+        """Return the columns of an output row that fit in the LDM; 0 where none fit."""
         scale = LDM_ELEMENT_B / cpes
         input_B, output_B = conv.images * conv.channels * scale, conv.images * conv.filters * scale
         weights_B, extra = conv.channels * conv.filters * scale, 0
@@ -266,7 +266,7 @@ class BatchKernel:
 
 
 class _Pieces:
-    """Seconds in which all CPEs move their parts of a column of inputs, a position's weights, a column of outputs.
+    """Seconds of moving by all CPEs: parts of a column of inputs, a position's weights, a column of outputs.
 
     Each of the mesh's rows has a part of one dimension, each of its columns one of the other.
     """

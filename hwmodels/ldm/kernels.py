@@ -20,7 +20,7 @@ def matmul(m: int, n: int, k: int, element_B: int = 4, *, transposed: bool = Fal
     Parameters
     ----------
     m, n, k : int
-        Rows and columns of the product, and what is summed over.
+        Rows and columns of the product, and the inner dimension.
     element_B : int
         Bytes of an element.
     transposed : bool
@@ -105,7 +105,7 @@ def convolution(
     Raises
     ------
     NestError
-        If there is no such layout, a size is below one, the kernel exceeds the padded input, or groups are not alike.
+        If there is no such layout, a size is below one, the kernel exceeds the padded input, or groups are not equal.
 
     Examples
     --------
@@ -254,7 +254,7 @@ def elementwise(elements: int, operands: int = 1, flops: float = 1, element_B: i
 
 
 def bias(channels: int, pixels: int, batch: int = 1, element_B: int = 4) -> LoopNest:
-    """Return the addition of one number a channel to images of `pixels` pixels.
+    """Return the addition of one number per channel to images of `pixels` pixels.
 
     Parameters
     ----------

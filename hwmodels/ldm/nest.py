@@ -24,8 +24,8 @@ class Access:
     indices : tuple of str
         An affine expression for each dimension, such as "oh*2+kh-1"; the last dimension is contiguous in memory.
     shape : tuple of int, optional
-        Extents of the dimensions as stored; by default what the loops of the nest run over. An index may leave it
-        (padding): what lies outside is not moved.
+        Extents of the dimensions as stored; by default the ranges of the nest's loops. An index may leave it
+        (padding): elements outside are not moved.
 
     Examples
     --------
@@ -57,7 +57,7 @@ class Tensor:
         return tuple(min(dim.span(tiles), size) for dim, size in zip(self.dims, self.shape, strict=True))
 
     def elements(self, tiles: Mapping[str, float]) -> float:
-        """Return how many elements a tile touches, halos included."""
+        """Return the number of elements that a tile touches, halos included."""
         return math.prod(self.spans(tiles))
 
 
@@ -68,7 +68,7 @@ class LoopNest:
     Parameters
     ----------
     name : str
-        What the operation is called.
+        Name of the operation.
     loops : mapping of str to int
         Extent of each loop variable, outermost first.
     reads, write : tuple of Access, Access
@@ -167,7 +167,7 @@ class LoopNest:
         return self.iterations * self.flops
 
     def resized(self, extents: Mapping[str, int]) -> LoopNest:
-        """Return the part of the nest with some loops shortened; tensors keep the shape they have in memory."""
+        """Return the part of the nest with some loops shortened; tensors keep their shape in memory."""
         shapes = {tensor.name: tensor.shape for tensor in self.tensors}
         return replace(
             self,
@@ -178,7 +178,7 @@ class LoopNest:
 
 
 def trips(nest: LoopNest, tiles: Tiles) -> dict[str, int]:
-    """Return how many tiles each loop runs over."""
+    """Return the number of tiles of each loop."""
     return {loop: -(-extent // tiles[loop]) for loop, extent in nest.loops.items()}
 
 
@@ -189,7 +189,7 @@ class Split:
     Parameters
     ----------
     part : LoopNest
-        What the CPE with the most work computes.
+        The part of the CPE with the most work.
     cpes : int
         CPEs that have work.
     fused : tuple of str
@@ -210,7 +210,7 @@ class Split:
 
 
 def split(nest: LoopNest, cpes: int) -> Split:
-    """Split the highest dimension of the output over the CPEs, fused with lower ones until there are enough pieces.
+    """Split the highest dimension of the output over the CPEs, fused with lower ones until pieces suffice.
 
     Loops that add up into one element are never split, so the CPEs need not talk (swTVM, Sec. 5.4). With `pieces` of
     them a CPE gets up to ceil(pieces / cpes), all from the lowest of the fused loops.
@@ -234,7 +234,7 @@ def split(nest: LoopNest, cpes: int) -> Split:
 
 
 def placement(tensor: Tensor, order: Sequence[str], counts: Mapping[str, int]) -> int:
-    """Return how many tile loops stand around a tensor's transfer.
+    """Return the number of tile loops around a tensor's transfer.
 
     It sits in the outermost loop at which all variables of the tensor are fixed (swTVM, Alg. 2); loops of one tile
     fix nothing.
@@ -242,7 +242,7 @@ def placement(tensor: Tensor, order: Sequence[str], counts: Mapping[str, int]) -
     Parameters
     ----------
     tensor : Tensor
-        What is moved.
+        The moved tensor.
     order : sequence of str
         Tile loops, outermost first.
     counts : mapping of str to int
@@ -255,17 +255,17 @@ def placement(tensor: Tensor, order: Sequence[str], counts: Mapping[str, int]) -
 
 
 def moves(tensor: Tensor, order: Sequence[str], counts: Mapping[str, int]) -> int:
-    """Return how often a tensor's buffer is filled (DMA transfers, in the words of swTVM): see `placement`."""
+    """Return the number of fills of a tensor's buffer (swTVM's DMA transfers): see `placement`."""
     return math.prod(counts[loop] for loop in order[: placement(tensor, order, counts)])
 
 
 def distinct(tensor: Tensor, counts: Mapping[str, int]) -> int:
-    """Return how many different tiles a tensor has: the least that any order can move."""
+    """Return the number of different tiles of a tensor: the least that any order can move."""
     return math.prod(counts[loop] for loop in tensor.variables)
 
 
 def parallel_loops(nest: LoopNest, group: CoreGroup) -> tuple[str, ...]:
-    """Return the loops that are dealt to the CPEs, outermost first."""
+    """Return the loops that are distributed over the CPEs, outermost first."""
     return tuple(loop for loop in split(nest, group.cpes).fused if nest.loops[loop] > 1)
 
 

@@ -1,4 +1,4 @@
-"""A plan as a picture: what fills the LDM, and where the time goes."""
+"""A plan as a picture: the use of the LDM, and of the time."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ TENSOR_COLOURS = (OKABE_ITO[2], OKABE_ITO[4], OKABE_ITO[6], (0.45, 0.45, 0.45))
 def draw(plan: Plan, ax: Axes | None = None) -> Axes:
     """Draw time by part (upper axis) above LDM occupancy by tensor (lower axis, KiB).
 
-    The dashed line is the LDM of a CPE. Parts of the time stand one after another; the black line is the time of the
-    operation, and what stands hatched beyond it is hidden by overlap.
+    The dashed line is the LDM of a CPE. Parts of the time are stacked; the black line is the time of the
+    operation, and the hatched part beyond it is hidden by overlap.
 
     Parameters
     ----------

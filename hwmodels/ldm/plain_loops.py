@@ -1,4 +1,4 @@
-"""The nest as a plain OpenACC loop: nobody tuned what stays in the LDM."""
+"""The nest as a plain OpenACC loop: without tuning of the LDM."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ class Copies:
     parallel : tuple of str
         Loops that are dealt to the CPEs, outermost first.
     rows : frozenset of str
-        Tensors that are copied a row at a time, within the inner loops.
+        Tensors copied one row at a time, within the inner loops.
     tile : int
         Iterations of the last parallel loop whose slices are copied together.
     row_tiles : mapping of str to int
-        How far loops along rows go at once; all of their extent, but where that does not fit.
+        Tiles of loops along rows; their whole extent, unless that does not fit.
     """
 
     part: LoopNest
@@ -54,7 +54,7 @@ class Copies:
     row_tiles: Mapping[str, int]
 
     def tiles(self, tensor: Tensor) -> dict[str, int]:
-        """Return the tile of each loop for which a tensor is copied at once."""
+        """Return the tile of each loop for which a tensor is copied in one step."""
         if tensor.name in self.rows:
             along = tensor.dims[-1].variables
             return {loop: self.row_tiles[loop] if loop in along else 1 for loop in self.part.loops}
@@ -82,9 +82,9 @@ class Copies:
 def directives(nest: LoopNest, group: CoreGroup) -> Times:
     """Return the time of a nest under Sunway's OpenACC directives, as public code uses them.
 
-    The `parallel loop` deals the output to the CPEs as in `plan`. What it indexes is copied in and out by its
-    iteration, or by a `tile` of as many as fit; what it does not index stays in the LDM (`entire`). What then does not
-    fit, the largest first, is copied within the inner loops instead, a row of memory at a time, at each iteration of
+    The `parallel loop` assigns the output to the CPEs as in `plan`. Arrays that it indexes are copied by its
+    iteration, or by a `tile` of as many as fit; others stay in the LDM (`entire`). Arrays that then do not
+    fit, the largest first, are copied within the inner loops instead, a row of memory at a time, at each iteration of
     the loops around it; of the output, the sums of a row stay until they are put. An array along whose lowest
     dimension the parallel loop runs is first transposed in memory by all CPEs (`swapin`). Transfers and computation
     wait for each other. One element of each tensor must fit the LDM, which `no_reuse` looks after.
@@ -101,10 +101,10 @@ def directives(nest: LoopNest, group: CoreGroup) -> Times:
 
 
 def fitting(part: LoopNest, parallel: tuple[str, ...], ldm_B: float) -> Copies:
-    """Return copies that fit: what takes most is made smaller, from slices to rows, then to halves of rows."""
+    """Return copies that fit: the largest is made smaller, from slices to rows, then to halves of rows."""
     copies = Copies(part, parallel, frozenset(), 1, dict(part.loops))
     while copies.size_B > ldm_B:
-        # Of two alike the one that the parallel loop indexes: what stays in the LDM saves more.
+        # Of equals the one that the parallel loop indexes: an array that stays in the LDM saves more.
         most = max(
             part.tensors,
             key=lambda tensor: (
@@ -144,7 +144,7 @@ def _transfer(copies: Copies, tensor: Tensor, group: CoreGroup, cpes: int) -> Tr
 def by_columns(nest: LoopNest, group: CoreGroup) -> Times:
     """Return the time of a nest whose windows are written out as columns, image by image, and then multiplied.
 
-    Both are nests under `directives`; the first is `layout_s`. What has no windows is one such nest.
+    Both are nests under `directives`; the first is `layout_s`. A nest without windows is one such nest.
     """
     gemm = as_gemm(nest)
     if gemm is None or not gemm.im2col:
@@ -174,7 +174,7 @@ def _product(nest: LoopNest, gemm: Gemm) -> LoopNest:
     )
 
 
-#: What is copied in at once: what directives say, for the nest or for columns and a product; rows of all tensors; all
+#: Parts copied in at a time: by directives, for the nest or for columns and a product; rows of all tensors; all
 #: that a row of the output needs; or one run.
 Reading = Literal["directives", "columns", "rows", "output-row", "run"]
 
@@ -189,7 +189,7 @@ def is_simple(nest: LoopNest) -> bool:
 
 
 def no_reuse(nest: LoopNest, group: CoreGroup, copies: Reading = "directives") -> Times:
-    """Return the time of a nest written as plain parallel loops, whose tiles nobody tuned.
+    """Return the time of a nest written as plain parallel loops, without tuning of tiles.
 
     The loops over the output are split over the CPEs as in `plan`. Transfers are by DMA, or by loads past the LDM where
     these are faster; they and computation wait for each other.
@@ -199,7 +199,7 @@ def no_reuse(nest: LoopNest, group: CoreGroup, copies: Reading = "directives") -
     nest : LoopNest
     group : CoreGroup
     copies : {"directives", "columns", "rows", "output-row", "run"}
-        What is copied in at once.
+        Parts copied in at a time.
 
         - "directives": as in public code for Sunway's OpenACC; see `simsched.hwmodels.ldm.plain_loops.directives`.
         - "columns": the same, after windows were written out as columns; see
@@ -251,7 +251,7 @@ def no_reuse(nest: LoopNest, group: CoreGroup, copies: Reading = "directives") -
 
 
 def _untuned(shares: Split, group: CoreGroup, copies: Reading) -> Times:
-    """Return the time where rows, or a run, are all that is copied in at once."""
+    """Return the time where rows, or a run, are all that is copied in at a time."""
     part = shares.part
     tiles = _tiles(part, group.ldm_B, copies)
     counts = trips(part, tiles)
@@ -266,7 +266,7 @@ def _untuned(shares: Split, group: CoreGroup, copies: Reading) -> Times:
 
 
 def _tiles(part: LoopNest, ldm_B: float, copies: Reading) -> dict[str, int]:
-    """Return what is copied in at once: rows, and in simple nests all that the output's row needs."""
+    """Return the parts copied in at a time: rows, and in simple nests all that the output's row needs."""
     tiles = dict.fromkeys(part.loops, 1)
     row = part.output.dims[-1].variables
     inner: list[str] = []

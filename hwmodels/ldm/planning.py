@@ -39,7 +39,7 @@ class Plan:
     group : CoreGroup
         Where it runs.
     shares : Split
-        What a CPE computes.
+        A CPE's part.
     tiles : dict of str to int
         Tile of each loop of a CPE's part.
     order : tuple of str
@@ -86,7 +86,7 @@ class Plan:
         return sum(self.buffers_B.values())
 
     def table(self) -> pd.DataFrame:
-        """Return a row for each tensor.
+        """Return one row per tensor.
 
         Returns
         -------

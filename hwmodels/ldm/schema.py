@@ -56,12 +56,12 @@ class DmaTable(Strict):
         return self
 
     def curve(self) -> DmaCurve:
-        """Return the curve that these points make."""
+        """Return the curve through these points."""
         return DmaCurve(_si(self.block), _si(self.copy_rate), _si(self.add_rate))
 
 
 class LdmTable(Strict):
-    """Local memories of a core group and what moves data to them; see `CoreGroup` for each number.
+    """Local memories of a core group and the transfers to them; see `CoreGroup` for each number.
 
     Examples
     --------
@@ -154,7 +154,7 @@ class LdmTable(Strict):
 
 
 def core_group(machine: str | Path | Machine) -> CoreGroup:
-    """Return what the planner needs of a machine.
+    """Return the planner's view of a machine.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The nest as swDNN and swCaffe compute it: products of all CPEs, which share tiles by register communication."""
+"""The nest as in swDNN and swCaffe: products of all CPEs, which share tiles by register communication."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from simsched.hwmodels.ldm.times import Times
 def columns_s(columns: LoopNest, gemm: Gemm, group: CoreGroup) -> float:
     """Return the seconds of writing one image's windows out as columns.
 
-    CPEs fetch the image's rows, each once, and put the part of a row that each position of the kernel sees as a
-    transfer of its own, for which they wait.
+    CPEs fetch the image's rows, each once, and write the part of a row at each position of the kernel as a
+    separate transfer, for which they wait.
     """
     *others, width = columns.inputs[0].spans(columns.loops)
     made = columns.loops[gemm.m[-1]]
@@ -29,7 +29,7 @@ def columns_s(columns: LoopNest, gemm: Gemm, group: CoreGroup) -> float:
 
 
 def images_last_s(conv: Batched, group: CoreGroup) -> float:
-    """Return the seconds of bringing input and weights into the layout with images last, and the output back."""
+    """Return the seconds of converting input and weights to the layout with images last, and back."""
     inputs = conv.rows.inputs * conv.columns.inputs
     outputs = conv.rows.outputs * conv.columns.outputs
     return (
@@ -42,14 +42,14 @@ def images_last_s(conv: Batched, group: CoreGroup) -> float:
 
 
 def _image_s(planes: int, pixels: int, element_B: int, group: CoreGroup) -> float:
-    """Return the seconds of exchanging images and channels, plane by plane, and then turning planes and pixels."""
+    """Return the seconds of exchanging images and channels, plane by plane, and then planes and pixels."""
     plane_B = pixels * element_B
     move_s = sum(move(plane_B, group.cpes, strided=False) for move in (group.get_s, group.put_s))
     return _dealt(planes, group) * move_s + group.spawn_join_s + _turned_s(planes, pixels, element_B, group)
 
 
 def _turned_s(rows: int, columns: int, element_B: int, group: CoreGroup) -> float:
-    """Return the seconds of transposing a matrix in tiles whose runs are the preferred elements, or all there are."""
+    """Return the seconds of transposing a matrix in tiles whose runs are the preferred elements, or all."""
     high, wide = min(rows, group.preferred_elements), min(columns, group.preferred_elements)
     tile_s = high * group.get_s(wide * element_B, group.cpes, strided=True)
     tile_s += wide * group.put_s(high * element_B, group.cpes, strided=True)
@@ -66,12 +66,12 @@ IMAGE_DIMS = 4
 
 
 def as_gemm(nest: LoopNest) -> Gemm | None:
-    """Return how a nest of two inputs is a matrix product; None for all others.
+    """Return a nest of two inputs as a matrix product; None for all others.
 
     A dimension of the input that more than one loop indexes, or with a stride, is a window (as in a convolution). Where
     such a dimension is the lowest, rows of the input are not those of a matrix; im2col makes them so, image by image.
-    Where images are the lowest dimension (swDNN), each position of the window is a product of its own. Images that are
-    the highest of four dimensions or more are products of their own, too.
+    Where images are the lowest dimension (swDNN), each position of the window is a separate product. Images that are
+    the highest of four dimensions or more are separate products, too.
     """
     if len(nest.inputs) != 2 or not nest.reductions:
         return None
@@ -111,7 +111,7 @@ def register_communication(nest: LoopNest, group: CoreGroup) -> Times:
     the weights along its columns; matrices are padded to the multiples that the instructions need, so that small
     batches are mostly padding. Register communication and DMA overlap computation.
 
-    Of what is no product, a bias takes a time per element, which is that of a product of inner dimension 1, and
+    Of other nests, a bias takes a time per element, which is that of a product of inner dimension 1, and
     pooling one per element of its windows, which is that of a single core; both are measured. Element-wise operations
     work in place. All else is planned as in `plan`, with hand-ordered instructions.
 
@@ -191,7 +191,7 @@ def _no_product(nest: LoopNest, group: CoreGroup) -> Times:
 
 
 def images_of(nest: LoopNest, gemm: Gemm) -> int:
-    """Return how many images the windows of a nest are written out of."""
+    """Return the number of images whose windows a nest writes out."""
     return math.prod(
         nest.loops[loop]
         for loop in nest.loops

@@ -38,7 +38,7 @@ def classify(nest: LoopNest, tiles: Tiles) -> dict[str, VariableClass]:
 
 
 def _effects(loop: str, nest: LoopNest, tiles: Tiles) -> Mapping[str, bool]:
-    """Return, for each tensor that a loop indexes, whether it sizes it."""
+    """Return, for each tensor that a loop indexes, whether the loop affects its size."""
     effects = {}
     for tensor in nest.tensors:
         if loop in tensor.variables:
@@ -56,7 +56,7 @@ def _class(effects: Mapping[str, bool]) -> VariableClass:
 
 
 def copies(tensor: Tensor, nest: LoopNest, tiles: Tiles, *, double_buffering: bool) -> int:
-    """Return how many buffers a tensor has: two where tiles follow one another while others are computed on."""
+    """Return the number of buffers of a tensor: two where tiles are moved while others are computed on."""
     return 2 if double_buffering and distinct(tensor, trips(nest, tiles)) > 1 else 1
 
 
@@ -87,7 +87,7 @@ def first_fit(
     The sizevars, by ascending size of the buffers they index, get min(range, preferred); then, when no new sizevar
     has come up because a whole range is buffered, the compvars by ascending number of tensors they affect. While the
     LDM does not hold all buffers, the last of them is halved, and at its floor, the one before. All start at their
-    floors, which are one unless the code needs more at once.
+    floors, which are one unless the code needs more at a time.
 
     In the worked example (m = 1, n = k = 1024) n gets 64 as sizevar and k 64 as compvar: A 1 x 64, B 64 x 64 and
     C 1 x 64 floats are 0.25 + 16 + 0.25 = 16.5 KiB.

@@ -131,7 +131,7 @@ def transfers(
 
 
 class Move(Protocol):
-    """Moves of a tensor, as `hidden_s` looks at them."""
+    """Moves of a tensor, as seen by `hidden_s`."""
 
     @property
     def gets(self) -> int:
@@ -201,7 +201,7 @@ class Times:
         return sum(parts) - self.hidden_s
 
     def repeated(self, times: int) -> Times:
-        """Return the parts of as many such operations one after the other."""
+        """Return the parts of as many such operations in sequence."""
         return Times(**{name: times * seconds for name, seconds in vars(self).items()})
 
 
@@ -217,9 +217,9 @@ def serial(moved: Iterable[Transfer], compute_s: float, spawn_join_s: float) -> 
 
 
 def hidden_s(moved: Iterable[Move], busy_s: float) -> float:
-    """Return what double buffering hides of DMA behind `busy_s` seconds of other work.
+    """Return the seconds of DMA that double buffering hides behind `busy_s` seconds of other work.
 
-    The first tile of each input and the last of the output have nothing to hide behind, and the work on a tile cannot
+    The first tile of each input and the last of the output cannot be hidden, and the work on a tile cannot
     hide its own transfer: with as many steps as the tensor that moves most often, one step's share of the work is
     exposed.
     """

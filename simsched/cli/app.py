@@ -93,7 +93,7 @@ def main() -> None:
     warnings.showwarning = _note
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
-            # What the encoding of a terminal lacks is an escape, not an error.
+            # Characters that the terminal's encoding lacks become escapes, not errors.
             stream.reconfigure(errors="backslashreplace")
     status: object = 0
     try:
@@ -114,7 +114,7 @@ def main() -> None:
     except MemoryError as error:
         status = _fail(f"there is not enough memory for this: {error or 'take less of it'}")
     except SystemExit:
-        # Typer's way of saying that whoever read our output went away, as `| head` does: nothing is wrong.
+        # Typer's signal that the reader of our output has closed it, as `| head` does: no error.
         status = 0
     sys.exit(status if isinstance(status, int) else 0)
 

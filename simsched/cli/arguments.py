@@ -1,4 +1,4 @@
-"""Arguments before they are parsed: a reader's options stand anywhere; what is not known is said with what is alike."""
+"""Arguments before parsing: a reader's options may come anywhere; unknown names get similar suggestions."""
 
 from __future__ import annotations
 

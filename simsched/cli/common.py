@@ -1,4 +1,4 @@
-"""What all commands share: options, printing, reading graphs, progress."""
+"""Common parts of all commands: options, printing, reading graphs, progress."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ Further options are passed to the reader of GRAPH's format, as in --execution-tr
 def epilog(*examples: str) -> str:
     """Return the end of a command's help: examples, which are tests."""
     lines = "\n".join(f"  simsched {example}" for example in examples)
-    # This mark keeps the lines of a paragraph as they are.
+    # This mark keeps the lines of a paragraph unchanged.
     return f"Examples:\n\n\b\n{lines}"
 
 
@@ -117,7 +117,7 @@ PoliciesOption = Annotated[
         help="A policy; repeat for more. Default: all.",
     ),
 ]  # fmt: skip
-#: For commands that find no layout.
+#: Text for commands that find no layout.
 GivenLayoutOption = Annotated[
     str | None, typer.Option("--layout", "-l", metavar="ExC", help="Executors x cores, as in 8x8.")
 ]

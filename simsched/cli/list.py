@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from simsched.reproduce import System
     from simsched.workloads import Workload
 
-#: Facts of one thing: its name, what it is, and more by the kind of thing.
+#: Facts of one entry: its name, its description, and more by its kind.
 Entry = dict[str, Any]
-#: A line of an entry: a label, mostly empty, and text that is folded beside it.
+#: A line of an entry: a label, mostly empty, and text that is folded next to it.
 Part = tuple[str, str]
 
 
@@ -98,7 +98,7 @@ def _format(name: str) -> Entry:
     return facts
 
 
-#: By the name of a list: the entry points in it, and what is told of one of them.
+#: By the name of a list: its entry points, and the facts of one of them.
 LISTS: dict[str, tuple[tuple[Group, ...], Callable[[str], Entry]]] = {
     "machines": (("machines",), _machine),
     "policies": (("policies",), _policy),

@@ -1,4 +1,4 @@
-"""What commands print beyond lines: tables that fit the terminal, Markdown, JSON."""
+"""Output of commands beyond lines: tables that fit the terminal, Markdown, JSON."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def say_facts(facts: Mapping[str, Any], notes: Iterable[str] = ()) -> None:
 
 def say_json(value: Any) -> None:
     """Print JSON, all of it ASCII: what is not a number is null, control characters are escapes."""
-    # The standard library leaves one control character as it is.
+    # The standard library leaves one control character unchanged.
     typer.echo(json.dumps(_plain(value), allow_nan=False).replace("\x7f", "\\u007f"))
 
 

@@ -35,7 +35,7 @@ from simsched.spec import Search
 if TYPE_CHECKING:
     from simsched.graph import TaskGraph
 
-#: Stands in a workload for the number of cores.
+#: Placeholder for the number of cores in a workload.
 GROWS = "{cores}"
 MethodOption = Annotated[
     Search,

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from simsched.costs.curves import Curve
     from simsched.machine.schema import Confidence
 
-#: Numbers of a curve, and the most that each may be.
+#: Numbers of a curve, and the largest value of each.
 MOST: Mapping[str, float] = {
     "serial_share": 1.0,
     "thread_overhead": np.inf,
@@ -29,7 +29,7 @@ Z95 = 1.959963984540054
 
 
 class Range(NamedTuple):
-    """The ends of a number's 95 % interval, and how far to trust the number."""
+    """The 95 % interval of a number, and the confidence in the number."""
 
     low: float
     high: float
@@ -38,7 +38,7 @@ class Range(NamedTuple):
 
 @cache
 def ranges() -> Mapping[str, Mapping[str, Range]]:
-    """Return what is known of each number, by family and name."""
+    """Return the known intervals, by family and name."""
     table = tomllib.loads((files("simsched.costs") / "curves.toml").read_text("utf-8"))
     return {
         row["name"]: {name: _range(row[name], MOST[name]) for name in MOST if name in row}
@@ -53,7 +53,7 @@ def _range(number: Mapping[str, Any], most: float) -> Range:
 
 
 def sampled_between(value: float, low: float, high: float, z: float) -> float:
-    """Return what a standard normal z makes of a number: the number itself at 0, an end of its interval at -+1.96.
+    """Return a number's value at a standard normal z: itself at 0, an end of its interval at -+1.96.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ def sampled_between(value: float, low: float, high: float, z: float) -> float:
 
 
 def sampled_curve(curve: Curve, generator: np.random.Generator) -> Curve:
-    """Return a curve with each number sampled from its interval; a curve of no family of `curves.toml` as it is."""
+    """Return a curve with numbers sampled from their intervals; a curve not in `curves.toml` is unchanged."""
     found: dict[str, Any] = {
         name: min(sampled_between(getattr(curve, name), low, high, generator.standard_normal()), MOST[name])
         for name, (low, high, _) in ranges().get(curve.family, {}).items()

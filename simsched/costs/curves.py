@@ -5,12 +5,12 @@ A task that takes t1 seconds on one core takes on a team of w > 1 cores
     c(w) = min(t1, s t1 + (1 - s) max(t1 / u, B / reach(u)) + A (w - 1) + F + f u),    A = a sqrt(1 ms x t1)
 
 with s the serial share, a the thread overhead, and F and f the fork, join and barrier of the machine's runtime profile.
-u = min(w, pieces): a task divides into as many pieces as its operations or bytes hold grains of its curve; threads
+u = min(w, pieces): a task divides into as many pieces as its operations or bytes contain grains of its curve; threads
 beyond them idle. s, a and the grains are those of the kind's family. Where the graph does not know a task's operations
-or bytes, u = w. B are its bytes from memory, reach(u) the bytes a second that u threads reach.
+or bytes, u = w. B are its bytes from memory, reach(u) the bytes per second that u threads reach.
 
-The minimum says that a task too small to gain runs on one thread of its team, as frameworks do with their grain sizes.
-The overhead a thread adds grows with the square root of the work, as the surface of a block grows with its area: one
+The minimum makes a task too small to gain run on one thread of its team, as frameworks' grain sizes do.
+The overhead per thread grows with the square root of the work, as the surface of a block grows with its area: one
 number then fits the published curves of convolutions from 37 to 700 ms (see curves.toml).
 """
 
@@ -130,7 +130,7 @@ def two_point_curve(
 ) -> tuple[float, Curve]:
     """Return the one-core seconds and the curve of an op that is fastest on `best` threads.
 
-    The three terms of a cost curve (serial part, parallel part, overhead a thread) follow from three facts: its seconds
+    The three terms of a cost curve (serial, parallel, overhead per thread) follow from three facts: its seconds
     at the best width, that it is flat there, and its seconds at the widest. Where the widest is the best, being flat
     there is an assumption (it might gain from more), and the serial part is taken to be nothing; so it is where
     `slower` would take it below nothing, and then the curve does not meet `slower`.

@@ -1,4 +1,4 @@
-"""Discrepancy of costs: by how much the seconds of tasks may be off, sampled as one consistent world.
+"""Discrepancy of costs: the possible error of the seconds of tasks, sampled as one consistent world.
 
 In a world the seconds of a task on w threads are those of the costs times
 
@@ -6,9 +6,9 @@ In a world the seconds of a task on w threads are those of the costs times
 
 The z are standard normal: z and z' one for each origin of seconds (a calibration, a recording, ...), z'' and z''' one
 for each kind and regime; kinds of a family share theirs. n are the threads of the machine, n0 those that were in use
-where the seconds come from, w0 the width on which they are known. No team gains more than its threads. The gain
-is a share of a perfect one, where seconds were measured, which gain nothing beyond. These numbers stand in
-`discrepancies.toml`, each with what tells it; `benchmarks/coverage.py` counts what intervals hold.
+at the origin of the seconds, w0 the width on which they are known. No team gains more than its threads. The gain
+is a share of a perfect one where seconds were measured, which gain nothing beyond. These numbers are in
+`discrepancies.toml`, each with its evidence; `benchmarks/coverage.py` counts what intervals hold.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Sigmas:
     rows : mapping of (str, str) to float
         By family of kinds and regime.
     width : mapping of str to float
-        By regime, per doubling of a team beyond the width that is known.
+        By regime, per doubling of a team beyond the known width.
     gain : float
         Share of a perfect gain that is expected of such a doubling, of which the seconds have none; 0 to 1.
     """
@@ -70,7 +70,7 @@ class Sigmas:
 
 @cache
 def sigmas() -> Mapping[Origin, Sigmas]:
-    """Return what is known of each origin."""
+    """Return the standard deviations of each origin."""
     table = tomllib.loads((files("simsched.costs") / "discrepancies.toml").read_text("utf-8"))
     return {row["name"]: _sigmas(row, table["width"], table["row"]) for row in table["origin"]}
 
@@ -91,14 +91,14 @@ def _sigmas(origin: Mapping[str, Any], widths: Mapping[str, Any], rows: list[dic
 
 @dataclass(frozen=True)
 class Discrepancy:
-    """One of the worlds that could be true.
+    """One of the possible true worlds.
 
     Parameters
     ----------
     seed : int
         Of its random numbers: the same world for all graphs, machines, layouts and engines.
     disturbed : float
-        Share of a calibration's runs that were dropped as disturbed: what is common to it is less certain.
+        Share of a calibration's runs that were dropped as disturbed: its common factors are less certain.
     scatter : float
         Standard deviation of the log of a makespan from one of its undisturbed runs to another: no run repeats them.
 
@@ -117,7 +117,7 @@ class Discrepancy:
     scatter: float = 0.0
 
     def on(self, costs: TaskCosts, graph: TaskGraph, machine: Machine, curves: Sequence[Curve]) -> TaskCosts:
-        """Return costs as they are in this world.
+        """Return the costs in this world.
 
         Parameters
         ----------
@@ -138,7 +138,7 @@ class Discrepancy:
         return replace(found, table=table, one_core_s=table.one_core(found.one_core_s))
 
     def _level(self, group: Group, cores: float) -> float:
-        """Return by what factor seconds are off on the width that is known; `cores` is n / n0."""
+        """Return the factor by which seconds are off on the known width; `cores` is n / n0."""
         known, name = sigmas()[group.origin], f"{group.family} {group.regime}"
         common = known.common
         if group.origin == "measured":
@@ -148,7 +148,7 @@ class Discrepancy:
         return float(np.exp(off))
 
     def _power(self, group: Group) -> float:
-        """Return with what power of the width over the known one seconds are off, too."""
+        """Return the power of the width over the known width by which seconds are off, too."""
         if not group.divides:
             return 0.0
         known = sigmas()[group.origin]
@@ -162,7 +162,7 @@ class Discrepancy:
 def _with_formula(
     costs: TaskCosts, groups: Sequence[Group], of: Codes, level: Seconds, power: Seconds
 ) -> TaskCosts:
-    """Return costs whose formula is off; of the groups in a table only their bytes matter."""
+    """Return costs with errors in the formula; of groups in a table only the bytes matter."""
     known = np.array([1 if group.tabled else group.width for group in groups], np.float64)
     one_core = level * known**-power
     every = np.maximum(np.arange(costs.widest + 1), 1).astype(np.float64)
@@ -192,7 +192,7 @@ def _scaled(terms: Terms, labels: Codes, factor: Seconds) -> Terms:
 def _with_table(
     table: WidthTable, groups: Sequence[Group], of: Codes, level: Seconds, power: Seconds
 ) -> WidthTable:
-    """Return a table that is off: a row for each of its rows in each group."""
+    """Return a table with errors: a row for each of its rows in each group."""
     covered = np.flatnonzero(table.covers)
     pairs, where = np.unique(
         table.rows[covered].astype(np.int64) * len(groups) + of[covered], return_inverse=True
@@ -202,7 +202,7 @@ def _with_table(
     every = np.maximum(np.arange(table.seconds_s.shape[1]), 1)
     beyond = np.maximum(every / known[:, None], 1.0)
     seconds = table.seconds_s[row]
-    # No team gains more than its threads, from the widest that is known on.
+    # Beyond the widest known width no team gains more than its threads.
     ends = np.take_along_axis(seconds, np.minimum(known, seconds.shape[1] - 1)[:, None], axis=1)
     stretched = np.maximum(
         seconds * beyond ** power[group][:, None], np.where(beyond > 1, ends / beyond, 0.0)

@@ -25,7 +25,7 @@ class Load:
     overhead_share : float
         Share of its seconds that its threads' overhead makes up; with the memory share at most 1.
     demand_Bps : int
-        Bytes a second that it asks of the memory.
+        Bytes per second that it demands of the memory.
     """
 
     memory_share: float = 0.0
@@ -45,20 +45,20 @@ class Loads:
     demand_Bps: npt.NDArray[np.int64]
 
     def rows(self) -> list[Load]:
-        """Return one `Load` a task."""
+        """Return one `Load` per task."""
         columns = (self.memory_share.tolist(), self.overhead_share.tolist(), self.demand_Bps.tolist())
         return [Load(*row) for row in zip(*columns, strict=True)]
 
 
 def loads(costs: TaskCosts, width: Width, effects: Effects) -> Loads:
-    """Return what each task asks for on `width` cores."""
+    """Return the demand of each task on `width` cores."""
     (memory, demand_Bps), overhead = costs.memory(width), costs.overhead(width)
-    # Whoever waits for another thread does not wait for the memory, whether or not anything lengthens the former.
+    # A thread that waits for another one does not wait for the memory, whether or not anything lengthens the former.
     memory = np.minimum(memory, 1.0 - overhead)
     return Loads(memory, overhead if effects.share_interconnect else np.zeros(len(memory)), demand_Bps)
 
 
 def load_of(costs: TaskCosts, task: int, width: int, effects: Effects) -> Load:
-    """Return what one task asks for on `width` cores; the same bits as `loads`."""
+    """Return the demand of one task on `width` cores; the same bits as `loads`."""
     (memory, demand_Bps), overhead = costs.memory_of(task, width), costs.overhead_of(task, width)
     return Load(min(memory, 1.0 - overhead), overhead if effects.share_interconnect else 0.0, demand_Bps)

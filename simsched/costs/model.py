@@ -26,7 +26,7 @@ from simsched.machine import Machine, RuntimeProfile
 from simsched.notes import Note, Weight
 from simsched.renamed import warn_renamed
 
-#: What runs ops on a machine whose local memories are planned.
+#: Name of the library on a machine whose local memories are planned.
 PLANNED = "a plan of the machine's local memories"
 
 
@@ -56,7 +56,7 @@ class CostModel:
     measured : MeasuredSeconds, optional
         Measured seconds by width, which replace curves and recorded seconds; see docs/calibration.md.
     library : str, optional
-        What runs the tasks: how it divides ops and what it sustains (`onednn`, `mkl`, `libxsmm`, `eigen`,
+        Library of the tasks: how it divides ops, and its rates (`onednn`, `mkl`, `libxsmm`, `eigen`,
         `graphi`, `plain`, `tensorflow-1.9`; docs/costs.md). When not given, that of the graph (its report's fact
         `library`), else that of the machine's file, else `onednn`.
     discrepancy : Discrepancy, optional
@@ -128,11 +128,11 @@ class CostModel:
         return {normalised(kind): curve for kind, curve in self.curves.items()}
 
     def sampled(self, generator: np.random.Generator) -> Self:
-        """Return a model whose curves are sampled from their uncertainty: one of those that could be true.
+        """Return a model whose curves are sampled from their uncertainty: one of the possible true models.
 
         Curves of `curves.toml` are sampled within the intervals stated there, all kinds of a family alike; measured
-        seconds within the errors of their medians. All are off as one `Discrepancy` says. Curves given as numbers are
-        taken as they are, and so is the noise.
+        seconds within the errors of their medians. All have the error of one `Discrepancy`. Curves given as numbers are
+        exact, and so is the noise.
 
         Examples
         --------
@@ -247,7 +247,7 @@ class CostModel:
         return found if self.discrepancy is None else self.discrepancy.on(found, graph, machine, curves)
 
     def _left_to_shapes(self, graph: TaskGraph, measured: WidthTable | None) -> Mask:
-        """Return which tasks were not measured, and are of a kind that was given no curve."""
+        """Return the tasks that were not measured and whose kind was given no curve."""
         curves = [self._own(kind) for kind in graph.kinds.labels]
         left = np.array([curve is None or curve.family in ranges() for curve in curves], np.bool_)
         found: Mask = left[graph.kinds.codes]
@@ -281,7 +281,7 @@ def library_of(given: str | None, graph: TaskGraph, machine: Machine) -> Choice:
 
 
 def _shaped(graph: TaskGraph, machine: Machine, library: Choice, wanted: Mask) -> ShapeCosts:
-    """Return what a library takes for the wanted tasks, or the machine's planner where none is named."""
+    """Return a library's seconds of the wanted tasks, or those of the machine's planner if none is named."""
     planner = planner_of(machine) if library.by_default else None
     found = by_shape(graph, machine, library.params, wanted, planner)
     name = library.params.library.name if planner is None else PLANNED
@@ -302,7 +302,7 @@ def _of_library(name: str, named_by: str, count: int) -> tuple[str, ...]:
 
 
 def _traffic(bytes_B: Seconds, machine: Machine, one_core: Seconds, used: Seconds) -> Seconds:
-    """Return the bytes that each task moves to and from memory: its bytes, less what was found in caches when recorded.
+    """Return the memory traffic of each task: its bytes, less those found in caches when recorded.
 
     No more can have come from memory than the threads used to run it reach there in its seconds.
     """

@@ -133,7 +133,7 @@ MODELS: Mapping[str, type[Noise]] = {model.name: model for model in (LogNormal, 
 
 
 def noise_of(given: float | str | Noise) -> Noise:
-    """Return the noise model of a number (the sigma of `lognormal`), a spec, or a model as it is.
+    """Return the noise model given by a number (the sigma of `lognormal`), a spec, or a model.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Origins of seconds, and regimes of tasks: which seconds of a graph's tasks may be off alike."""
+"""Origins of seconds, and regimes of tasks: groups of tasks whose seconds share an error."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ if TYPE_CHECKING:
     from simsched.graph import TaskGraph
     from simsched.machine import Machine
 
-#: Where seconds come from: numbers without a recording; a calibration; a model by shape; a recording; a recording on
+#: Origins of seconds: numbers without a recording; a calibration; a model by shape; a recording; a recording on
 #: another machine, converted; a roofline.
 Origin = Literal["given", "measured", "modelled", "recorded", "carried", "estimated"]
-#: What bounds a task: operations, memory, or starting and ending a team.
+#: Bounds of a task: operations, memory, or starting and ending a team.
 Regime = Literal["compute", "memory", "overhead"]
 ORIGINS: tuple[Origin, ...] = get_args(Origin)
 REGIMES: tuple[Regime, ...] = get_args(Regime)
 
-#: Families of kinds whose operations bound them where a graph knows no work.
+#: Families of kinds whose operations bound them where a graph has no work.
 BY_OPERATIONS = ("matrix product", "convolution")
 #: Families of kinds that no number of threads speeds up.
 UNDIVIDED = ("book-keeping",)
@@ -39,7 +39,7 @@ Codes = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Group:
-    """Tasks whose seconds are off alike.
+    """Tasks whose seconds share an error.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ class Group:
     width : int
         Width on which their seconds are known; of tables the widest.
     divides : bool
-        Whether other teams may gain otherwise than the seconds by width say.
+        Whether other teams may gain differently from the seconds by width.
     """
 
     label: int
@@ -63,7 +63,7 @@ class Group:
 
     @property
     def tabled(self) -> bool:
-        """Whether their seconds by width stand in a table."""
+        """Whether their seconds by width are in a table."""
         return self.origin in ("measured", "modelled")
 
 
@@ -75,7 +75,7 @@ def grouped(
     Parameters
     ----------
     costs : TaskCosts
-        As they are.
+        The nominal costs.
     graph : TaskGraph
     machine : Machine
     curves : sequence of Curve
@@ -96,7 +96,7 @@ def _group(
     graph: TaskGraph, curves: Sequence[Curve], origin: int, regime: int, label: int, width: int
 ) -> Group:
     family = family_of(graph.kinds.labels[label])
-    # Curves that are given as numbers are exact; beyond a table, nobody gave any.
+    # Curves given as numbers are exact; beyond a table, none are given.
     tabled = ORIGINS[origin] in ("measured", "modelled")
     divides = family not in UNDIVIDED and (tabled or curves[label].family in ranges())
     return Group(label, ORIGINS[origin], REGIMES[regime], family, width, divides)
@@ -104,7 +104,7 @@ def _group(
 
 @cache
 def family_of(kind: str) -> str:
-    """Return the family of a kind; the kind as tables spell it where it has none.
+    """Return the family of a kind; for kinds without one, the kind as tables spell it.
 
     Examples
     --------
@@ -130,7 +130,7 @@ def _origins(costs: TaskCosts, graph: TaskGraph, machine: Machine) -> Codes:
 
 
 def _regimes(costs: TaskCosts, graph: TaskGraph, machine: Machine) -> Codes:
-    """Return what bounds each task, by its work on one core of the machine and, of a team, on all it is built with."""
+    """Return the bound of each task, by its work on one core and, of a team, on all built cores."""
     cores, runtime = built_cores(machine), machine.runtime
     by_label = np.array([family_of(kind) in BY_OPERATIONS for kind in graph.kinds.labels], np.bool_)
     operations_s = np.nan_to_num(graph.flops / machine.core_flops)
@@ -152,7 +152,7 @@ def _widths(costs: TaskCosts, graph: TaskGraph, machine: Machine) -> Codes:
 
 
 def seen_cores(origin: Origin, costs: TaskCosts, graph: TaskGraph, machine: Machine) -> int:
-    """Return how many cores were in use where seconds of an origin come from."""
+    """Return the number of cores in use where seconds of an origin were obtained."""
     table = costs.table
     if origin == "measured" and table is not None and table.measured_to is not None:
         return int(table.measured_to[~table.modelled].max(initial=1))
@@ -163,5 +163,5 @@ def seen_cores(origin: Origin, costs: TaskCosts, graph: TaskGraph, machine: Mach
 
 
 def built_cores(machine: Machine) -> int:
-    """Return how many cores the machine is built with, by its file."""
+    """Return the number of cores that the machine is built with, by its file."""
     return int(machine.content["cores"]["count"]["value"])

@@ -32,9 +32,9 @@ def one_core_roofline_s(graph: TaskGraph, core_flops: float, core_bandwidth_Bps:
     ----------
     graph : TaskGraph
     core_flops : float
-        Operations a second.
+        Operations per second.
     core_bandwidth_Bps : float
-        Bytes a second.
+        Bytes per second.
     """
     return np.fmax(graph.flops / core_flops, graph.bytes_B / core_bandwidth_Bps)
 
@@ -66,7 +66,7 @@ def one_core_of_recorded(graph: TaskGraph, terms: Terms) -> Seconds:
 def rescaled(
     graph: TaskGraph, machine: Machine, one_core: Seconds, measured: Mask | None = None
 ) -> tuple[Seconds, list[str]]:
-    """Return one-core seconds on `machine`, and what was done, in sentences.
+    """Return one-core seconds on `machine`, and a description of the steps, in sentences.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ def rescaled(
     one_core : float64 array, shape (n,)
         One-core seconds where they were recorded; NaN where unknown.
     measured : bool array, shape (n,), optional
-        Tasks whose one-core seconds were measured: they stay as they are.
+        Tasks whose one-core seconds were measured: these stay unchanged.
 
     Raises
     ------
@@ -107,7 +107,7 @@ def rescaled(
 
 
 def _said(graph: TaskGraph, machine: Machine, scaled: int, others: int) -> Iterator[str]:
-    """Yield what became of recorded durations, in sentences."""
+    """Yield the conversions of recorded durations, in sentences."""
     if scaled and graph.recorded_on:
         origin, by = graph.recorded_on.name, "by the ratio of their rooflines"
         yield Note(
@@ -119,7 +119,7 @@ def _said(graph: TaskGraph, machine: Machine, scaled: int, others: int) -> Itera
 
 
 def as_they_are(graph: TaskGraph, count: int) -> Note:
-    """Return the note that durations are not converted, and what to do about it."""
+    """Return the note that durations are not converted, and how to change that."""
     said, origin = f"{count} recorded durations are taken as they are", graph.recorded_on
     if origin is None:
         said += "; recorded_on= or --recorded-on (host, a machine or its file) says where they were recorded"
@@ -136,7 +136,7 @@ def _core_of(machine: Machine) -> str:
 
 
 def _is_same(origin: RecordedOn | None, machine: Machine) -> bool:
-    """Tell whether cores of the machine are as fast as that of the recording."""
+    """Return whether cores of the machine are as fast as those of the recording."""
     if origin is None:
         return False
     return (origin.core_flops, origin.core_bandwidth_Bps) == (machine.core_flops, machine.one_core_Bps)

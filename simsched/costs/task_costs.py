@@ -26,7 +26,7 @@ Kept = TypeVar("Kept", Seconds, tuple[Seconds, npt.NDArray[np.int64]])
 
 @dataclass(frozen=True, eq=False)
 class Terms:
-    """Terms of the cost curves, one entry a label of the graph's kinds; see `simsched.costs.curves` for the formula.
+    """Terms of the cost curves, one entry per label of the graph's kinds; formula in `simsched.costs.curves`.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ class Terms:
             column.setflags(write=False)
 
     def pieces(self, graph: TaskGraph) -> Seconds:
-        """Return how many pieces each task divides into, at least 1; infinite where that is unknown or unlimited."""
+        """Return the number of pieces of each task, at least 1; infinite where it is unknown or unlimited."""
         found = np.full(graph.n_tasks, np.inf)
         for amount, of_label in ((graph.flops, self.grain_flops), (graph.bytes_B, self.grain_B)):
             if of_label.any():
@@ -77,14 +77,14 @@ class TaskCosts:
     pieces : float64 array, shape (n,)
         Pieces that each task divides into, at least 1; infinite for no limit.
     reach_Bps : float64 array, shape (widest + 1,)
-        Bytes a second that a team of each width reaches, up to the widest team of the machine.
+        Bytes per second that a team of each width reaches, up to the widest team of the machine.
     notes : tuple of str
         Where the seconds came from.
     table : WidthTable or None
-        Seconds that stand in place of the formula, for some of the tasks; `one_core_s` are theirs, too.
+        Seconds that replace the formula, for some of the tasks; `one_core_s` are theirs, too.
     stretch : float64 array, shape (labels, widest + 1), optional
-        By how much teams of each width take longer than the formula says, though no team gains more than its threads;
-        see `simsched.costs.discrepancy`. As the formula says when not given.
+        Factor on the formula's seconds of teams of each width, though no team gains more than its threads;
+        see `simsched.costs.discrepancy`. By default 1.
 
     Examples
     --------
@@ -114,11 +114,11 @@ class TaskCosts:
         return len(self.reach_Bps) - 1
 
     def reached_Bps(self, width: Width) -> Seconds:
-        """Return the bytes a second that a team reaches; threads beyond the machine's reach no more."""
+        """Return the bytes per second that a team reaches; threads beyond the machine's reach no more."""
         return np.asarray(self.reach_Bps[np.minimum(width, self.widest)])
 
     def seconds(self, width: Width) -> Seconds:
-        """Return the seconds of every task on `width` cores, one for all or one a task; shape (n,).
+        """Return the seconds of every task on `width` cores, scalar or one per task; shape (n,).
 
         Raises
         ------
@@ -130,7 +130,7 @@ class TaskCosts:
         return self._kept("seconds", width, self._seconds)
 
     def _kept(self, what: str, width: Width, make: Callable[[Width], Kept]) -> Kept:
-        """Return what was made of one width of all tasks the last time; replays of a sweep ask for the same."""
+        """Return the last result for one width of all tasks; replays of a sweep repeat the request."""
         if not isinstance(width, int):
             return make(width)
         made: tuple[int, Kept] | None = vars(self).get(f"last_{what}")
@@ -149,7 +149,7 @@ class TaskCosts:
         return formula if self.table is None else self.table.over(formula, width)
 
     def _team(self, width: Width) -> Seconds:
-        """Return the seconds of every task where all threads of its team that can do work."""
+        """Return the seconds of every task if all threads of its team can work."""
         t1, terms, labels = self.one_core_s, self.terms, self.labels
         s, used = terms.serial_share[labels], np.minimum(width, self.pieces)
         parallel = np.maximum(t1 / used, self.traffic_B / self.reached_Bps(np.ceil(used).astype(np.int64)))
@@ -214,9 +214,9 @@ class TaskCosts:
         return self.one_core_s if self.table is None else self.table.least_core_seconds(self.one_core_s)
 
     def _stretches(self) -> list[tuple[int, int]]:
-        """Return the ranges of widths, from 2 up, in which each thread more adds no more bandwidth than the one before.
+        """Return the ranges of widths, from 2 up, in which no thread adds more bandwidth than the one before.
 
-        Another begins where a team reaches a further memory domain, or a further way of its cores.
+        A new range begins where a team reaches a further memory domain, or a further way of its cores.
         """
         gains = np.diff(self.reach_Bps)
         begins = np.flatnonzero(np.diff(gains) > 1e-9 * gains[0]) + 2
@@ -225,7 +225,7 @@ class TaskCosts:
         return [(first, last) for first, last in zip(firsts, lasts, strict=True) if first <= last]
 
     def _lowest(self, first: int, last: int) -> npt.NDArray[np.int64]:
-        """Return where in a range in which the curve falls and then rises it is lowest, for each task."""
+        """Return, for each task, the lowest point of a range in which the curve falls and then rises."""
         n = len(self.one_core_s)
         low, high = np.full(n, first), np.full(n, last)
         for _ in range((last - first).bit_length()):
@@ -243,13 +243,13 @@ class TaskCosts:
         return demand_Bps / reachable_Bps, int(demand_Bps)
 
     def memory(self, width: Width) -> tuple[Seconds, npt.NDArray[np.int64]]:
-        """Return what each task asks of the memory on `width` cores.
+        """Return the memory demand of each task on `width` cores.
 
         Returns
         -------
         (float64 array, int64 array), both of shape (n,)
             The share of its seconds in which the memory limits it, in [0, 1]: its bytes at the bandwidth of the threads
-            that work over its seconds; and its demand, in bytes a second. Zero where its bytes are unknown.
+            that work over its seconds; and its demand, in bytes per second. Zero where its bytes are unknown.
         """
         return self._kept("memory", width, self._memory)
 
@@ -272,7 +272,7 @@ class TaskCosts:
         return added / seconds if 0 < seconds < t1 else 0.0
 
     def overhead(self, width: Width) -> Seconds:
-        """Return the share of each task's seconds on `width` cores that its threads' overhead makes up, shape (n,).
+        """Return the share of each task's seconds on `width` cores due to its threads' overhead, shape (n,).
 
         It is A (w - 1) / c(w) in the terms of `simsched.costs.curves`: the time in which a team's threads wait for each
         other's data on the interconnect. Zero for tasks that run on one thread of their team.
@@ -288,7 +288,7 @@ class TaskCosts:
 
 
 def _distinct(*columns: npt.NDArray[Any]) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
-    """Return the places of rows that are all different, and for each row which of them it equals to the bit.
+    """Return the places of distinct rows, and for each row the one that it equals to the bit.
 
     Where two different rows have the same hash, all rows are returned.
     """

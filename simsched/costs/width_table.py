@@ -1,4 +1,4 @@
-"""Seconds by width that were measured, or learned from what was: they stand in place of the formula."""
+"""Measured seconds by width, or those learned from measurements, in place of the formula."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from simsched.graph import TaskGraph
     from simsched.machine import Machine
 
-#: In the place of the widest team on which a curve was measured: it is a model's.
+#: In place of the widest measured team of a curve: the curve is a model's.
 UNMEASURED = np.iinfo(np.int64).max
 
 
@@ -30,17 +30,17 @@ class WidthTable:
     rows : int32 array, shape (n,)
         Curve of each task; -1 for tasks that keep the formula.
     seconds_s : float64 array, shape (curves, widest + 1)
-        Seconds of each curve on 0 to `widest` threads; column 0 is not used. Wider teams take what the widest takes.
+        Seconds of each curve on 0 to `widest` threads; column 0 is not used. Wider teams take as long as the widest.
     overhead_s : float64 array, shape (curves,)
         Seconds that each further thread adds, as far as known: the A of `simsched.costs.curves`.
     measured_to : int64 array, shape (curves,), optional
-        Widest team on which each curve was measured; beyond, it goes on by a rule. `UNMEASURED` for a model's curves,
+        Widest team on which each curve was measured; beyond, it continues by a rule. `UNMEASURED` for a model's curves,
         None where all are a model's.
 
     Raises
     ------
     CostError
-        If a number is negative or not finite, or a task names a curve that is not there.
+        If a number is negative or not finite, or a task names a missing curve.
     """
 
     rows: npt.NDArray[np.int32]
@@ -88,7 +88,7 @@ class WidthTable:
         return self._or(formula, lambda rows, _: area[rows])
 
     def overhead(self, formula: Seconds, seconds: Seconds, width: Width) -> Seconds:
-        """Return the share of every task's seconds that the overhead of its threads makes up, likewise."""
+        """Return the share of every task's seconds spent on the overhead of its threads, likewise."""
         more = np.asarray(width - np.int64(1))
 
         def share(rows: npt.NDArray[np.int32], covered: npt.NDArray[np.bool_]) -> Seconds:
@@ -123,7 +123,7 @@ class WidthTable:
         return np.asarray(most < width)
 
     def or_else(self, other: WidthTable) -> WidthTable:
-        """Return the table that has a task's curve from this one, else from the other."""
+        """Return the table with a task's curve from this one, else from the other."""
         widest = max(self.seconds_s.shape[1], other.seconds_s.shape[1])
         curves = [_widened(table.seconds_s, widest) for table in (self, other)]
         known = [table._measured_to() for table in (self, other)]
@@ -158,7 +158,7 @@ class WidthTable:
 
 
 def _widened(seconds_s: Seconds, columns: int) -> Seconds:
-    """Return a table of more columns: wider teams take what the widest takes."""
+    """Return a table of more columns: wider teams take as long as the widest."""
     more = columns - seconds_s.shape[1]
     return np.concatenate([seconds_s, np.repeat(seconds_s[:, -1:], more, axis=1)], axis=1)
 
@@ -172,16 +172,16 @@ class _Found(Protocol):
 def _of(
     value: npt.NDArray[np.integer] | np.integer, covered: npt.NDArray[np.bool_]
 ) -> npt.NDArray[np.integer]:
-    """Return the values of the covered tasks, where there is one a task, else the one for all."""
+    """Return the values of the covered tasks, where there is one per task, else the scalar."""
     column = np.asarray(value)
     return column[covered] if column.ndim else column
 
 
 class MeasuredSeconds(Protocol):
-    """Gives measured seconds to a `CostModel`; see `simsched.costs.fitting.MeasuredCurves`."""
+    """Interface that gives measured seconds to a `CostModel`; see `simsched.costs.fitting.MeasuredCurves`."""
 
     def on(self, graph: TaskGraph, machine: Machine) -> tuple[WidthTable, tuple[str, ...]]:
-        """Return the table of a graph's tasks on a machine, and what was done, in sentences.
+        """Return the table of a graph's tasks on a machine, and a description of the steps, in sentences.
 
         Raises
         ------
@@ -191,5 +191,5 @@ class MeasuredSeconds(Protocol):
         ...
 
     def sampled(self, generator: np.random.Generator) -> MeasuredSeconds:
-        """Return seconds sampled from what is known of these; the same where nothing tells how far they may be off."""
+        """Return seconds sampled from their uncertainty; the same seconds where it is unknown."""
         ...

@@ -1,4 +1,4 @@
-"""Small HTML cards for notebooks, and pages that need nothing else. What comes from a file is escaped here, once."""
+"""Small HTML cards for notebooks, and pages without external files. Text from files is escaped here, once."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ figure svg { min-width: 40rem }
   figure svg { min-width: 0 }
 }
 """
-#: What stands for a frame is out of sight beside the frame, and in sight where a notebook that is not trusted takes
-#: frames and styles away.
+#: The replacement of a frame is hidden next to the frame, and visible where an untrusted notebook removes
+#: frames and styles.
 STILL = "<style>.simsched-frame + .simsched-still { display: none }</style>"
-#: Letters of a cell that stays on one line, where a style says so.
+#: Letters of a cell that stays on one line, where a style requires it.
 LONGEST_ON_A_LINE = 40
 
 
@@ -60,7 +60,7 @@ def card(
         for k, v in facts.items()
     )
     items = "".join(f"<li>{text(note)}</li>" for note in notes)
-    # A notebook takes what stands between dollars for a formula, unless it is told not to.
+    # A notebook treats text between dollars as a formula, unless this is disabled.
     return (
         "<div class='tex2jax_ignore mathjax_ignore' "
         "style='border:1px solid #8886;border-radius:6px;padding:.6em 1em;display:inline-block'>"
@@ -135,7 +135,7 @@ def document(title: str, body: str, style: str = "", before: str = "") -> str:
     body : str
         Markup made by simsched itself, below the title.
     style : str
-        Rules beside those of all pages.
+        Rules in addition to those of all pages.
     before : str
         Markup made by simsched itself, above the title and outside of the main part, whose id is "main".
     """
@@ -166,7 +166,7 @@ def columns_table(caption: str, columns: Sequence[str], rows: Iterable[Sequence[
 
 
 def _cell(value: object) -> str:
-    # A sentence on one line would move all cells behind it out of sight.
+    # A sentence on one line would move all cells after it out of sight.
     kind = ' class="long"' if len(str(value)) > LONGEST_ON_A_LINE else ""
     return f"<td{kind}>{text(value)}</td>"
 
@@ -177,14 +177,14 @@ def listed(items: Iterable[str]) -> str:
 
 
 def framed(page: str, title: str, style: str, instead: str = "") -> str:
-    """Return a page as a frame inside another one, a notebook's: with no right to what is around it.
+    """Return a page as a frame inside a notebook's page, with no access to its surroundings.
 
     Parameters
     ----------
     page : str
-        As `document` returns it, or what stands in its body; what it shows may come from anywhere.
+        A result of `document`, or the content of its body; the text may come from anywhere.
     title : str
-        What is in it, in words; escaped.
+        Description of its content; escaped.
     style : str
         Rules for the frame, its height above all.
     instead : str

@@ -36,7 +36,7 @@ def _blocks(blocks: Iterable[str]) -> str:
 
 
 def _part(part: Part) -> str:
-    """Return a part with a line end; nothing of pictures, whose numbers stand in the tables."""
+    """Return a part with a line end; nothing for pictures, whose numbers are in the tables."""
     text = ""
     match part:
         case Paragraph():
@@ -50,7 +50,7 @@ def _part(part: Part) -> str:
         case Table():
             text = markdown_table(part)
         case Folded():
-            # The title stands in HTML, where no backslash escapes.
+            # The title is in HTML, where no backslash escapes.
             title = f"<details><summary>{escape(printable(part.title))}</summary>\n"
             text = _blocks([title, *map(_part, part.parts), "</details>\n"])
         case Section() if inside := _blocks(map(_part, part.parts)):
@@ -81,12 +81,12 @@ def markdown_text(value: object) -> str:
     escaped = re.sub(
         r"[\\`*~$|]|\](?=[(\[:])|(?<![^\W_])_|_(?![^\W_])|^[#+=-](?=[\s=-]|$)", r"\\\g<0>", escaped
     )
-    # A space of no width: no backslash keeps a forge from calling somebody, or linking an issue.
+    # A space of no width: no backslash keeps a forge from mentioning a user, or linking an issue.
     return re.sub(r"[@#](?=\w)", r"\g<0>&#8203;", escaped)
 
 
 def unmarked(markdown: str) -> str:
-    r"""Return text as it was before `markdown_text`, for who reads the Markdown itself.
+    r"""Return text as it was before `markdown_text`, for readers of the Markdown source.
 
     Examples
     --------

@@ -25,7 +25,7 @@ class Paragraph:
     ----------
     text : str
     strong : bool
-        Whether they are the verdict, which stands out.
+        Whether they are the verdict, which is highlighted.
     """
 
     text: str
@@ -65,7 +65,7 @@ class Table:
     Parameters
     ----------
     caption : str
-        Empty where the section's title says it.
+        Empty where the section's title suffices.
     columns : sequence of str
     rows : sequence of sequences of str
         Each as long as `columns`.
@@ -98,7 +98,7 @@ class Picture:
     width, height : float
         In CSS pixels.
     alt : str
-        What it shows, in words.
+        Description in words.
     """
 
     draw: Callable[[Figure], object]
@@ -109,7 +109,7 @@ class Picture:
 
 @dataclass(frozen=True)
 class Markup:
-    """Whatever else stands on a page, such as a chart; other output leaves it out.
+    """Other content of a page, such as a chart; other output leaves it out.
 
     Parameters
     ----------

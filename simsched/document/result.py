@@ -21,17 +21,17 @@ if TYPE_CHECKING:
 
 
 class Result(pd.DataFrame):
-    """What `compare`, `tune`, `predict` and other functions of many replays return: a DataFrame that can show itself.
+    """Table of results of `compare`, `tune`, `predict` and others: a DataFrame with a display.
 
-    What is derived from it, as a selection of rows, is a plain DataFrame. Columns called `*_s` are seconds. On a
-    terminal and in a notebook they have a fitting unit each, shares are in per cent, and notes stand below the table.
+    Derived objects, such as a selection of rows, are plain DataFrames. Columns called `*_s` are seconds. On a
+    terminal and in a notebook they have a fitting unit each, shares are in per cent, and notes are below the table.
 
     Attributes
     ----------
     notes : tuple of str
-        What a reader should know of the replays behind the table: each note once, the weightiest first.
+        Notes for readers on the replays of the table: each note once, the weightiest first.
     hidden : tuple of str
-        Columns that the display leaves out, besides those that are empty.
+        Columns that the display leaves out, in addition to empty ones.
     drawing : callable or None
         Draws the table: `drawing(frame, ax=None)`.
 
@@ -57,7 +57,7 @@ class Result(pd.DataFrame):
         drawing: Callable[..., Axes] | None = None,
         hidden: Iterable[str] = (),
     ) -> Result:
-        """Return a table, or one of some rows, with what belongs to it; see the attributes.
+        """Return a table, or one of some of its rows, with its attributes.
 
         Examples
         --------

@@ -39,7 +39,7 @@ def _cells(frame: pd.DataFrame, name: str) -> list[str]:
 
 
 def _short(specs: list[str]) -> list[str]:
-    """Return specs with the middle of long ones left out, as of widths by kind, where they stay distinct."""
+    """Return specs, the middle of long ones (such as widths by kind) left out where they stay distinct."""
     short = [shortened(spec, MOST_CELLS) for spec in specs]
     return short if len({*short}) == len({*specs}) else specs
 

@@ -14,13 +14,13 @@ from simsched.document.parts import Bullets, Document, Facts, Folded, Paragraph,
 from simsched.errors import MissingExtraError
 from simsched.text import cells_of, printable
 
-#: Narrower than this nothing is laid out for.
+#: Least width of a layout.
 LEAST_WIDTH = 40
-#: What a column of text keeps at least, where it has more.
+#: Least width of a column of text, where it has more.
 LEAST_TEXT = 16
-#: What the text of a line keeps at least, beside a name.
+#: Least width of a line's text next to a name.
 LEAST_BESIDE = 30
-#: What stands before the text of a line: a note's mark, or a name and the spaces that align what is said of it.
+#: Prefix of a line: a note's mark, or a name and the spaces that align the text after it.
 _HEAD = re.compile(r"\s*(?:note: |- |\S+(?: \S+)*\s{2,})?")
 
 
@@ -35,7 +35,7 @@ def width() -> int | None:
 
 
 def fitted(line: str, cells: int | None, head: int | None = None) -> str:
-    r"""Return a line folded at words, what goes on below what is said and not below the name before it.
+    r"""Return a line folded at words, continued below the text and not below the name before it.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ def fitted(line: str, cells: int | None, head: int | None = None) -> str:
     cells : int or None
         Cells of a line of the terminal; the line stays as it is when None.
     head : int or None
-        Characters of the name and the spaces behind it; recognised by two or more spaces when None.
+        Characters of the name and the spaces after it; recognised by two or more spaces when None.
 
     Examples
     --------
@@ -92,7 +92,7 @@ def document_text(document: Document, cells: int | None = None) -> str:
 
 
 def parts_text(parts: Iterable[Part], cells: int | None = None) -> str:
-    """Return parts of a document on lines of so many cells, pictures left out; as long as it gets when None."""
+    """Return parts of a document on lines of the given cells, without pictures; None for unlimited lines."""
     return "\n\n".join(filter(None, (_part(part, cells) for part in parts)))
 
 
@@ -126,7 +126,7 @@ class _Column(NamedTuple):
 
     @property
     def natural(self) -> int:
-        """The width on which nothing is folded."""
+        """The width without any folding."""
         return max(map(cells_of, (self.title, *self.cells)))
 
     @property
@@ -145,13 +145,13 @@ class _Column(NamedTuple):
 def table_text(table: Table, cells: int | None = None) -> str:
     """Return a table as text, without its caption, on lines of at most so many cells of a terminal.
 
-    Headings and text are folded; what still does not fit goes on below, beside the first columns again.
+    Headings and text are folded; the rest continues below, next to the first columns again.
 
     Parameters
     ----------
     table : Table
     cells : int or None
-        Cells of a line; as wide as it gets when None.
+        Cells of a line; None for unlimited.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""`Choices`: the widths that each task can have, and its time on each in whole units."""
+"""`Choices`: the possible widths of each task, and its time on each in whole units."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MOST_UNITS = 1 << 36
 
 @dataclass(frozen=True, eq=False)
 class Choices:
-    """The widths that each task can have.
+    """The possible widths of each task.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ class Units:
     lengths : int64 array, shape (c,)
         Units of each choice; never more than it takes.
     exact : bool
-        Whether they are just what it takes, as its seconds are written in decimal.
+        Whether they are exactly its seconds, as written in decimal.
     """
 
     unit_s: Fraction
@@ -85,8 +85,8 @@ class Units:
         """Return seconds in units.
 
         They are exact where one unit divides all of them, as with times in whole nanoseconds. Else the unit is the
-        power of two that divides the horizon into 2^36 or a little fewer, and what is left of a unit is cut off: a
-        schedule of the real seconds is one of these, too, so what bounds these from below bounds those.
+        power of two that divides the horizon into 2^36 or a little fewer, and fractions of a unit are cut off: a
+        schedule of the real seconds is one of these, too, so lower bounds of these hold for those.
 
         Parameters
         ----------
@@ -101,7 +101,7 @@ class Units:
         if Fraction(horizon_s) / divisor <= MOST_UNITS:
             whole = {float(value): int(value / divisor) for value in written}
             return cls(divisor, np.array([whole[value] for value in seconds.tolist()], np.int64), True)
-        # Dividing by a power of two is exact, so that what is cut off is really less than a unit.
+        # Dividing by a power of two is exact, so the part cut off is really less than a unit.
         exponent = int(np.ceil(log2(horizon_s / MOST_UNITS)))
         return cls(Fraction(2) ** exponent, np.floor(np.ldexp(seconds, -exponent)).astype(np.int64), False)
 
@@ -110,6 +110,6 @@ class Units:
         return float(units * self.unit_s)
 
     def at_least(self, bound_s: float) -> int:
-        """Return the units that a schedule of no less than `bound_s` seconds, but for rounding, has at least."""
+        """Return the least units of a schedule of at least `bound_s` seconds, but for rounding."""
         units = Fraction(bound_s * (1 - 1e-12)) / self.unit_s
         return ceil(units) if self.exact else floor(units)

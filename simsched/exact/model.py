@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """What the solver found.
+    """The solver's result.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ def solve(
     gap: float,
     seed: int,
 ) -> Found:
-    """Return the shortest schedule that the solver finds in the time given, and what it proves.
+    """Return the shortest schedule that the solver finds in the given time, and its proven bound.
 
     One worker searches, by clauses and propagation alone, without linear programs: with edge finding and overload
     checks on the cores, that closes the graphs of the STG set some ten times as fast as one worker with the defaults of
@@ -106,7 +106,7 @@ def _ortools() -> Any:
 
 
 class _Model:
-    """Starts, choices and makespan as variables: one task's choices exclude each other, cores hold one task each."""
+    """Starts, choices and makespan as variables: a task has one choice, a core holds one task at a time."""
 
     def __init__(
         self,
@@ -142,7 +142,7 @@ class _Model:
         self._begin_with(hint, makespan, most)
 
     def _hold_cores(self) -> None:
-        """Cores hold one task each."""
+        """Constrain cores to hold one task each."""
         intervals, demands = [], []
         for start, options in zip(self.starts, self.options, strict=True):
             if len(options) > 1:
@@ -155,7 +155,7 @@ class _Model:
         self.model.add_cumulative(intervals, demands, self.choices.capacity)
 
     def _begin_with(self, hint: tuple[Whole, Whole], makespan: Any, most: int) -> None:
-        """Give the solver a schedule."""
+        """Start the solver with a schedule."""
         self.model.add_hint(makespan, most)
         for start, options, at, chosen in zip(
             self.starts, self.options, *(column.tolist() for column in hint), strict=True

@@ -1,4 +1,4 @@
-"""`optimum`: the shortest schedule that there is, or how far from it the best known one can be."""
+"""`optimum`: the shortest possible schedule, or how far from it the best known one can be."""
 
 from __future__ import annotations
 
@@ -27,29 +27,29 @@ if TYPE_CHECKING:
     from simsched.machine import Machine, RuntimeProfile
     from simsched.schedule import Schedule
 
-#: Share of the bound by which a makespan may be longer and count as proven: sums of floats, and units cut off.
+#: Share of the bound by which a makespan may be longer and count as proven: for sums of floats and units cut off.
 CLOSED = 1e-6
-#: Choices of widths, over all tasks: more take minutes to write down, and are never closed.
+#: Choices of widths, over all tasks: more take minutes to write down, and are never solved.
 MOST_CHOICES = 100_000
 
 
 @dataclass(frozen=True, eq=False)
 class Optimum:
-    """The best schedule found, and what is proven about all schedules.
+    """The best schedule found, and the proven bound of all schedules.
 
     Parameters
     ----------
     schedule : Schedule
         The best one found; its policy is "optimum", its engine "cp-sat".
     bound_s : float
-        No schedule is shorter: what the solver proved, or the bound of `simsched.bounds` if that is larger.
+        No schedule is shorter: the solver's proven bound, or that of `simsched.bounds` if that is larger.
     exact : bool
         Whether the seconds are whole units for the solver. If not, it had each task's seconds rounded down by less
         than 1e-10 of the makespan.
     solver_s : float
         How long the solver searched.
     notes : tuple of str
-        What a replay on this machine accounts for and the optimum does not.
+        Parts of a replay on this machine that the optimum leaves out.
 
     Examples
     --------
@@ -81,7 +81,7 @@ class Optimum:
         return "optimal" if self.gap <= CLOSED else "feasible"
 
     def facts(self) -> dict[str, object]:
-        """Return what came out as one row: of what, and the numbers.
+        """Return the result as one row: the case, and the numbers.
 
         Examples
         --------
@@ -123,7 +123,7 @@ def optimum(
     *,
     limit_s: float = 20.0,
 ) -> Optimum:
-    """Search for the shortest schedule of a small graph, and prove how short any can be.
+    """Search for the shortest schedule of a small graph, and prove a bound on all schedules.
 
     The optimum is that of tasks which do not disturb each other. Each takes the seconds of its cost curve on its width,
     forking and joining included, and may start once its predecessors have finished and cores are free. Sharing,
@@ -202,7 +202,7 @@ def _choices(graph: TaskGraph, costs: TaskCosts, layout: Layout | None) -> Choic
 
 @dataclass(frozen=True, eq=False)
 class _Search:
-    """One search: what there is to choose from, and a list schedule to begin with.
+    """One search: the choices, and a list schedule to begin with.
 
     Parameters
     ----------
@@ -231,7 +231,7 @@ class _Search:
         return cls(graph, choices, _place(graph, choices, order, chosen, choices.seconds), chosen)
 
     def found(self, least_s: float, seed: int, limit_s: float) -> tuple[Placed, Whole, Units, Found]:
-        """Return the best schedule in seconds, its choices, the units of the search and what the solver says."""
+        """Return the best schedule in seconds, its choices, the units and the solver's result."""
         graph, choices = self.graph, self.choices
         units = Units.of(choices.seconds, self.first.length)
         begun = _place(graph, choices, self.first.order, self.chosen, units.lengths)

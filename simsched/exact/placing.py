@@ -1,4 +1,4 @@
-"""Tasks started in an order, each as early as it can, on cores that hold one task at a time."""
+"""Tasks started in an order, each as early as possible, on cores that hold one task at a time."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Times = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Placed:
-    """When tasks run, and where.
+    """Times and places of tasks.
 
     Parameters
     ----------
@@ -45,8 +45,8 @@ class Placed:
 def placed(graph: TaskGraph, order: Order, widths: Order, lengths: Times | Order, capacity: int) -> Placed:
     """Place tasks in an order, each as early as possible on the cores that are free first.
 
-    Where the order is that of a schedule's starts, nothing starts later than there: of the tasks before it no more run
-    when it starts. A task of no length holds nothing.
+    Where the order is that of a schedule's starts, no task starts later than there: no more tasks before it run
+    when it starts. A task of no length holds no core.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ def list_order(graph: TaskGraph, levels: Times, widths: Order, lengths: Times, c
 
 
 def start_order(graph: TaskGraph, start: Times | Order, lengths: Times | Order) -> Order:
-    """Return the order of a schedule's starts, in which tasks of no length stand where they are ready.
+    """Return the order of a schedule's starts, in which tasks of no length come where they are ready.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What an optimum is the optimum of, and its schedule."""
+"""Description of an optimum, and its schedule."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from simsched.machine import Machine, RuntimeProfile
     from simsched.policy import Layout
 
-#: Costs of the software that a task's seconds do not hold; forking, joining and barriers are part of these.
+#: Costs of the software not included in a task's seconds; forking, joining and barriers are part of these.
 DECISIONS = (
     "dispatch_s", "decide_s", "pop_s", "pop_per_poller_s", "resize_s", "team_creation_s", "team_creation_per_thread_s",
 )  # fmt: skip
 
 
 def left_out(machine: Machine, costs: CostModel, runtime: RuntimeProfile) -> tuple[str, ...]:
-    """Return, a sentence each, what a replay on a machine has and its optimum has not."""
+    """Return, one sentence each, the parts of a replay on a machine that its optimum leaves out."""
     return tuple(_left_out(machine, costs, runtime))
 
 

@@ -1,4 +1,4 @@
-"""Why a schedule is as it is: waits of tasks, the critical path through time, where the cores' time went."""
+"""Explanation of a schedule: waits of tasks, the critical path through time, the use of the cores' time."""
 
 from simsched.explain.explanation import Explanation, explain
 from simsched.explain.task import TaskExplanation

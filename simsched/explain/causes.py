@@ -1,4 +1,4 @@
-"""By what tasks were slowed down: the schedule walked through again, with the parts of each task's slow-down kept."""
+"""Causes of slowdowns: the schedule traversed again, with the parts of each task's slowdown kept."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ if TYPE_CHECKING:
     from simsched.graph.taskgraph import Seconds
     from simsched.schedule import Schedule
 
-#: What `Contention.excess` returns.
+#: Parts returned by `Contention.excess`.
 EXCESSES = SLOW_DOWNS[:5]
 
-#: Looks at a running task that a walk takes by itself, about a second of them: in Python, and compiled.
+#: Visits of running tasks in a walk made without a request, about a second of them: in Python, and compiled.
 MOST_LOOKS = 200_000
 MOST_LOOKS_COMPILED = 200_000_000
 
@@ -52,12 +52,12 @@ def slow_downs(
     causes : bool, optional
         Whether to find the causes; when not given, where the schedule is not `too_large`.
     costs : TaskCosts, optional
-        As `simsched.explain.team_time.costs_of` returns them, where they are there.
+        Result of `simsched.explain.team_time.costs_of`, if known.
 
     Returns
     -------
     DataFrame
-        One row a task, a column a cause of `SLOW_DOWNS`.
+        One row per task, one column per cause of `SLOW_DOWNS`.
 
     Raises
     ------
@@ -80,7 +80,7 @@ def slow_downs(
 
 
 def slow_downs_of(schedule: Schedule, tasks: Index, costs: TaskCosts | None = None) -> dict[str, Seconds]:
-    """Return the same of some tasks, each array of shape (tasks,): of a path through time quicker than of all tasks.
+    """Return the same for some tasks, each array of shape (tasks,); faster for a path than for all tasks.
 
     Parameters
     ----------
@@ -89,13 +89,13 @@ def slow_downs_of(schedule: Schedule, tasks: Index, costs: TaskCosts | None = No
     costs
         As in `slow_downs`.
     """
-    # Compiled, the walk looks at these tasks only.
+    # The compiled walk visits these tasks only.
     known = schedule.inputs is not None and (find() is not None or not too_large(schedule))
     return _by_cause(schedule, tasks, known, costs)
 
 
 def _by_cause(schedule: Schedule, tasks: Index, known: bool, costs: TaskCosts | None) -> dict[str, Seconds]:
-    """Return the seconds of some tasks by cause, where causes are known all of them."""
+    """Return the seconds of some tasks by cause, where the causes of all are known."""
     inputs = schedule.inputs
     alone_s = schedule.alone_s[tasks]
     parts = {cause: np.zeros(len(tasks)) for cause in SLOW_DOWNS}
@@ -118,10 +118,10 @@ def _by_cause(schedule: Schedule, tasks: Index, known: bool, costs: TaskCosts | 
 
 
 def too_large(schedule: Schedule) -> bool:
-    """Return whether causes are found only if that is asked for: many tasks share something, or it is a real run."""
+    """Return whether causes are found only on request: many tasks share something, or it is a real run."""
     if schedule.inputs is None:
         return True
-    # A walk looks at all running tasks at every start and finish.
+    # A walk visits all running tasks at every start and finish.
     most = MOST_LOOKS if find() is None else MOST_LOOKS_COMPILED
     return schedule.require_machine().effects.any and int(Events.of(schedule).running.sum()) > most
 
@@ -152,7 +152,7 @@ def _excess_s(schedule: Schedule, tasks: Index, costs: TaskCosts | None) -> Seco
 
 @dataclass(slots=True)
 class _Running:
-    """A running task: since when its slow-down is what it is, and its parts beside 1."""
+    """A running task: the time of the last change of its slowdown, and its parts above 1."""
 
     since_s: float
     parts: tuple[float, ...] = (0.0,) * len(EXCESSES)
@@ -188,7 +188,7 @@ class Walk:
         return Decision(task, 0, 0, 0.0, 0.0, cores, self._loads[task])
 
     def _finish(self, until_s: float) -> None:
-        """End what ends until then."""
+        """End all tasks that finish by then."""
         followers = self._schedule.graph.successors
         while self._ends and self._ends[0][0] <= until_s:
             self._go_on(self._ends[0][0])
@@ -198,7 +198,7 @@ class Walk:
             self._sharing.feed(task, followers.neighbours(task).tolist())
 
     def _go_on(self, until_s: float) -> None:
-        """Leave an instant: rates change once all that starts and ends then has done so."""
+        """Advance from an instant: rates change once all its starts and ends are done."""
         if until_s == self._now_s:
             return
         for task, _ in self._sharing.update():
@@ -208,7 +208,7 @@ class Walk:
         self._now_s = until_s
 
     def _pass(self, task: int, running: _Running) -> None:
-        """Add what each part took since the slow-down of a task changed."""
+        """Add the seconds of each part since the slowdown of a task changed."""
         passed_s = self._now_s - running.since_s
         if passed_s and any(running.parts):
             self._excess_s[task] += np.multiply(running.parts, passed_s / (1.0 + sum(running.parts)))

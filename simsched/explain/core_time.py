@@ -1,4 +1,4 @@
-"""Where the cores' time went: every core at every moment is counted once."""
+"""Use of the cores' time: every core at every moment is counted once."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ if TYPE_CHECKING:
     from simsched.explain.waits import Waits
     from simsched.graph.taskgraph import Seconds
 
-#: Slow-down whose causes are not known, or were not looked for.
+#: Slow-down whose causes are not known, or were not searched for.
 UNKNOWN = "cause unknown"
 #: Causes of slow-down, in the order of the table.
 SLOW_DOWNS = ("hardware threads", "memory bandwidth", "tiles", "remote memory", "interconnect", "team changes", "noise",
               UNKNOWN)  # fmt: skip
-#: What teams take beyond the work, in the order of the table, and the columns of `TeamTime` that hold it.
+#: Time of teams beyond the work, in the order of the table, and the columns of `TeamTime` with it.
 TEAM = {"waiting for memory": "memory_s", "overhead": "overhead_s", "members without work": "idle_s"}
 #: Causes of idle cores, in the order of the table.
 IDLE = ("dependencies", "queue", "dispatch", "tail", "reserved", "layout")
-#: Threads that shared a core are counted as one core each above; this takes them out again.
+#: Threads that shared a core are counted as one core each above; this removes them again.
 SHARED = "threads of one core"
-#: Parts below this share are neither drawn nor told.
+#: Parts below this share are neither drawn nor listed.
 LEAST_SHARE = 0.0005
 
 
 def labelled(group: str, cause: str) -> str:
-    """Return the name of a part: its group and its cause."""
+    """Return the label of a part: its group and its cause."""
     return cause if group in {"work", "shared"} else f"{group}: {cause}"
 
 
@@ -103,19 +103,19 @@ def _idle(waits: Waits) -> dict[str, float]:
 
 
 def _total(seconds: Seconds, count: npt.NDArray[np.integer]) -> float:
-    """Return the core-seconds of so many cores each."""
-    # Not by @: the threads of a BLAS only cost time on short arrays.
+    """Return the core-seconds, given the number of cores over time."""
+    # Not with @: a BLAS's threads only cost time on short arrays.
     return float((seconds * count).sum())
 
 
 def _reserved(waits: Waits) -> int:
-    """Return how many cores the policy keeps for others than executors."""
+    """Return the number of cores that the policy reserves for other uses than executors."""
     inputs = waits.schedule.inputs
     return 0 if inputs is None else int(getattr(inputs.policy, "reserved", 0))
 
 
 def _busy(waits: Waits) -> Steps:
-    """Return how many cores run something, where several tasks may run on one."""
+    """Return the number of busy cores, where several tasks may run on one."""
     schedule = waits.schedule
     task, core = entries(schedule.teams, schedule.team)
     order = np.lexsort((schedule.start_s[task], core))

@@ -1,4 +1,4 @@
-"""`Explanation`: why a schedule is as long as it is."""
+"""`Explanation`: the reasons for a schedule's length."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 
 
 class Explanation:
-    """Why a schedule is as long as it is; docs/explaining.md defines all terms. Everything is computed on first use.
+    """The reasons for a schedule's length; docs/explaining.md defines all terms. All parts are lazy.
 
     Parameters
     ----------
     schedule : Schedule
     causes : bool, optional
-        Whether to find the causes of slow-down, which walks through the schedule once more; by default, if that takes
+        Whether to find the causes of slow-down, which traverses the schedule once more; by default, if that takes
         no more than some seconds.
 
     Examples
@@ -56,12 +56,12 @@ class Explanation:
 
     @cached_property
     def waits(self) -> Waits:
-        """What every task waited for, as arrays."""
+        """Causes of every task's wait, as arrays."""
         return Waits.of(self.schedule)
 
     @cached_property
     def tasks(self) -> pd.DataFrame:
-        """One row a task: task, depends_on, freed_by, dependency_s, no_core_s, queue_s, dispatch_s, reason.
+        """One row per task: task, depends_on, freed_by, dependency_s, no_core_s, queue_s, dispatch_s, reason.
 
         `depends_on` is the predecessor that made it ready, `freed_by` the task that gave back its cores last, -1 for
         none. `dependency_s` are the seconds from 0 until it was ready; with the three others it adds up to its start.
@@ -77,7 +77,7 @@ class Explanation:
 
     @cached_property
     def critical_path(self) -> pd.DataFrame:
-        """One row a segment, from the first start to the last finish without a gap: their sum is the makespan.
+        """One row per segment, from first start to last finish without a gap; they sum to the makespan.
 
         begin_s, end_s, seconds_s; part ("run", "dispatch", "queue"); task, name, kind; after, what the task had waited
         for until then ("dependency", "no core", "scheduler", "start"), and other, the task that ended that, -1 for
@@ -87,14 +87,14 @@ class Explanation:
 
     @cached_property
     def slow_downs(self) -> pd.DataFrame:
-        """One row a task: the seconds by which it took longer than alone, a column a cause."""
+        """One row per task: the seconds by which it took longer than alone, one column per cause."""
         from simsched.explain.causes import slow_downs
 
         return slow_downs(self.schedule, self._causes, self.costs)
 
     @cached_property
     def costs(self) -> TaskCosts | None:
-        """The costs of its tasks, as its replay had them; None of a real run, of which they are not known.
+        """The costs of its tasks in its replay; None for a real run, where they are unknown.
 
         Examples
         --------
@@ -109,7 +109,7 @@ class Explanation:
 
     @cached_property
     def team_time(self) -> TeamTime:
-        """What the core-time of each task's team is made of, as arrays."""
+        """Parts of the core-time of each task's team, as arrays."""
         from simsched.explain.team_time import TeamTime
 
         return TeamTime.of(self.schedule, self.costs)
@@ -118,7 +118,7 @@ class Explanation:
     def core_time(self) -> pd.DataFrame:
         """One row per cause: group ("work", "team", "slow-down", "shared", "idle"), cause, core_s, share.
 
-        The sum of `core_s` is the number of cores times the makespan. Work is what one core would need, so that its
+        The sum of `core_s` is the number of cores times the makespan. Work is one core's time, so that its
         share is the efficiency: the speed-up over one core, over the cores.
         """
         slow_downs = {str(cause): seconds.to_numpy() for cause, seconds in self.slow_downs.items()}
@@ -145,7 +145,7 @@ class Explanation:
         Returns
         -------
         DataFrame
-            One row a task or a kind, that of the largest gain first; gains in seconds (`gain_s`) and over the makespan.
+            One row per task or kind, the largest gain first; gains in seconds (`gain_s`) and over the makespan.
 
         Examples
         --------
@@ -195,7 +195,7 @@ class Explanation:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What this explanation does not know, and why."""
+        """Limits of this explanation, and their reasons."""
         from simsched.explain.causes import too_large
 
         if not self.waits.costs_known:
@@ -256,7 +256,7 @@ class Explanation:
         return later("plots").core_time({self.schedule.policy or "schedule": self.core_time}, ax=ax)
 
     def plot_what_if(self, ax: Axes | None = None) -> Axes:
-        """Replay what might help, and draw what would help most; see `simsched.plots.what_if`.
+        """Replay possible improvements, and draw the most effective ones; see `simsched.plots.what_if`.
 
         Parameters
         ----------
@@ -278,7 +278,7 @@ class Explanation:
         return later("plots").what_if(self.what_if(), ax=ax)
 
     def summary(self) -> dict[str, str]:
-        """Return the makespan, what tasks waited for, what critical path and core-time are made of, in words.
+        """Return the makespan, the causes of waits, and the parts of critical path and core-time, in words.
 
         Returns
         -------
@@ -329,7 +329,7 @@ def explain(schedule: Schedule, *, causes: bool | None = None) -> Explanation:
     ----------
     schedule : Schedule
     causes : bool, optional
-        Whether to find the causes of slow-down (memory bandwidth, tiles, ...), which walks through the schedule once
+        Whether to find the causes of slow-down (memory bandwidth, tiles, ...), which traverses the schedule once
         more; by default, if that takes no more than some seconds.
 
     Returns

@@ -10,5 +10,5 @@ if TYPE_CHECKING:
 
 
 def task_names(graph: TaskGraph, tasks: Iterable[int]) -> list[str]:
-    """Return the names of some tasks; where there is none (-1), nothing."""
+    """Return the names of some tasks; an empty name for -1."""
     return [graph.task_name(int(task)) if task >= 0 else "" for task in tasks]

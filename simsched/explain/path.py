@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from simsched.explain.waits import Waits
 
-#: What a segment is, and what it came after.
+#: Kinds of segments, and of their predecessors.
 SEGMENTS = ("run", "dispatch", "queue")
 CAUSES = ("start", "dependency", "no core", "scheduler")
 
@@ -33,7 +33,7 @@ class Path:
     begin_s, end_s : float64 array
         Each begins where the one before ends.
     part : int8 array
-        What each is, as a place in `SEGMENTS`.
+        Kind of each, as a place in `SEGMENTS`.
     task : int32 array
         Whose.
     after : int8 array
@@ -59,7 +59,7 @@ class Path:
         first_s = float(schedule.start_s.min())
         moment_s, after, other = _before(waits, first_s)
         task, running = _chain(waits, other, after, (other < 0) | (moment_s <= first_s))
-        # Of each task on the path, backwards: its run, its dispatch, and what its decision waited for.
+        # For each task on the path, backwards: its run, its dispatch, and the cause of its decision's wait.
         begin_s = np.stack([schedule.start_s[task], waits.held_s[task], moment_s[task]], axis=1)
         end_s = np.stack([schedule.finish_s[task], schedule.start_s[task], waits.held_s[task]], axis=1)
         begin_s = np.maximum(begin_s, first_s)
@@ -107,8 +107,8 @@ def _before(waits: Waits, first_s: float) -> tuple[Seconds, Codes, Index]:
 def _chain(
     waits: Waits, other: Index, after: Codes, ends: npt.NDArray[np.bool_]
 ) -> tuple[Index, npt.NDArray[np.bool_]]:
-    """Return the tasks that the path leads through, the last one first, and whether through their runs."""
-    # As a list: what a long path looks at, one by one.
+    """Return the tasks on the path, the last one first, and whether it leads through their runs."""
+    # As a list: a long path reads its items one by one.
     before, task, chain = np.where(ends, -1, other).tolist(), int(waits.schedule.finish_s.argmax()), []
     while task >= 0:
         chain.append(task)

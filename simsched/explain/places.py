@@ -1,4 +1,4 @@
-"""What tasks wait for: executors where a layout fixes them, else cores."""
+"""Resources that tasks wait for: executors where a layout fixes them, else cores."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Ints = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Places:
-    """The places of a schedule, each held by one task at a time, and those that each task took.
+    """The places of a schedule, each held by one task at a time, and those of each task.
 
     Parameters
     ----------

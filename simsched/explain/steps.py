@@ -1,4 +1,4 @@
-"""Step functions of time: how many there are of something, from one event to the next."""
+"""Step functions of time: a count, from one event to the next."""
 
 from __future__ import annotations
 
@@ -48,12 +48,12 @@ class Steps:
         return np.concatenate([[0], self.level])[place]
 
     def above(self, level: int, begin_s: Seconds, end_s: Seconds) -> Seconds:
-        """Return the seconds from each beginning to its end, in which the number is above a level that is not negative.
+        """Return the seconds from each beginning to its end with the number above a non-negative level.
 
         Where that is always or never, they are exact.
         """
         holds = self.level > level
-        # Where it is above begins and ends in turn, and far less often than the number changes.
+        # Beginnings and ends above the level alternate, and are far fewer than changes of the number.
         turns = np.flatnonzero(holds[1:] != holds[:-1]) + 1
         turns_s = self.time_s[np.concatenate([np.flatnonzero(holds[:1]), turns])]
         begins_s = np.concatenate([[-np.inf], turns_s[::2]])

@@ -1,4 +1,4 @@
-"""Why one task started when it did."""
+"""Explanation of one task's start time."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from simsched.explain.waits import Waits
     from simsched.graph import TaskGraph
 
-#: Lines of a card about who held the cores.
+#: Lines of a card about the holders of the cores.
 MOST_HOLDERS = 5
 
 
 @dataclass(frozen=True, eq=False)
 class TaskExplanation:
-    """Why one task started when it did; `ready_s + no_core_s + queue_s + dispatch_s` is `start_s`.
+    """Explanation of one task's start time; `ready_s + no_core_s + queue_s + dispatch_s` is `start_s`.
 
     Parameters
     ----------
@@ -44,11 +44,11 @@ class TaskExplanation:
     queue_s : float
         Seconds in which there were enough, but the scheduler was busy, or preferred others, or held it back.
     dispatch_s : float
-        What the decision to start it cost.
+        Cost of the decision to start it.
     reason : str
         The largest of these, one of `REASONS`; "dependency" where it started as soon as it was ready.
     holders : DataFrame
-        Who held its cores between ready and start: task, name, n_cores (of its cores), seconds_s; the longest first.
+        Holders of its cores between ready and start: task, name, n_cores (of its cores), seconds_s; the longest first.
     notes : tuple of str
 
     Examples

@@ -1,4 +1,4 @@
-"""What the core-time of teams is made of: work, waiting for memory, overhead, and members without work."""
+"""Parts of the core-time of teams: work, waiting for memory, overhead, and members without work."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class TeamTime:
     Parameters
     ----------
     work_s : float64 array
-        What one core would need; less where a measured curve gains more than its cores: then all that its team takes.
+        One core's time; less where a measured curve gains more than its cores: then all of its team's time.
     memory_s : float64 array
-        What a team that reaches less bandwidth than its cores would one by one waits for its own bytes.
+        Wait for its own bytes of a team that reaches less bandwidth than its cores would one by one.
     overhead_s : float64 array
         Serial parts, overhead of threads, fork and join.
     idle_s : float64 array
@@ -50,13 +50,13 @@ class TeamTime:
 
     @classmethod
     def of(cls, schedule: Schedule, costs: TaskCosts | None = None) -> TeamTime:
-        """Return the core-time of a schedule's teams; in a real run, of which costs are not known, all is work.
+        """Return the core-time of a schedule's teams; in a real run, whose costs are unknown, all is work.
 
         Parameters
         ----------
         schedule : Schedule
         costs : TaskCosts, optional
-            As `costs_of` returns them, where they are there.
+            Result of `costs_of`, if known.
         """
         widths, alone_s = schedule.widths, schedule.alone_s
         if schedule.inputs is None:
@@ -67,7 +67,7 @@ class TeamTime:
         # Where a team would take longer, one of its threads does everything.
         helps = alone_s < one_core_s
         if costs.table is not None:
-            # Measured curves tell neither.
+            # Measured curves show neither.
             able, helps = np.where(costs.table.covers, widths, able), helps | costs.table.covers
         members = np.where(helps, able, 1.0)
         work_s = np.minimum(one_core_s, members * alone_s)
@@ -82,7 +82,7 @@ class TeamTime:
 
 
 def costs_of(schedule: Schedule) -> TaskCosts:
-    """Return the costs of a simulated schedule's tasks, as its replay had them.
+    """Return the costs of a simulated schedule's tasks in its replay.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""What every task waited for, from the times of a schedule and the rules of a replay."""
+"""Causes of every task's wait, from the times of a schedule and the rules of a replay."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from simsched.schedule.schedule import Schedule
 
-#: Why a task started when it did, in the order of the categories of `Explanation.tasks`.
+#: Causes of a task's start time, in the order of the categories of `Explanation.tasks`.
 REASONS = ("none", "dependency", "no core", "queue", "dispatch")
 
 #: The same of several tasks, in words: they ...
@@ -29,13 +29,13 @@ WAITED = {
 }
 AT_ONCE = "started as soon as ready"
 
-#: Of decisions: start minus cost is known to so many digits.
+#: Relative precision of decisions: start minus cost is known to so many digits.
 RELATIVE = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
 class Waits:
-    """Three moments before the start of each task, and the tasks that brought them about. All arrays of shape (n,).
+    """Three moments before the start of each task, and the tasks that caused them. All arrays of shape (n,).
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ class Waits:
     decided : int32 array
         The task that it started; -1 for none.
     held_s : float64 array
-        When the decision to start it began, which held its places: the start minus what the decision cost.
+        When the decision to start it began, which held its places: the start minus the decision's cost.
     """
 
     schedule: Schedule
@@ -81,12 +81,12 @@ class Waits:
 
     @property
     def costs_known(self) -> bool:
-        """Whether what decisions cost is known; in a real run it is not, and counted as queue."""
+        """Whether the costs of decisions are known; in a real run they are not, and count as queue."""
         return self.schedule.engine != "measured"
 
     @cached_property
     def dispatch_s(self) -> Seconds:
-        """What each task's own decision cost, shape (n,)."""
+        """Cost of each task's own decision, shape (n,)."""
         return self.schedule.start_s - self.held_s
 
     @cached_property
@@ -107,7 +107,7 @@ class Waits:
 
     @cached_property
     def queue_s(self) -> Seconds:
-        """What is left of the wait, shape (n,): the scheduler was busy, or preferred others, or held it back."""
+        """The rest of the wait, shape (n,): the scheduler was busy, preferred other tasks, or delayed it."""
         return (self.held_s - self.ready_s) - self.no_core_s
 
     @cached_property
@@ -119,7 +119,7 @@ class Waits:
         return np.where((parts > 0).any(axis=0), largest, at_once).astype(np.int32)
 
     def in_words(self) -> dict[str, int]:
-        """Return how many tasks waited mostly for what, or did not, by a phrase; those that are none left out."""
+        """Return the number of tasks by main cause of their wait, as phrases; causes of no task left out."""
         counts = dict(zip(REASONS, np.bincount(self.reason, minlength=len(REASONS)).tolist(), strict=True))
         waited = {phrase: counts.pop(reason) for reason, phrase in WAITED.items()} | {
             AT_ONCE: sum(counts.values())
@@ -159,7 +159,7 @@ def _ready(schedule: Schedule) -> tuple[Seconds, Index]:
 
 
 def _freed(schedule: Schedule, places: Places) -> tuple[Seconds, Index]:
-    """Return when, and by whom, the places of each task were given back last; nothing by a task that still ran."""
+    """Return when, and by which task, the places of each task were last freed; not by still running ones."""
     n = schedule.graph.n_tasks
     nth, place = entries(places.places, places.row[schedule.start_order])
     task = schedule.start_order[nth]
@@ -184,7 +184,7 @@ def _freed(schedule: Schedule, places: Places) -> tuple[Seconds, Index]:
 
 
 def _most_s(schedule: Schedule) -> float:
-    """Return what a decision cost at most (docs/semantics.md, rule 3)."""
+    """Return the longest time of a decision (docs/semantics.md, rule 3)."""
     if schedule.inputs is None:
         return 0.0
     from simsched.policy import RankPolicy
@@ -193,13 +193,13 @@ def _most_s(schedule: Schedule) -> float:
     if policy.queue == "central":
         return runtime.dispatch_s if isinstance(policy, RankPolicy) else runtime.choice_s
     if isinstance(policy, RankPolicy):
-        # How many single-threaded executors poll beside those that were used is not known.
+        # The number of polling single-threaded executors beyond the used ones is unknown.
         return np.inf if runtime.pop_s or runtime.pop_per_poller_s else 0.0
     return runtime.pop_s + runtime.pop_per_poller_s * (schedule.n_cores - 1)
 
 
 def _decided(schedule: Schedule, possible_s: Seconds, most_s: float) -> tuple[Seconds, Index]:
-    """Return when, and for whom, the scheduler had decided last before each task; only decisions that took time."""
+    """Return when, and for which task, the last decision before each task ended; only nonzero ones."""
     n, order = schedule.graph.n_tasks, schedule.start_order
     decided = np.full(n, -1, np.int32)
     if most_s:
@@ -210,7 +210,7 @@ def _decided(schedule: Schedule, possible_s: Seconds, most_s: float) -> tuple[Se
 
 
 def _held(start_s: Seconds, possible_s: Seconds, most_s: float) -> Seconds:
-    """Return when the decision to start each task began: as early as possible, and it took at most so long.
+    """Return when the decision to start each task began: as early as possible, with the longest duration.
 
     That moment is one of those given, to the bit, unless the policy let more time pass.
     """

@@ -1,4 +1,4 @@
-"""What would help most: the graph replayed with some tasks made faster."""
+"""Most effective improvements: the graph replayed with some tasks made faster."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from simsched.schedule import Schedule
     from simsched.schedule.inputs import Inputs
 
-#: Of the replays at most so many are of kinds of tasks.
+#: Most replays of kinds of tasks.
 KINDS = 8
 
 
@@ -35,11 +35,11 @@ def what_if(
     replays: int = 32,
     progress: Callable[[int], object] | None = None,
 ) -> pd.DataFrame:
-    """Return which tasks, and kinds of tasks, shorten the makespan most when they are faster.
+    """Return the tasks, and kinds of tasks, that shorten the makespan most when they are faster.
 
     Each row is a real replay: same graph, machine, policy, layout and seed, and `factors` that make some tasks faster
     without telling the policy. Replayed are the tasks that run longest on the critical path through time, and the kinds
-    that run longest there: at most 8 of these, the rest of the replays are of tasks. A task beside the path helps only
+    that run longest there: at most 8 of these, the rest of the replays are of tasks. A task off the path helps only
     by slowing others down less, or through an anomaly of scheduling; such an anomaly can lengthen the makespan, too.
 
     Parameters
@@ -48,16 +48,16 @@ def what_if(
     critical_path : DataFrame
         Its critical path through time, as `Explanation.critical_path` returns it.
     speedup, kind_speedup : float
-        How many times faster a task becomes, and all tasks of a kind, above 0.
+        Factors by which a task, and all tasks of a kind, become faster, above 0.
     top, replays : int
-        Rows of tasks to return, beside those of all kinds that were replayed; most replays.
+        Rows of tasks to return, in addition to those of all replayed kinds; most replays.
     progress : callable, optional
         Called with 1 after each replay.
 
     Returns
     -------
     DataFrame
-        One row a task or a kind, that of the largest gain first, of equal ones kinds, then the lower index: rank, the
+        One row per task or kind, the largest gain first, of equals kinds, then the lower index: rank, the
         same for equal gains; what ("task", "kind"); task (-1 for a kind), name, kind, n_tasks; speedup; on_path_s,
         seconds on the critical path; makespan_s; gain_s, negative where the makespan grows; gain, over the makespan.
 
@@ -89,7 +89,7 @@ def what_if(
 
 @dataclass(frozen=True, eq=False)
 class _Case:
-    """Tasks that become so many times faster together: one, or all of a kind."""
+    """Tasks made faster together by one factor: a single one, or all of a kind."""
 
     tasks: npt.NDArray[np.intp]
     speedup: float
@@ -128,7 +128,7 @@ def _kinds(schedule: Schedule, on_path_s: Seconds, speedup: float, most: int) ->
 
 
 def _tasks(on_path_s: Seconds, speedup: float, most: int) -> Iterable[_Case]:
-    """Yield the tasks that run longest on the path, the longest first, of equal ones the lower index."""
+    """Yield the tasks that run longest on the path, the longest first; of equals the lower index."""
     for task in np.argsort(-on_path_s, kind="stable")[:most]:
         if on_path_s[task]:
             yield _Case(np.array([task]), speedup)

@@ -43,7 +43,7 @@ class Csr:
 
     @cached_property
     def topological_order(self) -> Index | None:
-        """Node numbers, every node before its neighbours, 0 to n - 1 where that is one; None if there is a cycle."""
+        """Node numbers, every node before its neighbours, 0 to n - 1 if that works; None for a cycle."""
         order = topological_order(self)
         if order is not None:
             order.setflags(write=False)
@@ -54,7 +54,7 @@ class Csr:
         return np.diff(self.indptr).astype(np.int32)
 
     def sources(self) -> Index:
-        """Return, for every entry of `indices`, the node it belongs to."""
+        """Return, for every entry of `indices`, its node."""
         return np.repeat(np.arange(self.n, dtype=np.int32), np.diff(self.indptr))
 
     def transposed(self) -> Csr:
@@ -93,7 +93,7 @@ def from_edges(n: int, sources: npt.NDArray[np.int64], targets: npt.NDArray[np.i
 
 
 def topological_order(successors: Csr) -> Index | None:
-    """Return an order in which every node stands before its successors, or None if there is a cycle.
+    """Return an order with every node before its successors, or None if there is a cycle.
 
     The node numbers themselves are that order in most graphs written down in program order; else the strong
     components are, which SciPy numbers in (reverse) topological order. The result is verified either way.
@@ -132,7 +132,7 @@ def _strong_components(successors: Csr) -> tuple[int, Index]:
 
 
 def _kahn(successors: Csr) -> Index:
-    """Order an acyclic graph without SciPy's component numbers, should they ever change."""
+    """Order an acyclic graph without SciPy's component numbers, in case they change."""
     waiting = np.bincount(successors.indices, minlength=successors.n)
     order = np.flatnonzero(waiting == 0).tolist()
     for node in order:
@@ -144,7 +144,7 @@ def _kahn(successors: Csr) -> Index:
 
 
 def find_cycle(successors: Csr) -> list[int]:
-    """Return the nodes of one cycle, in order, of a graph known to have one of two nodes or more."""
+    """Return the nodes of one cycle, in order, of a graph known to have a cycle of two nodes or more."""
     _, labels = _strong_components(successors)
     sizes = np.bincount(labels)
     node = int(np.flatnonzero(sizes[labels] > 1)[0])

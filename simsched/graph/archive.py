@@ -1,4 +1,4 @@
-"""An uncompressed zip of a JSON header and NumPy arrays, written at once and read with suspicion.
+"""An uncompressed zip of a JSON header and NumPy arrays, written in one step and checked when read.
 
 NumPy's own reader allocates what a file claims to hold; here no array is larger than the bytes that are really
 there, and only one-dimensional little-endian arrays of the expected types are accepted. Of a gzipped file these are
@@ -29,14 +29,14 @@ from simsched.text import one_line, printable
 
 Array = npt.NDArray[Any]
 
-#: Every file is the same for the same content: zip wants a date, so it gets its first one.
+#: Every file is the same for the same content: zip needs a date, so it gets the earliest.
 _DATE = (1980, 1, 1, 0, 0, 0)
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _MAGIC = b"\x93NUMPY\x01\x00"
 _NPY = re.compile(
     rb"\{'descr': '([<|][a-z][0-9]+)', 'fortran_order': False, 'shape': \(([0-9]{1,18}),\), \} *\n"
 )
-#: What zipfile raises on broken files, beside its own error.
+#: Errors of zipfile on broken files, in addition to its own.
 _BROKEN = (
     zipfile.BadZipFile,
     struct.error,
@@ -96,7 +96,7 @@ def _plain(value: Any) -> Any:
 
 
 class Archive:
-    """The members of a file that `write` wrote.
+    """The members of a file written by `write`.
 
     Parameters
     ----------
@@ -188,5 +188,5 @@ class Archive:
             raise self.error(member, f"has {count} entries, expected {length}; {DAMAGED}")
         if len(data) - start != count * np.dtype(dtype).itemsize:
             raise self.error(member, f"has {len(data) - start} bytes for {count} entries; {DAMAGED}")
-        # A copy is aligned, in the host's byte order, and lets go of the file.
+        # A copy is aligned, in the host's byte order, and releases the file.
         return np.frombuffer(data, dtype, count, start).astype(np.dtype(dtype).newbyteorder("="))

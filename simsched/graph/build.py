@@ -1,4 +1,4 @@
-"""Building a `TaskGraph` from arrays, with every check that keeps a wrong graph out."""
+"""Construction of a `TaskGraph` from arrays, with every check that keeps a wrong graph out."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def _tell(report: ImportReport, graph: TaskGraph, merged: int) -> None:
 
 
 def called(task: int, names: TextColumn | None) -> str:
-    """Return what messages call a task: `task 3`, or `task 3 'conv1'`."""
+    """Return a task's name in messages: `task 3`, or `task 3 'conv1'`."""
     return f"task {task}" + (f" {names[task]!r}" if names is not None else "")
 
 

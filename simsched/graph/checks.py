@@ -1,4 +1,4 @@
-"""Checks of number columns: what is not a number, negative, infinite or of another length is refused by name."""
+"""Checks of number columns: non-numbers, negative or infinite values and wrong lengths are named errors."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ MAX_WIDTH = 2**31 - 1
 
 
 def numbers(values: npt.ArrayLike | Iterator[float], n: int | None, what: str, unit: str) -> Floats:
-    """Return a copy of `values` as float64, NaN and None meaning unknown.
+    """Return a copy of `values` as float64, with NaN and None for unknown values.
 
     Parameters
     ----------
     values : array_like of float, shape (n,)
         Zero or more and finite, or NaN or None.
     n : int or None
-        Number of tasks; None where this column is the one that tells it.
+        Number of tasks; None where this column determines it.
     what, unit : str
         What messages call the column and its numbers.
 
@@ -62,7 +62,7 @@ def unknown(n: int) -> Floats:
 
 
 def widths(values: npt.ArrayLike, n: int) -> npt.NDArray[np.int32]:
-    """Return the threads of each task as int32, shape (n,), from one number for all or one a task.
+    """Return the threads of each task as int32, shape (n,), from a scalar or one number per task.
 
     Raises
     ------
@@ -85,7 +85,7 @@ def widths(values: npt.ArrayLike, n: int) -> npt.NDArray[np.int32]:
 
 
 def recording(values: Recording | None, n: int) -> Recording | None:
-    """Return a copy of a recording, checked: times finite and in order, every lane a named one.
+    """Return a checked copy of a recording: finite times in order, every lane named.
 
     Raises
     ------

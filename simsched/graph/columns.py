@@ -36,7 +36,7 @@ def _utf8(value: object) -> bytes:
 
 @dataclass(frozen=True, eq=False)
 class TextColumn:
-    """Distinct strings, one a task: UTF-8 bytes end to end, and where each one starts.
+    """Distinct strings, one per task: UTF-8 bytes end to end, and the start of each.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ class TextColumn:
 
     @classmethod
     def from_strings(cls, strings: Iterable[object]) -> TextColumn:
-        """Store `strings`, each as `plain_text` gives it."""
+        """Store `strings`, each as returned by `plain_text`."""
         encoded = [_utf8(s) for s in strings]
         offsets = np.zeros(len(encoded) + 1, np.int64)
         np.cumsum(np.fromiter(map(len, encoded), np.int64, len(encoded)), out=offsets[1:])
@@ -83,7 +83,7 @@ class TextColumn:
 
 @dataclass(frozen=True, eq=False)
 class LabelColumn:
-    """Repeating strings, one a task: a code a task and the table of labels.
+    """Repeating strings, one per task: a code per task and the table of labels.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ class LabelColumn:
 
     @classmethod
     def from_strings(cls, strings: Iterable[object]) -> LabelColumn:
-        """Store `strings`, each as `plain_text` gives it and each distinct one once."""
+        """Store `strings`, each as returned by `plain_text` and each distinct one once."""
         texts = [s if type(s) is str else plain_text(s) for s in strings]
         table = {text: code for code, text in enumerate(dict.fromkeys(texts))}
         codes = np.fromiter(map(table.__getitem__, texts), np.int32, len(texts))
@@ -124,7 +124,7 @@ class LabelColumn:
 
     @cached_property
     def counts(self) -> npt.NDArray[np.int64]:
-        """How often each label stands there, shape (labels,)."""
+        """Number of occurrences of each label, shape (labels,)."""
         counts = np.bincount(self.codes, minlength=len(self.labels))
         counts.setflags(write=False)
         return counts

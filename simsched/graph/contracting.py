@@ -1,4 +1,4 @@
-"""Leaving nodes out of a graph whose dependencies go through them."""
+"""Removal of nodes from a graph whose dependencies go through them."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ Edge = tuple[int, int]
 def contracted(
     edges: Iterable[Edge], kept: Sequence[bool], most: int | None = None, called: Caller = "node {}".format
 ) -> list[Edge]:
-    """Return the edges between kept nodes, direct ones and those through nodes left out, each once, sorted.
+    """Return the edges between kept nodes, direct ones and those through removed nodes, each once, sorted.
 
     Parameters
     ----------
     edges : iterable of pairs of int
         Indices (before, after).
-    kept : sequence of bool, one a node
-        Whether it stays.
+    kept : sequence of bool, one per node
+        Whether the node is kept.
     most : int, optional
         Edges that there may be; `MAX_EDGES` when not given.
     called : function of int to str
-        What messages call a node.
+        Name of a node in messages.
 
     Raises
     ------
@@ -60,7 +60,7 @@ def contracted(
 def _sources(
     before: dict[int, set[int]], kept: Sequence[bool], most: int, called: Caller
 ) -> dict[int, frozenset[int]]:
-    """Return for each node left out the kept ones that reach it through others left out."""
+    """Return, for each removed node, the kept ones that reach it through other removed nodes."""
     dropped = [i for i in range(len(kept)) if not kept[i]]
     after: dict[int, list[int]] = defaultdict(list)
     waits = dict.fromkeys(dropped, 0)
@@ -75,7 +75,7 @@ def _sources(
         handed = {through[a] for a in before.get(i, ()) if not kept[a]}
         direct = frozenset(a for a in before.get(i, ()) if kept[a])
         if len(handed) == 1 and not direct:
-            # Chains of nodes left out hand the same set on.
+            # Chains of nodes left out pass the same set on.
             (through[i],) = handed
         else:
             through[i] = direct.union(*handed)

@@ -1,4 +1,4 @@
-"""Edges as users give them, checked: pairs of task indices, no self-loop, no cycle."""
+"""Edges given by users, checked: pairs of task indices, no self-loop, no cycle."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from simsched.parameters import is_whole
 
 MAX_EDGES = 2**31 - 1
 
-#: What messages call a task: its index, and its name where it has one.
+#: Name of a task in messages: its index, and its name if it has one.
 Caller = Callable[[int], str]
 
 
@@ -29,7 +29,7 @@ def adjacency(n: int, edges: npt.ArrayLike | Iterable[Sequence[int]], called: Ca
     edges : (m, 2) array or iterable of pairs
         Task indices (before, after).
     called : function of int to str
-        What messages call a task.
+        Name of a task in messages.
 
     Raises
     ------
@@ -68,7 +68,7 @@ def cycle_error(successors: Csr, called: Caller) -> GraphError:
 
 
 def cycle_text(cycle: list[int], called: Caller, most: int = 8) -> str:
-    """Return a cycle as a message shows it: what its nodes are called, in order, and the first one again."""
+    """Return a cycle as shown in messages: the names of its nodes, in order, and the first one again."""
     shown = [called(task) for task in cycle[:most]]
     if len(cycle) > most:
         shown.append(f"... {len(cycle) - most} more")
@@ -76,7 +76,7 @@ def cycle_text(cycle: list[int], called: Caller, most: int = 8) -> str:
 
 
 def _refuse_outside(pairs: npt.NDArray[Any], n: int) -> None:
-    # Only a wrong graph pays for finding out which edge it is.
+    # Only an invalid graph pays for finding the edge.
     if not len(pairs) or (pairs.min() >= 0 and pairs.max() < n):
         return
     edge = np.flatnonzero(((pairs < 0) | (pairs >= n)).any(axis=1))[0]
@@ -107,7 +107,7 @@ def _pairs(edges: npt.ArrayLike | Iterable[Sequence[int]]) -> npt.NDArray[Any]:
 
 
 def _object_pairs(edges: Any) -> npt.NDArray[Any]:
-    """Return pairs of whole numbers that NumPy has no type for; refuse anything else, naming the row."""
+    """Return pairs of whole numbers that NumPy has no type for; reject anything else, naming the row."""
     for row, pair in enumerate(edges):
         try:
             ends = list(islice(pair, 3))

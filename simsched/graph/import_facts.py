@@ -1,4 +1,4 @@
-"""What every import tells of itself, whatever the format: counts, time covered, parallelism, suspected false edges."""
+"""Facts of every import, whatever the format: counts, time covered, parallelism, suspected false edges."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import numpy as np
 from simsched.graph.recording import Recording, Seconds
 from simsched.graph.taskgraph import TaskGraph
 
-#: Half of what clocks of traces count in: what rounds to the same nanosecond is not an early start.
+#: Half of the unit of traces' clocks: times that round to the same nanosecond are no early start.
 HALF_NS = 5e-10
 
 
 def complete(graph: TaskGraph) -> TaskGraph:
-    """Add the facts that all formats share to a graph's report, where its reader has not told them its own way.
+    """Add the facts common to all formats to a graph's report, unless its reader has stated them already.
 
     =====================  ==================================================================================
     work_s                 sum of the durations

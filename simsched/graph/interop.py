@@ -34,7 +34,7 @@ def from_frames(tasks: pd.DataFrame, edges: pd.DataFrame, *, name: str = "graph"
     Parameters
     ----------
     tasks : DataFrame
-        One row a task, in index order, with `duration_s` and any of `name`, `kind`, `shape`, `scope`,
+        One row per task, in index order, with `duration_s` and any of `name`, `kind`, `shape`, `scope`,
         `width`, `flops`, `bytes_B`; empty cells are unknown, but of `width`, which has whole numbers only. A
         column `task`, if there is one, names the tasks for the edges; else they are named by the frame's index.
     edges : DataFrame
@@ -45,8 +45,8 @@ def from_frames(tasks: pd.DataFrame, edges: pd.DataFrame, *, name: str = "graph"
     Raises
     ------
     GraphError
-        If a column is missing, is there twice or holds no numbers, two tasks have one label, an edge names a
-        task that is not there, or as `TaskGraph.from_edges`.
+        If a column is missing, occurs twice or holds no numbers, two tasks have one label, an edge names a
+        missing task, or as for `TaskGraph.from_edges`.
     """
     _refuse_columns(tasks, "tasks", ("duration_s",))
     _refuse_columns(edges, "edges", ("before", "after"))
@@ -111,7 +111,7 @@ def _shown(label: Any) -> str:
 def _numbers(column: pd.Series[Any], called: str) -> Floats:
     from pandas.api import types
 
-    # Text is of a type of its own in newer versions of pandas, of objects in older ones.
+    # Text has its own type in newer versions of pandas, that of objects in older ones.
     held = "str" if len(column) and types.is_string_dtype(column) else str(column.dtype)
     numbers = types.is_numeric_dtype(column) or types.is_object_dtype(column)
     if held == "str" or types.is_bool_dtype(column) or not numbers:
@@ -134,7 +134,7 @@ def from_networkx(graph: nx.DiGraph[Any], *, duration: str = "duration_s") -> Ta
     Parameters
     ----------
     graph : networkx.DiGraph
-        Nodes become tasks in the graph's own order; attributes called as the columns of `from_frames` are
+        Nodes become tasks in the graph's own order; attributes named like the columns of `from_frames` are
         kept, and a node without a `name` is named by its label, unless no node has a name and the labels are
         0 to n - 1 in this order: then the tasks have none either.
     duration : str

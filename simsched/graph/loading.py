@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from simsched.graph.taskgraph import TaskGraph
     from simsched.machine import Machine
 
-#: Told, in a sentence, what was mended; usually `ImportReport.note`.
+#: Called with a sentence about each mend; usually `ImportReport.note`.
 Mend = Callable[[str], None]
 
 HEAD_B = 64 * 1024
-#: Read at once: room for all that a file may hold is not taken before it is known to hold it.
+#: Bytes per read: memory for a file's possible size is not allocated before its actual size is known.
 CHUNK_B = 1024 * 1024
-#: Real traces shrink 10 to 40 times; a file that grows more than this is refused as a decompression bomb.
+#: Real traces shrink 10 to 40 times; a file that grows more than this is rejected as a decompression bomb.
 MAX_EXPANSION = 500
 MIN_LIMIT_B = 64 * 1024 * 1024
 #: The mark that editors put before a text in UTF-8; no binary format that is read begins with it.
@@ -35,21 +35,21 @@ MARK = b"\xef\xbb\xbf"
 
 
 class Reader(Protocol):
-    """What a format registers under the entry-point group `simsched.formats`."""
+    """Interface registered by a format under the entry-point group `simsched.formats`."""
 
     #: One line for `simsched list formats`.
     title: str
-    #: Where its edges come from, and where its seconds, a few words each, for the same list.
+    #: Origins of its edges and of its seconds, in a few words each, for the same list.
     dependencies: str
     times: str
-    #: Keyword options of `read` with what each means: companions, the step, ...; `load` refuses any other. From a
+    #: Keyword options of `read` with their descriptions: companions, the step, ...; `load` rejects any other. From a
     #: command line their values come as text.
     options: dict[str, str]
 
     def recognises(self, head: bytes) -> bool:
-        """Tell from the first 64 KiB, decompressed, whether a file is of this format.
+        """Return whether a file is of this format, from its first 64 KiB, decompressed.
 
-        A reader with an attribute `general` that is true takes what no other one recognises.
+        A reader with a true attribute `general` takes files that no other one recognises.
         """
         ...
 
@@ -75,17 +75,17 @@ def load(
     path : str or Path
         The file; its format is recognised by its content, not by its name. The suffix `.gz` may be left out.
     format : str, optional
-        Name of the format, where it is not to be recognised.
+        Name of the format, if it is not to be recognised.
     recorded_on : str, Path, Machine or RecordedOn, optional
-        Where the durations were recorded, as `simsched.machine` takes it (`"host"`, `"knl-7250"`, a file), to carry
-        them to other machines; what the file itself says when not given.
+        Machine of the recording, in the form of `simsched.machine` (`"host"`, `"knl-7250"`, a file), to carry
+        them to other machines; by default the file's own data.
     **options
         Options of the format, such as companion files or the step to read; see `simsched list formats`.
 
     Returns
     -------
     TaskGraph
-        Its `report` says what was kept, dropped and suspected; if the file holds a run, `recorded` is its schedule.
+        Its `report` lists what was kept, dropped and suspected; if the file holds a run, `recorded` is its schedule.
 
     Raises
     ------
@@ -124,7 +124,7 @@ def load(
 
 
 def _recognised(file: Path) -> str:
-    # A file that is cut off is its reader's business.
+    # Its reader handles a file that is cut off.
     with open_plain(file, _ignore) as stream:
         head = read_bounded(stream, HEAD_B)
     if not head:
@@ -136,7 +136,7 @@ def _recognised(file: Path) -> str:
         try:
             reader: Reader = named("formats", name)
         except SpecError as error:
-            # One reader that cannot be had must not keep another's files from being read.
+            # One unavailable reader must not keep another's files from being read.
             untried.append(f"; {error}")
             continue
         if reader.recognises(head):
@@ -162,7 +162,7 @@ def find_file(path: str | Path) -> Path:
     Raises
     ------
     FormatError
-        If there is no such file, or it may not be looked at.
+        If there is no such file, or it is not readable.
     """
     file = Path(path)
     try:
@@ -186,7 +186,7 @@ def plain_name(path: Path, *suffixes: str) -> str:
 
 
 def _no_file(path: Path) -> str:
-    """Return what is wrong with a path that is not a regular file; a pipe would be waited for, and read only once."""
+    """Return why a path is no regular file; reading a pipe would block, and works only once."""
     if path.is_dir():
         return "this is a folder; give a file in it"
     if path.is_fifo() or path.is_socket() or path.is_char_device() or path.is_block_device():
@@ -195,17 +195,17 @@ def _no_file(path: Path) -> str:
 
 
 class _Bounded(io.RawIOBase):
-    """A decompressed stream that refuses to grow without measure."""
+    """A decompressed stream of limited size."""
 
     def __init__(self, stream: gzip.GzipFile, limit_B: int, path: Path, mend: Mend | None) -> None:
         self._stream, self._left_B, self._path, self._mend = stream, limit_B, path, mend
 
     def readable(self) -> bool:
-        """Say yes, as `io.BufferedReader` wants to hear."""
+        """Return True, as `io.BufferedReader` requires."""
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """Fill `buffer` and return how many bytes were read, or raise `FormatError` once there were too many."""
+        """Fill `buffer` and return the number of bytes read, or raise `FormatError` if there are too many."""
         data = self._read(len(buffer))
         self._left_B -= len(data)
         if self._left_B < 0:
@@ -217,7 +217,7 @@ class _Bounded(io.RawIOBase):
 
     def _read(self, most_B: int) -> bytes:
         try:
-            # One block of the file at a time, so that nothing before a broken one is lost with it.
+            # One block of the file at a time, so that nothing before a broken one is lost.
             return self._stream.read1(min(most_B, CHUNK_B))
         except (EOFError, gzip.BadGzipFile, zlib.error):
             if self._mend is None:
@@ -228,19 +228,19 @@ class _Bounded(io.RawIOBase):
 
 
 def _ignore(sentence: str) -> None:
-    """Say nothing more."""
+    """Ignore the sentence."""
 
 
 @contextmanager
 def open_plain(path: Path, mend: Mend | None = None) -> Iterator[BinaryIO]:
-    """Open a file for reading bytes, decompressed where it is gzipped (by content), behind a mark of UTF-8.
+    """Open a file for reading bytes, decompressed if its content is gzipped, after a UTF-8 byte order mark.
 
     Parameters
     ----------
     path : Path
         The file.
     mend : callable, optional
-        If given, compressed data that is cut off or broken ends the stream, and `mend` is told so in a sentence.
+        If given, compressed data that is cut off or broken ends the stream, and `mend` is called with a sentence.
 
     Raises
     ------
@@ -269,14 +269,14 @@ def open_plain(path: Path, mend: Mend | None = None) -> Iterator[BinaryIO]:
 
 
 def _past_mark(stream: io.BufferedReader) -> io.BufferedReader:
-    """Return a stream behind its byte order mark, if it begins with one, since readers look for what comes first."""
+    """Return a stream after its byte order mark, if it has one, as readers look at the first characters."""
     if stream.peek(len(MARK)).startswith(MARK):
         stream.read(len(MARK))
     return stream
 
 
 def read_bounded(stream: BinaryIO, most_B: int) -> bytes:
-    """Return up to `most_B` bytes of a stream, all of them where it holds as many."""
+    """Read up to `most_B` bytes of a stream, that many unless it ends before."""
     parts = bytearray()
     while len(parts) < most_B and (part := stream.read(min(most_B - len(parts), CHUNK_B))):
         parts += part

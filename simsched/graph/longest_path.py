@@ -61,7 +61,7 @@ def depths(graph: TaskGraph) -> npt.NDArray[np.int32]:
 def longest_path(neighbours: Csr, order: Index, weights: Floats) -> Floats:
     """Return `weights[i] + max(result of i's neighbours, 0 if none)` for every node i.
 
-    In `order` every neighbour of a node stands before it.
+    In `order` every neighbour of a node comes before it.
 
     The compiled twin and this loop do the same additions in the same order: the results are equal bit by bit.
     """

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-#: How files start that another program packed, what they are called, and the command that unpacks them.
+#: First bytes of files packed by another program, their names, and the command that unpacks them.
 _STARTS = (
-    # What is looked at is unpacked once already.
+    # The bytes here are unpacked once already.
     (b"\x1f\x8b", "gzip data inside gzip data", "gunzip --keep"),
     (b"BZh", "bzip2 data", "bunzip2 --keep"),
     (b"\xfd7zXZ\0", "xz data", "unxz --keep"),
@@ -23,7 +23,7 @@ _TAR, _TAR_AT = b"ustar", 257
 
 
 def unpacking(name: str, head: bytes) -> str:
-    """Return what a packed file, or one in UTF-16, is and how to unpack it; "" for any other.
+    """Return the format of a packed or UTF-16 file and how to unpack it; "" for any other.
 
     Parameters
     ----------

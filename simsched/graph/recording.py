@@ -1,4 +1,4 @@
-"""What a recorded run tells beside the graph: the machine, and when and where each task ran."""
+"""Data of a recorded run beyond the graph: the machine, and the time and place of each task."""
 
 from __future__ import annotations
 
@@ -58,9 +58,9 @@ class RecordedOn:
     name : str
         Processor model.
     core_flops : float or None
-        Floating-point operations a second that one core reached in a matrix product (FP32).
+        Floating-point operations per second that one core reached in a matrix product (FP32).
     core_bandwidth_Bps : float or None
-        Bytes a second that one core reached in a copy.
+        Bytes per second that one core reached in a copy.
 
     Raises
     ------
@@ -82,7 +82,7 @@ class RecordedOn:
 
     @classmethod
     def of(cls, source: str | Path | Machine | RecordedOn) -> RecordedOn:
-        """Return what is known of a core of a machine, such as `host`, a name or a file.
+        """Return the known data of a core of a machine, such as `host`, a name or a file.
 
         Raises
         ------
@@ -109,7 +109,7 @@ class RecordedOn:
 
 @dataclass(frozen=True, eq=False)
 class Recording:
-    """When and where each task really ran.
+    """Time and place of each task in a real run.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ class Recording:
     lanes : int32 array, shape (n,)
         The worker or thread that ran each task, numbered from 0.
     lane_names : tuple of str
-        What the recording calls them.
+        Their names in the recording.
 
     Examples
     --------

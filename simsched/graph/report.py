@@ -1,4 +1,4 @@
-"""What an import kept, dropped and suspects."""
+"""Import reports: kept, dropped and suspicious parts of a graph."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from simsched.notes import Note, Weight, weight_of
 
 @dataclass
 class ImportReport:
-    """How a graph came to be, in numbers and sentences.
+    """Origin of a graph, in numbers and sentences.
 
     Parameters
     ----------
     source : str
         Where the graph came from: a file's name, "edges", "networkx", ...
     format : str
-        Name of the format that read it; empty for a graph built in Python.
+        Name of its format; empty for a graph built in Python.
     facts : dict of str to number or str
         Measured facts of the import, each key with its unit: `tasks`, `edges`, `span_s`, `covered_share`, ...
     notes : list of str
-        What a reader should know before trusting the graph: what was dropped, merged, suspected, and why.
+        Notes to read before trusting the graph: dropped, merged and suspicious parts, with reasons.
 
     Examples
     --------
@@ -45,7 +45,7 @@ class ImportReport:
             self.notes.append(sentence)
 
     def doubt(self, sentence: str, when: object = True) -> None:
-        """Add a sentence that stands before others: what may make every answer about the graph wrong.
+        """Add a sentence before others: a possible error that would affect every result of the graph.
 
         Examples
         --------
@@ -58,7 +58,7 @@ class ImportReport:
 
     @property
     def doubts(self) -> list[str]:
-        """The notes that may make answers wrong.
+        """The notes on possible errors in results.
 
         Examples
         --------

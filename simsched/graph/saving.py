@@ -17,13 +17,13 @@ OWN = "taskgraph"
 
 
 class Writer(Protocol):
-    """What a format registers under the entry-point group `simsched.writers`."""
+    """Interface registered by a format under the entry-point group `simsched.writers`."""
 
     #: One line for `simsched list formats`.
     title: str
     #: Endings of the names of files that it writes, in small letters.
     suffixes: tuple[str, ...]
-    #: What it writes.
+    #: The written object.
     writes: Subject
 
     def write(self, subject: Any, path: Path) -> None:
@@ -32,7 +32,7 @@ class Writer(Protocol):
 
 
 def writers(subject: Subject) -> Iterator[tuple[str, Writer]]:
-    """Yield the registered writers of graphs or of schedules by name; one that cannot be loaded is passed over."""
+    """Yield the registered writers of graphs or of schedules by name, without those that fail to load."""
     for name in registered("writers"):
         try:
             writer: Writer = named("writers", name)
@@ -43,7 +43,7 @@ def writers(subject: Subject) -> Iterator[tuple[str, Writer]]:
 
 
 def writer_by_suffix(path: Path, subject: Subject) -> Writer | None:
-    """Return the writer whose suffix ends the name of a file, the longest where several do; None where none does."""
+    """Return the writer with the longest suffix that ends the name of a file; None if there is none."""
     fitting = [
         (len(suffix), name, writer)
         for name, writer in writers(subject)
@@ -54,7 +54,7 @@ def writer_by_suffix(path: Path, subject: Subject) -> Writer | None:
 
 
 def suffixes(subject: Subject) -> list[str]:
-    """Return all suffixes by which graphs or schedules are written, sorted."""
+    """Return all suffixes of writers of graphs or schedules, sorted."""
     return sorted({suffix for _, writer in writers(subject) for suffix in writer.suffixes})
 
 

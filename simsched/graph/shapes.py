@@ -1,4 +1,4 @@
-"""Shapes of a task's inputs, as tuples of tuples, what else sets its size, and the text form of both.
+"""Shapes of a task's inputs, as tuples of tuples, other properties that set its size, and their text form.
 
 `16x64x56x56;64x64x3x3;stride=2;padding=1x1` are images and filters with two attributes of the op.
 """
@@ -14,7 +14,7 @@ from simsched.errors import GraphError
 
 Shape = tuple[tuple[int, ...], ...]
 
-#: What sets the size of an op beside the shapes of its inputs: whole numbers, one for each direction or one for all.
+#: Properties that set the size of an op in addition to its shapes: whole numbers, one per direction or one for all.
 Attributes = Mapping[str, tuple[int, ...]]
 
 #: The attributes that there are; `padding` before and after where it has twice as many numbers as directions, `times`
@@ -25,10 +25,10 @@ ATTRIBUTES = ("stride", "padding", "dilation", "groups", "window", "transposed",
 _SILENT = {"dilation": 1, "groups": 1, "transposed": 0}
 _LEAST = {"padding": 0, "transposed": 0}
 
-#: Of strides, padding and the like in files.
+#: Largest value of strides, padding and the like in files.
 MOST_PIXELS = 10**9
 
-#: Of tensors in files: what NumPy allows, and far beyond any real one.
+#: Most axes of tensors in files: NumPy's limit, far beyond any real one.
 MAX_RANK = 64
 
 #: 18 digits fit an int64.
@@ -40,7 +40,7 @@ _ATTRIBUTE = re.compile(rf"([a-z]+)=({_SIZES})")
 def parse_shape(text: str) -> Shape:
     """Return the shapes written as `64x512;512x512`; a scalar input is written `()`.
 
-    Attributes behind the inputs (`;stride=2`) are checked and left out; see `parse_attributes`.
+    Attributes after the inputs (`;stride=2`) are checked and left out; see `parse_attributes`.
 
     Raises
     ------
@@ -56,12 +56,12 @@ def parse_shape(text: str) -> Shape:
 
 
 def parse_attributes(text: str) -> Attributes:
-    """Return the attributes behind the inputs of a shape.
+    """Return the attributes after the inputs of a shape.
 
     Raises
     ------
     GraphError
-        If the text is not of the form `INPUT;...;NAME=NUMBER;...`, a name is unknown or stands twice.
+        If the text is not of the form `INPUT;...;NAME=NUMBER;...`, a name is unknown or occurs twice.
 
     Examples
     --------
@@ -91,7 +91,7 @@ def _parsed(text: str) -> tuple[Shape, dict[str, tuple[int, ...]]]:
 
 
 def format_shape(shape: Iterable[Iterable[int]], attributes: Attributes | None = None) -> str:
-    """Return the text form of `shape`, with attributes behind it.
+    """Return the text form of `shape`, followed by attributes.
 
     Examples
     --------
@@ -107,7 +107,7 @@ def format_shape(shape: Iterable[Iterable[int]], attributes: Attributes | None =
 
 
 def same_padding(size: int, window: int, stride: int) -> tuple[int, int]:
-    """Return the padding before and after with which a window has as many places as size over stride, as in TensorFlow.
+    """Return the padding before and after for size over stride places of a window, as in TensorFlow.
 
     Examples
     --------
@@ -119,7 +119,7 @@ def same_padding(size: int, window: int, stride: int) -> tuple[int, int]:
 
 
 def window_attributes(**each: Sequence[int]) -> Attributes:
-    """Return attributes of windows, without those that say nothing, cannot be, or repeat a number.
+    """Return attributes of windows, without those that are empty, impossible, or repeat a number.
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ def window_attributes(**each: Sequence[int]) -> Attributes:
 
 
 def times(attributes: Attributes) -> Fraction:
-    """Return how many times as much work as its shapes say an op does.
+    """Return the ratio of an op's work to that of its shapes.
 
     Raises
     ------
@@ -162,7 +162,7 @@ def times(attributes: Attributes) -> Fraction:
 
 
 def with_times(text: str, factor: float) -> str:
-    """Return the text of a shape whose op does as many times the work; no work has no shape.
+    """Return the text of a shape whose op does so many times the work; no work has no shape.
 
     Examples
     --------
@@ -178,7 +178,7 @@ def with_times(text: str, factor: float) -> str:
 
 
 def numel(dims: Sequence[int]) -> float:
-    """Return the number of elements of one input; a float, so that absurd shapes are infinite and not slow.
+    """Return the number of elements of one input; a float, so that absurd shapes become infinite, not slow.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""One file for a task graph: everything it holds, bit by bit, without pickle.
+"""One file for a task graph: all of its data, bit by bit, without pickle.
 
 The file is an uncompressed zip archive, by custom called `*.simsched`; `numpy.load` opens it as well. n is
 the number of tasks, m of edges; all arrays are one-dimensional and little-endian, in NumPy's format 1.0.
@@ -26,7 +26,7 @@ lanes.npy               int32   n        index into the header's `lane_names`; w
 The header is one JSON object (NaN and infinity are spelled as in JavaScript):
 
 =================== ==========================================================================================
-`format`, `version` "simsched-taskgraph" and 1; readers refuse versions they do not know
+`format`, `version` "simsched-taskgraph" and 1; readers reject unknown versions
 `simsched`          version of simsched that wrote the file; "unknown" where it was not installed
 `name`              name of the graph
 `tasks`, `edges`    n and m
@@ -81,7 +81,7 @@ def save(graph: TaskGraph, path: str | Path) -> None:
 
 
 def digest(graph: TaskGraph) -> str:
-    """Return what tells a graph from another one, whatever its report says: the SHA-256 of its name and columns."""
+    """Return a graph's identity, whatever its report contains: the SHA-256 of its name and columns."""
     header = {key: value for key, value in _header(graph).items() if key not in ("simsched", "report")}
     found = hashlib.sha256(json.dumps(header, sort_keys=True).encode("utf-8", "backslashreplace"))
     for name, array in _arrays(graph).items():
@@ -125,7 +125,7 @@ def _arrays(graph: TaskGraph) -> dict[str, Array]:
 
 
 def read(path: str | Path) -> TaskGraph:
-    """Return the graph of a file that `save` wrote, checked as if it came from a stranger.
+    """Return the graph of a file written by `save`, checked like untrusted input.
 
     Parameters
     ----------

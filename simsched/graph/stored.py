@@ -1,4 +1,4 @@
-"""The parts of a stored task graph, checked: what they say must be possible before it is built on."""
+"""The parts of a stored task graph, checked for consistency before use."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from simsched.notes import Note, Weight
 
 
 class MisfitError(ValueError):
-    """A part of the file is not what it must be; the message says which and why."""
+    """A part of the file is invalid; the message names the part and the reason."""
 
 
 class Fields:
-    """A JSON object whose entries must be there and of the right type.
+    """A JSON object whose entries are required and checked for their types.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ class Fields:
         return None if self._entry(key, (dict, type(None)), "an object or null") is None else self.object(key)
 
     def mapping(self, key: str) -> dict[str, Any]:
-        """Return an object as it stands."""
+        """Return an object unchanged."""
         return dict(self._entry(key, (dict,), "an object"))
 
     def strings(self, key: str) -> list[str]:
@@ -157,7 +157,7 @@ def labels(archive: Archive, column: str, tables: Fields, n: int) -> LabelColumn
 
 
 def recording(archive: Archive, lane_names: list[str], n: int) -> Recording | None:
-    """Return when and where each of `n` tasks ran."""
+    """Return time and place of each of `n` tasks."""
     start, finish = archive.array("start_s", "<f8", n), archive.array("finish_s", "<f8", n)
     return checks.recording(Recording(start, finish, archive.array("lanes", "<i4", n), tuple(lane_names)), n)
 

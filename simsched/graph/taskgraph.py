@@ -1,4 +1,4 @@
-"""`TaskGraph`: the DAG as columns and CSR adjacency, never as one Python object a task."""
+"""`TaskGraph`: the DAG as columns and CSR adjacency, never as one Python object per task."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class TaskGraph:
     bytes_B : float64 array, shape (n,)
         Bytes read and written; NaN where unknown.
     kinds : LabelColumn
-        What each task does (`MatMul`); "" where unknown.
+        Operation of each task (`MatMul`); "" where unknown.
     shapes : LabelColumn
         Shapes of each task's inputs as text (`64x512;512x512`); "" where unknown. See `shape`.
     scopes : LabelColumn
@@ -65,9 +65,9 @@ class TaskGraph:
     recorded_on : RecordedOn or None
         The machine that recorded the durations.
     report : ImportReport
-        What the import kept, dropped and suspects.
+        Kept, dropped and suspicious parts of the import.
     recording : Recording or None
-        When and where each task really ran, where the graph was imported from a run.
+        Time and place of each task in the real run, if the graph was imported from one.
 
     Examples
     --------
@@ -127,9 +127,9 @@ class TaskGraph:
         durations_s : array_like of float, shape (n,)
             Recorded seconds of each task; NaN where unknown.
         edges : (m, 2) array or iterable of pairs
-            Task indices (before, after). Duplicates are merged, and the report says so.
+            Task indices (before, after). Duplicates are merged, with a note in the report.
         kinds, scopes, shapes : iterable or str, optional
-            Of each task, or one string for all; shapes of a task's inputs as tuples of tuples or as text
+            One per task, or one string for all; shapes of a task's inputs as tuples of tuples or as text
             (`64x512;512x512`).
         names : iterable of str, optional
             Name of each task.
@@ -193,7 +193,7 @@ class TaskGraph:
         Parameters
         ----------
         tasks : DataFrame
-            One row a task, with `duration_s`.
+            One row per task, with `duration_s`.
         edges : DataFrame
             Columns `before` and `after`.
         name : str
@@ -230,7 +230,7 @@ class TaskGraph:
         return interop.to_networkx(self)
 
     def to_frames(self) -> tuple[pd.DataFrame, pd.DataFrame]:
-        """Return the tables of tasks (one row a task) and of edges (`before`, `after`).
+        """Return the tables of tasks (one row per task) and of edges (`before`, `after`).
 
         Returns
         -------
@@ -261,7 +261,7 @@ class TaskGraph:
 
     @property
     def topological_order(self) -> Index:
-        """Task indices, every task before its successors; 0 to n - 1 where these are such an order."""
+        """Task indices, every task before its successors; 0 to n - 1 if these are such an order."""
         order = self.successors.topological_order
         if order is None:
             raise cycle_error(self.successors, lambda task: f"task {task} {self.task_name(task)!r}")
@@ -311,7 +311,7 @@ class TaskGraph:
 
     @property
     def average_parallelism(self) -> float:
-        """Work over critical path, the tasks that run at once where nothing limits them; NaN where one is unknown."""
+        """Work over critical path: the concurrent tasks without any limits; NaN where one is unknown."""
         return self.work_s / self.critical_path_s if self.critical_path_s else float("nan")
 
     def critical_path(self, seconds: npt.ArrayLike | None = None) -> list[int]:
@@ -339,7 +339,7 @@ class TaskGraph:
         return None if self.recording is None else later("Schedule").from_recording(self, self.recording)
 
     def task_name(self, task: int) -> str:
-        """Return the name of a task; tasks without one are called by kind and index.
+        """Return the name of a task; unnamed tasks are called by kind and index.
 
         Parameters
         ----------
@@ -379,7 +379,7 @@ class TaskGraph:
         return parse_shape(self.shapes[task])
 
     def cleaned(self, *steps: str | Cleanup) -> TaskGraph:
-        """Return the graph after some clean-up steps, one after another; this one stays as it is.
+        """Return the graph after some clean-up steps in sequence; this graph stays unchanged.
 
         Parameters
         ----------
@@ -395,7 +395,7 @@ class TaskGraph:
         SpecError
             If there is no such step, or it has no such parameter or value.
         GraphError
-            If the graph lacks what a step needs.
+            If the graph lacks data that a step needs.
 
         Examples
         --------

@@ -1,4 +1,4 @@
-"""From the content of a machine file, and variations, to a `Machine`."""
+"""Construction of a `Machine` from the content of a machine file, and variations."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def built(content: Mapping[str, Any], spec: Spec, where: str = "") -> Machine:
     memory, share = _memory(file, structure, stated), 1.0
     if "cores" in params:
         before, structure = structure, _resized(structure, params["cores"], spec.name)
-        # A bandwidth beside the cores is that of these cores; else each domain keeps its memory.
+        # A bandwidth given with the cores is that of these cores; else each domain keeps its memory.
         given = {"bandwidth_Bps", f"memory.modes.{file.memory.mode}.bandwidth"} & params.keys()
         memory = (
             replace(memory, cores=structure.n_cores)
@@ -79,7 +79,7 @@ def _resized(structure: Structure, cores: Scalar, name: str) -> Structure:
 
 
 def _checked(content: Mapping[str, Any], where: str) -> tuple[MachineFile, Structure, dict[str, Any]]:
-    """Return the common tables, the structure and the other tables, or raise an error with the mistakes of all."""
+    """Return the common tables, the structure and the other tables, or raise an error with all mistakes."""
     from simsched.machine.schema import MachineFile
 
     mistakes: list[str] = []
@@ -101,7 +101,7 @@ def _checked(content: Mapping[str, Any], where: str) -> tuple[MachineFile, Struc
 
 
 def _validated(model: type[Any], part: object, place: str, mistakes: list[str]) -> Any:
-    """Return a checked table, or None and its mistakes at the end of the list."""
+    """Return a checked table; or None, its mistakes appended to the list."""
     from pydantic import ValidationError
 
     try:
@@ -124,7 +124,7 @@ def _structure_table(given: Any, mistakes: list[str]) -> Any:
 
 
 def _structure(content: Mapping[str, Any], table: Any, mistakes: list[str]) -> Structure | None:
-    """Return the structure, or None where it is impossible or the cores are not counted."""
+    """Return the structure, or None where it is impossible or the number of cores is unknown."""
     from simsched.machine.schema import CoreCount, si
 
     given = content.get("cores")
@@ -150,7 +150,7 @@ def _cluster(structure: Structure) -> str:
 
 
 def _latency_mistakes(file: MachineFile, structure: Structure) -> list[str]:
-    """Return what is wrong with the latencies in use: those of other cluster modes alone would count for nothing."""
+    """Return the mistakes of the latencies in use: those of other cluster modes only would have no effect."""
     stated, cluster = file.memory.modes[file.memory.mode].latency, _cluster(structure)
     if not stated or {cluster, "any"} & stated.keys():
         return []
@@ -162,7 +162,7 @@ def _latency_mistakes(file: MachineFile, structure: Structure) -> list[str]:
 def _memory(file: MachineFile, structure: Structure, stated: str | None) -> Memory:
     """Return the memory in use; its numbers were stated for a cluster mode, or None for any.
 
-    A core has so many loads in flight at once, so that its bandwidth goes with the inverse of their latency.
+    With a fixed number of loads in flight, a core's bandwidth is inversely proportional to their latency.
     """
     from simsched.machine.schema import si
 

@@ -1,4 +1,4 @@
-"""`Clocks`: the frequency of cores by how many are busy and how wide their vectors are."""
+"""`Clocks`: the frequency of cores by the number of busy ones and the width of their vectors."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Clocks:
     Parameters
     ----------
     nominal_Hz : float
-        What all run at where no table says otherwise.
+        Frequency of all cores without a table.
     busy : tuple of int
         Busy cores of a chip up to which each frequency of `by_vector` holds, ascending; beyond the last, the last.
     by_vector : mapping of str to tuple of float
@@ -61,7 +61,7 @@ class Clocks:
         return self.by_vector[name][min(bisect_left(self.busy, busy), len(self.busy) - 1)]
 
     def gain(self, busy: int) -> float:
-        """Return the frequency with the widest vectors while so many cores are busy over that with all; at least 1.
+        """Return the frequency ratio with the widest vectors, so many cores busy over all busy; at least 1.
 
         Parameters
         ----------

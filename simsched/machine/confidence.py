@@ -9,13 +9,13 @@ if TYPE_CHECKING:
 
     from simsched.machine.schema import Confidence
 
-#: A number times and divided by this are taken as the ends of its 95 % interval. Our reading of the four words: a
-#: vendor's number; one measured elsewhere; one read off a figure or derived; one that nobody has checked.
+#: A number times and divided by this are the assumed ends of its 95 % interval. Our reading of the four words: a
+#: vendor's number; one measured elsewhere; one read off a figure or derived; an unchecked one.
 FACTORS: Mapping[Confidence, float] = {"high": 1.05, "med": 1.25, "low": 2.0, "unverified": 2.0}
 
 
 def ends(value: float, confidence: Confidence) -> tuple[float, float]:
-    """Return the ends of the 95 % interval of a number that is not negative.
+    """Return the ends of the 95 % interval of a non-negative number.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""`Effects`: the ways in which running tasks slow each other down that a replay accounts for."""
+"""`Effects`: the mutual slowdowns of running tasks that a replay accounts for."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from simsched.spec import Spec, parse, parse_path
 
 
 class MachineReader(Protocol):
-    """Reads files that describe a machine in a format of their own; registered as `simsched.machine_readers`.
+    """Reader of machine files in a format of its own; registered as `simsched.machine_readers`.
 
     Attributes
     ----------
@@ -36,7 +36,7 @@ class MachineReader(Protocol):
     suffixes: tuple[str, ...]
 
     def read(self, path: Path, like: str | None) -> Mapping[str, Any]:
-        """Return the content of a machine file; what the format does not know comes from the machine `like`.
+        """Return the content of a machine file; values that the format lacks come from the machine `like`.
 
         Raises
         ------
@@ -54,7 +54,7 @@ def machine(source: str | Path | Machine) -> Machine:
     source : str, Path or Machine
         A name (`knl-7250`, `host`) or the path of a TOML or hwloc XML file, each also with variations
         (`knl-7250[cores=128]`, `mine.toml[memory=cache]`, `lstopo.xml[like=xeon-8160x2]`); see
-        `simsched.machine.variations`. A machine is returned as it is.
+        `simsched.machine.variations`. A machine is returned unchanged.
 
     Returns
     -------
@@ -65,7 +65,7 @@ def machine(source: str | Path | Machine) -> Machine:
     SpecError
         If no machine has that name.
     MachineError
-        If the file is malformed or the variation impossible; the message lists all mistakes of a file.
+        If the file is malformed or the variation impossible; the message lists all mistakes in a file.
 
     Examples
     --------
@@ -80,7 +80,7 @@ def machine(source: str | Path | Machine) -> Machine:
     readers = _readers()
     spec = parse_path(text)
     if spec.params:
-        # As in names of machines, a space may stand before the brackets.
+        # As in names of machines, a space may precede the brackets.
         spec = replace(spec, name=spec.name.rstrip())
     if not spec.name.endswith((".toml", *readers)):
         return _built_in(text, tuple(readers))

@@ -1,4 +1,4 @@
-"""`Machine`: cores and what they share, memory, and the software's own costs."""
+"""`Machine`: cores and their shared resources, memory, and the software's own costs."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-#: Demands are added as whole bytes a second, in 64 bits.
+#: Demands are added as whole bytes per second, in 64 bits.
 MOST_DEMAND_BPS = 2.0**62
 
 
@@ -41,13 +41,13 @@ class Machine:
     spec : str
         The string that makes the same machine again: `knl-7250[cores=128]`, `mine.toml`.
     title : str
-        Name for people.
+        Name for readers.
     content : mapping
         Content of the machine file that it was made from.
     structure : Structure
-        Where its cores are, and what they share.
+        Places of its cores, and their shared resources.
     memory : Memory
-        What its memory delivers, in the mode in use.
+        Bandwidth of its memory, in the mode in use.
     smt_ways : int
         Hardware threads of each core.
     smt : int
@@ -56,15 +56,15 @@ class Machine:
         Throughput of a core with 1, 2, ... `smt_ways` threads over that with one thread, for code that is bound by
         computing, and for code that is bound by memory.
     core_flops : float
-        FP32 operations a second that one core sustains in a matrix product while all are busy; see `core_flops_at`.
+        FP32 operations per second that one core sustains in a matrix product while all are busy; see `core_flops_at`.
     peak_flops : float
-        FP32 operations a second that one core can issue, at its nominal clock.
+        FP32 operations per second that one core can issue, at its nominal clock.
     clocks : Clocks
         Its frequency by busy cores and width of vectors.
     l1d_B, l2_B, l3_B : float or None
         Bytes of the caches of a core, a tile and a memory domain, where it has them.
     l2_bandwidth_Bps : float or None
-        Bytes a second that the L2 of a tile delivers to its cores together.
+        Bytes per second that the L2 of a tile delivers to its cores together.
     interconnect_share : float
         Traffic of a thread on the interconnect, relative to the machine as its file describes it. Below 1 on machines
         with more cores, whose interconnect is assumed to be built for them.
@@ -158,12 +158,12 @@ class Machine:
 
     @property
     def core_bandwidth_Bps(self) -> float:
-        """Bytes a second that a core can move to and from memory, as the file states it; see `one_core_Bps`."""
+        """Bytes per second that a core can move to and from memory, by the file; see `one_core_Bps`."""
         return self.memory.core_bandwidth_Bps
 
     @property
     def one_core_Bps(self) -> float:
-        """Bytes a second that one core alone reaches: `core_bandwidth_Bps`, less where its domain has little more.
+        """Bytes per second of a single core: `core_bandwidth_Bps`, less where its domain has little more.
 
         Examples
         --------
@@ -177,7 +177,7 @@ class Machine:
         return reached if reached < own * (1 - 1e-9) else own
 
     def core_flops_at(self, cores: int) -> float:
-        """Return the FP32 operations a second that one core sustains while the first so many cores are busy.
+        """Return the FP32 operations per second that a core sustains while the first so many cores are busy.
 
         Matrix products and convolutions use the widest vectors; the clock is that of the chip (ring, socket) with
         most busy cores. Where the file has no clocks by busy cores it is `core_flops`.
@@ -222,12 +222,12 @@ class Machine:
 
     @property
     def bandwidth_Bps(self) -> float:
-        """Bytes a second that all cores together move, one thread each, as the file states it."""
+        """Bytes per second that all cores together move, one thread each, as stated by the file."""
         return self.memory.bandwidth_Bps
 
     @cached_property
     def domain_Bps(self) -> float:
-        """Bytes a second that one memory domain moves: its part of `bandwidth_Bps`, or more where more ways do.
+        """Bytes per second of one memory domain: its part of `bandwidth_Bps`, or more if more ways reach it.
 
         Examples
         --------
@@ -239,9 +239,9 @@ class Machine:
 
     @cached_property
     def reach_Bps(self) -> npt.NDArray[np.float64]:
-        """Bytes a second that 0, 1, ... `n_threads` threads reach as one team; shape (n_threads + 1,).
+        """Bytes per second that 0, 1, ... `n_threads` threads reach as one team; shape (n_threads + 1,).
 
-        Threads are placed compactly: one a core in the order of the cores, then the next way of each. Each reads from
+        Threads are placed compactly: one per core in the order of the cores, then the next way of each. Each reads from
         its own domain. Where one thread more would slow a team down, that thread gets no work.
         """
         reach = np.zeros(self.n_threads + 1)
@@ -250,7 +250,7 @@ class Machine:
         return reach
 
     def team_Bps(self, threads: npt.ArrayLike) -> float:
-        """Return the bytes a second that one team reaches on some hardware threads, each in its own domain.
+        """Return the bytes per second that one team reaches on some hardware threads, each in its own domain.
 
         Parameters
         ----------
@@ -283,7 +283,7 @@ class Machine:
 
     @cached_property
     def tile_slowdowns(self) -> npt.NDArray[np.float64]:
-        """Factor on the memory-bound part of teams of 0, 1, ... `n_threads` threads that have no tile alone.
+        """Factor on the memory-bound part of teams of 0, 1, ... `n_threads` threads that share their tiles.
 
         At least 1: where a wide team's threads get less than a crowded tile lets through, the tile does not matter.
         """
@@ -397,7 +397,7 @@ class Machine:
         values : array_like, shape (n_cores,), optional
             A value for each core, such as busy seconds, executors or distances, which its colour shows.
         label : str, optional
-            What the values are, with their unit.
+            Meaning of the values, with their unit.
 
         Returns
         -------
@@ -415,7 +415,7 @@ class Machine:
 
     @cached_property
     def notes(self) -> tuple[str, ...]:
-        """What is left out: numbers that its file states for an effect that it switches off.
+        """Omissions: numbers stated by the file for an effect that it switches off.
 
         Examples
         --------
@@ -429,7 +429,7 @@ class Machine:
         return self.spec
 
     def summary(self) -> dict[str, object]:
-        """Return the machine's numbers, for people.
+        """Return a readable summary of the machine's numbers.
 
         Examples
         --------

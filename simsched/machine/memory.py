@@ -1,4 +1,4 @@
-"""`Memory`: what a machine's memory delivers, by cores and by domain."""
+"""`Memory`: the bandwidth of a machine's memory, by cores and by domain."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ class Memory:
     Parameters
     ----------
     name : str
-        What it is: `MCDRAM, flat, quadrant`.
+        Name and mode: `MCDRAM, flat, quadrant`.
     core_bandwidth_Bps : float
-        Bytes a second that one core alone moves to and from memory.
+        Bytes per second that one core alone moves to and from memory.
     bandwidth_Bps : float
-        Bytes a second that `cores` cores together move, all domains added up.
+        Bytes per second that `cores` cores together move, all domains added up.
     cores : float
         Cores that reach `bandwidth_Bps`, one thread each; infinite where it is a limit that no number of cores passes.
     sharpness : float
@@ -40,11 +40,11 @@ class Memory:
     remote_latency_s : float
         Seconds of a load from another domain; at least `latency_s`.
     link_bandwidth_Bps : float
-        Bytes a second that leave one domain for all others; infinite where domains do not limit it.
+        Bytes per second that leave one domain for all others; infinite where domains do not limit it.
     size_B : float
         Bytes that it holds; infinite where unknown.
     cluster_bandwidth_Bps : float
-        Bytes a second that the cores of one cluster (`Structure.cluster_of`) together move; infinite where clusters do
+        Bytes per second of the cores of one cluster (`Structure.cluster_of`) together; infinite where clusters do
         not limit it.
 
     Examples
@@ -67,18 +67,18 @@ class Memory:
     cluster_bandwidth_Bps: float = inf
 
     def reachable_Bps(self, cores: npt.ArrayLike) -> npt.NDArray[np.float64]:
-        """Return the bytes a second that some cores reach together, shape of `cores`.
+        """Return the bytes per second that some cores reach together, shape of `cores`.
 
         Parameters
         ----------
         cores : array_like of float
-            Numbers of cores; with several threads a core, as many cores of one thread as do the same.
+            Numbers of cores; with several threads per core, as many cores of one thread as do the same.
         """
         return saturated_Bps(cores, self.core_bandwidth_Bps, self.bandwidth_Bps, self.cores, self.sharpness)
 
     @property
     def limit_Bps(self) -> float:
-        """Bytes a second that no number of cores passes: `bandwidth_Bps`, or more where its cores do not exhaust it.
+        """Limit of bytes per second: `bandwidth_Bps`, or more where its cores do not exhaust the memory.
 
         Examples
         --------
@@ -89,25 +89,25 @@ class Memory:
         return max(float(self.reachable_Bps(inf)), self.bandwidth_Bps)
 
     def through(self, core_bandwidth_Bps: float) -> Memory:
-        """Return this memory as code meets it that moves only so much on one core: with the same limit.
+        """Return this memory as seen by code that moves only so much on one core: with the same limit.
 
         Parameters
         ----------
         core_bandwidth_Bps : float
-            Bytes a second of that code on one core.
+            Bytes per second of that code on one core.
         """
         return replace(self, core_bandwidth_Bps=core_bandwidth_Bps, bandwidth_Bps=self.limit_Bps, cores=inf)
 
     @property
     def remote_penalty(self) -> float:
-        """Seconds of a load from another domain over those of a load from one's own; 1 where unknown."""
+        """Seconds of a load from another domain over those of a local load; 1 where unknown."""
         return self.remote_latency_s / self.latency_s if self.latency_s else 1.0
 
 
 def saturated_Bps(
     cores: npt.ArrayLike, one_Bps: float, all_Bps: float, n: npt.ArrayLike, sharpness: float
 ) -> npt.NDArray[np.float64]:
-    """Return the bytes a second that some cores reach, where one reaches `one_Bps` and `n` reach `all_Bps`.
+    """Return the bytes per second of some cores, where one reaches `one_Bps` and `n` reach `all_Bps`.
 
     Parameters
     ----------
@@ -127,10 +127,10 @@ def saturated_Bps(
     span = 1 - several**-k
     u = (1 - (one_Bps / all_Bps) ** k) / span
     t = np.maximum((1 - (all_Bps / one_Bps / several) ** k) / span, 0.0)
-    # The larger power is taken out, so that none overflows.
+    # The larger power is factored out, so that none overflows.
     z = np.maximum(w * one_Bps / all_Bps, 1e-300)
     low, high = np.minimum(z, 1.0), np.maximum(z, 1.0)
     reached = all_Bps * low * (u * high**-k + t * low**k) ** (-1 / k)
-    # The two points are met to the bit.
+    # The two points are reproduced to the bit.
     reached = np.where(w == 1, one_Bps, np.where(w == n, all_Bps, reached))
     return np.asarray(np.where(soft & (w > 0), reached, steep))

@@ -1,4 +1,4 @@
-"""Bandwidth that the threads of one team reach together, by the cores that they are on."""
+"""Bandwidth that the threads of one team reach together, by their cores."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Ints = npt.NDArray[np.int64]
 
 
 def team_reach_Bps(machine: Machine, threads: npt.ArrayLike) -> Floats:
-    """Return the bytes a second that the first 1, 2, ... of some hardware threads reach as one team.
+    """Return the bytes per second that the first 1, 2, ... of some hardware threads reach as one team.
 
     A team divides its work evenly and is done when its last thread is, so that the most crowded memory decides: with
     e_d of the team's cores on domain d, which gives its own c_d cores B/D where all of them are busy,
@@ -43,7 +43,7 @@ def team_reach_Bps(machine: Machine, threads: npt.ArrayLike) -> Floats:
     memory, structure = machine.memory, machine.structure
     core_Bps, sharpness = memory.core_bandwidth_Bps, memory.sharpness
     throughput = np.diff([0.0, *machine.memory_throughput])
-    # A core's second way counts as what it adds to the first.
+    # A core's second way counts as its addition to the first.
     added = throughput[np.minimum(way, len(throughput) - 1)]
     domain = structure.domain_of[core]
     sizes = np.bincount(structure.domain_of).astype(np.float64)
@@ -65,7 +65,7 @@ def team_reach_Bps(machine: Machine, threads: npt.ArrayLike) -> Floats:
 
 
 def _running(added: Floats, group: npt.NDArray[np.integer]) -> Floats:
-    """Return for each thread what its group has with it and those before it."""
+    """Return, for each thread, the sum over it and the previous threads of its group."""
     order = np.argsort(group, kind="stable")
     total = np.cumsum(added[order])
     begins = np.flatnonzero(np.diff(group[order], prepend=-1))
@@ -77,7 +77,7 @@ def _running(added: Floats, group: npt.NDArray[np.integer]) -> Floats:
 
 
 def _slowest(reached: Floats, own: Floats, weight: Floats) -> Floats:
-    """Return what all reach at the pace of the slowest group so far; the last of equals, which needs no rounding."""
+    """Return the total at the pace of the slowest group so far; of equals the last, to avoid rounding."""
     pace = reached / own
     slowest = np.minimum.accumulate(pace)
     last = np.maximum.accumulate(np.where(pace <= slowest * (1 + 1e-12), np.arange(len(pace)), 0))

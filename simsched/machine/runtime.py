@@ -22,11 +22,11 @@ class RuntimeProfile:
     decide_s : float or None
         The same for a policy that chooses widths during the run; `dispatch_s` when not given.
     pop_s, pop_per_poller_s : float
-        Seconds to take a task from a shared queue, and what every other idle executor that polls adds to it.
+        Seconds to take a task from a shared queue, and the addition of every other polling executor.
     fork_join_s, fork_join_per_thread_s : float
-        Seconds to fork and join a team of more than one thread, and what each thread adds.
+        Seconds to fork and join a team of more than one thread, and the addition of each thread.
     barrier_s, barrier_per_thread_s : float
-        Seconds of the barrier at the end of such a team's work, and what each thread adds.
+        Seconds of the barrier at the end of such a team's work, and the addition of each thread.
     resize_s : float
         Seconds that a team pays if one of its cores last ran in a team of another size, and teams are reused.
     team_creation_s, team_creation_per_thread_s : float
@@ -80,21 +80,21 @@ class RuntimeProfile:
 
     @property
     def choice_s(self) -> float:
-        """Seconds of a start that a policy decides while it runs."""
+        """Seconds of a start decided by a policy at run time."""
         return self.dispatch_s if self.decide_s is None else self.decide_s
 
     @property
     def region_s(self) -> float:
-        """Seconds of an empty parallel region with its barrier, without what each thread adds."""
+        """Seconds of an empty parallel region with its barrier, without the part of each thread."""
         return self.fork_join_s + self.barrier_s
 
     @property
     def region_per_thread_s(self) -> float:
-        """What each thread adds to an empty parallel region with its barrier."""
+        """Seconds per thread of an empty parallel region with its barrier."""
         return self.fork_join_per_thread_s + self.barrier_per_thread_s
 
     def not_pinned(self) -> RuntimeProfile:
-        """Return the costs of threads that are not pinned: teams fork, join and wait longer.
+        """Return the costs of threads that are not pinned: teams take longer to fork, join and wait.
 
         Returns
         -------
@@ -114,7 +114,7 @@ class RuntimeProfile:
 
     @property
     def resize_costs_s(self) -> tuple[float, float]:
-        """Seconds of a team that changes size, and what each of its threads adds."""
+        """Seconds of changing a team's size, and the additional seconds per thread."""
         if self.reuse_teams:
             return self.resize_s, 0.0
         return self.team_creation_s, self.team_creation_per_thread_s

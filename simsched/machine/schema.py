@@ -1,4 +1,4 @@
-"""The schema of machine files: every number with its unit, its source and how far to trust it."""
+"""The schema of machine files: every number with its unit, its source and its confidence."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ Confidence = Literal["high", "med", "low", "unverified"]
 
 
 class Quantity(Strict):
-    """A number as a machine file states it.
+    """A number stated in a machine file.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ class Quantity(Strict):
     unit : str
         One of the units its place accepts.
     source : str
-        Where the number stands, or how it was derived.
+        Place of the number, or its derivation.
     confidence : {"high", "med", "low", "unverified"}
         How far to trust it.
     """
@@ -99,7 +99,7 @@ def _in_unit(bound: float, unit: str) -> str:
 
 
 class Quantities(Strict):
-    """Several numbers of one unit, as a machine file states them; see `Quantity`."""
+    """Several numbers of one unit, as stated in a machine file; see `Quantity`."""
 
     value: Annotated[
         tuple[Annotated[float, Field(allow_inf_nan=False, strict=True)], ...], Field(min_length=1)
@@ -142,7 +142,7 @@ class BusyClock(Strict):
 
     @property
     def rows(self) -> dict[str, Quantities]:
-        """The frequencies that are stated, from narrow vectors to wide."""
+        """The stated frequencies, from narrow vectors to wide."""
         stated = {"scalar": self.scalar, "avx2": self.avx2, "avx512": self.avx512}
         return {name: row for name, row in stated.items() if row is not None}
 
@@ -264,7 +264,7 @@ class Runtime(Strict):
 
 
 class EffectsTable(Strict):
-    """Which effects a replay accounts for, all that are not switched off; see `Effects`."""
+    """Switches of the effects of a replay, on by default; see `Effects`."""
 
     share_bandwidth: StrictBool = True
     share_tiles: StrictBool = True
@@ -274,7 +274,7 @@ class EffectsTable(Strict):
 
 
 class MachineFile(Strict):
-    """A machine file, as written; `[structure]` and further tables are checked by who registered them."""
+    """A machine file, as written; `[structure]` and further tables are checked by their packages."""
 
     # `schema` itself would hide a method of pydantic's base class.
     version: Literal[2] = Field(alias="schema")
@@ -289,7 +289,7 @@ class MachineFile(Strict):
 
 
 def factor(unit: str) -> float:
-    """Return the factor from a unit of `UNITS` to SI, which no two quantities have different ones of."""
+    """Return the factor from a unit of `UNITS` to SI; it is the same for all quantities."""
     return next(units[unit] for units in UNITS.values() if unit in units)
 
 

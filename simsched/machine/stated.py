@@ -1,4 +1,4 @@
-"""Numbers that a machine file or its variations state for an effect: those that switch it on, and those left unused."""
+"""Numbers stated for an effect by a machine file or its variations: those that enable it, and unused ones."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Fact:
 
 
 def meant(params: Mapping[str, Scalar], mode: str) -> set[str]:
-    """Return the effects that variations switch on because they state a number for them.
+    """Return the effects enabled by variations, because these state a number for them.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ def varied_spec(machine: Machine, params: Mapping[str, Scalar]) -> Spec:
     Raises
     ------
     MachineError
-        If they are not a mapping of names, or one of them only stands where a machine is made.
+        If they are not a mapping of names, or one of them is only allowed where a machine is made.
     """
     if not isinstance(params, Mapping) or not all(isinstance(key, str) for key in params):
         raise MachineError(
@@ -113,9 +113,9 @@ def varied_spec(machine: Machine, params: Mapping[str, Scalar]) -> Spec:
 
 
 def unused(machine: Machine) -> Iterator[str]:
-    """Yield a note on the numbers of a machine's file that change nothing, as the file switches off what uses them.
+    """Yield a note on the numbers of a machine's file without effect, as the file switches off their use.
 
-    There is none on numbers by definition, nor on what a variation switches off.
+    There is none on numbers by definition, nor on those that a variation switches off.
     """
     params = parse_path(machine.spec).params
     switched_off = {name for name, on in machine.content.get("effects", {}).items() if not on}
@@ -158,7 +158,7 @@ def _used_by(key: str, mode: str) -> tuple[str, ...]:
 
 
 def _within(key: str, mode: str) -> str:
-    """Return a place, or within the memory mode in use the place there."""
+    """Return a place, or within the memory mode in use its place there."""
     return key.removeprefix(f"memory.modes.{mode}.")
 
 

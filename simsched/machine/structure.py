@@ -1,4 +1,4 @@
-"""`Structure`: where a machine's cores are, what they share, and how far apart they stand."""
+"""`Structure`: the places of a machine's cores, their shared resources, and their distances."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Box:
     x, y, width, height : float
         Lower left corner and size, in units of one mesh stop.
     role : str
-        What it stands for: "core", "tile", "memory", "io", "disabled", "domain", "cache", "control".
+        Meaning: "core", "tile", "memory", "io", "disabled", "domain", "cache", "control".
     label : str
         Text in it; "" for none.
     core : int
@@ -71,7 +71,7 @@ class Picture:
 
 
 class Structure(ABC):
-    """A kind of interconnect or memory; one file a kind in `hwmodels/`, registered as `simsched.structures`.
+    """A kind of interconnect or memory; one file each in `hwmodels/`, registered as `simsched.structures`.
 
     A structure is immutable and compared by its numbers. Cores are numbered tile by tile.
 
@@ -114,7 +114,7 @@ class Structure(ABC):
     @property
     @abstractmethod
     def cores_per_tile(self) -> int:
-        """Cores of a tile: those that share an L2; 1 where there are no tiles."""
+        """Cores of a tile, which share an L2; 1 where there are no tiles."""
 
     @property
     @abstractmethod
@@ -128,7 +128,7 @@ class Structure(ABC):
 
     @property
     def segment_of(self) -> Index:
-        """Interconnect that each core's threads load, int32 (n_cores,), numbered from 0; one for all by default."""
+        """Interconnect of each core's threads, int32 (n_cores,), numbered from 0; one for all by default."""
         return np.zeros(self.n_cores, np.int32)
 
     @property
@@ -143,7 +143,7 @@ class Structure(ABC):
 
     @property
     def cluster_of(self) -> Index:
-        """Cluster of each core, int32 (n_cores,): cores that share a way to memory, those of a tile by default."""
+        """Cluster of each core, int32 (n_cores,): cores that share a way to memory, by default a tile's."""
         return self.tile_of
 
     @abstractmethod
@@ -156,7 +156,7 @@ class Structure(ABC):
 
     @abstractmethod
     def resized(self, n_cores: int) -> Structure:
-        """Return the structure with another number of cores, sensible: tiles stay whole, a mesh grows by rows.
+        """Return the structure with a sensible other number of cores: tiles stay whole, a mesh grows by rows.
 
         Raises
         ------
@@ -166,8 +166,8 @@ class Structure(ABC):
 
     @abstractmethod
     def picture(self) -> Picture:
-        """Return what it looks like."""
+        """Return its picture."""
 
     def facts(self) -> Mapping[str, str]:
-        """Return what a reader wants to know of it, by name, for tables."""
+        """Return its facts for readers, by name, for tables."""
         return {}

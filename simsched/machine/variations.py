@@ -1,11 +1,11 @@
-"""Variations of a machine: what stands between the brackets of `knl-7250[cores=128,memory=cache]`.
+"""Variations of a machine: the text between the brackets of `knl-7250[cores=128,memory=cache]`.
 
 =========================  ==============================================================================
 `cores=N`                  another number of cores: tiles stay whole, a mesh grows by rows; the memory of each domain
                            stays as it is
-`bandwidth_Bps=X`          bytes a second of all cores, in the mode in use; switches `share_bandwidth` on
-`core_bandwidth_Bps=X`     bytes a second of one core, in the mode in use
-`cluster_bandwidth_Bps=X`  bytes a second of the cores of one cluster, in the mode in use; switches `share_bandwidth` on
+`bandwidth_Bps=X`          bytes per second of all cores, in the mode in use; switches `share_bandwidth` on
+`core_bandwidth_Bps=X`     bytes per second of one core, in the mode in use
+`cluster_bandwidth_Bps=X`  bytes per second of a cluster's cores, in the mode in use; switches `share_bandwidth` on
 `sharpness=X`              how abruptly the bandwidth of that mode saturates between one core and all
 `smt=K`                    hardware threads of a core that are in use; more than one switch `share_cores` on
 `memory=MODE`              one of the memories of the file
@@ -13,7 +13,7 @@
 `cluster=MODE`             how a mesh divides its memory, where it can
 `contention=true`          all effects of `Effects`, or none; each also by its own name: `share_tiles=true`
 `reuse_teams=false`        teams that change size are created anew
-`like=NAME`                machine whose numbers stand in for those that a file of another format does not know
+`like=NAME`                machine that supplies numbers unknown in a file of another format
 `a.b=X`                    any number of the file by its place, in its unit there: `runtime.dispatch=200`
 =========================  ==============================================================================
 
@@ -55,16 +55,16 @@ BUILT = ("cores", "smt", "reuse_teams", "like")
 def edited(content: Mapping[str, Any], params: Mapping[str, Scalar], spec: str) -> dict[str, Any]:
     """Return the content of a checked machine file with the variations that its numbers can express.
 
-    What is varied says so: its source is the variation, its confidence unverified.
+    Varied numbers are marked: their source is the variation, their confidence unverified.
 
     Raises
     ------
     MachineError
         On an unknown parameter, a value of the wrong type, or two parameters for one number; whether a number is
-        possible, the file's schema says.
+        possible, the file's schema determines.
     """
     now: dict[str, Any] = deepcopy(dict(content))
-    # The mode first: bandwidths are those of the mode in use, wherever they stand; all effects before one of them.
+    # The mode first: bandwidths are those of the mode in use, wherever they are; all effects before one of them.
     for key, value in sorted(params.items(), key=lambda item: item[0] not in ("memory", "contention")):
         where = f"{spec}[{key}={format_scalar(value)}]"
         if key in BUILT:

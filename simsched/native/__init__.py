@@ -1,4 +1,4 @@
-"""The compiled core, where a compiler was there to build it.
+"""The compiled core, if a compiler was available to build it.
 
 Its stub is made by `python -m nanobind.stubgen -m simsched.native._core -o simsched/native/_core.pyi` and then
 put into the house style by `ruff check --fix --unsafe-fixes` and `ruff format`; `Numbers` is written by hand, since
@@ -18,7 +18,7 @@ from simsched.native.building import how_to_get
 
 @cache
 def core() -> ModuleType | None:
-    """Return the compiled module, or None with one warning that says how to get it."""
+    """Return the compiled module, or None with one warning that states how to get it."""
     try:
         return _imported()
     except ModuleNotFoundError:

@@ -1,4 +1,4 @@
-"""What building the compiled modules needs, and which of it this machine lacks."""
+"""Requirements for building the compiled modules, and those missing on this machine."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _AGAIN = (
 
 
 def how_to_get() -> str:
-    """Say what to install, by what is not here: a C++ compiler, Python's headers; then simsched again.
+    """Return what to install, depending on what is missing: a C++ compiler, Python's headers; then simsched.
 
     Examples
     --------

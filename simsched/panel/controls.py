@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from simsched.graph import TaskGraph
     from simsched.machine import Machine
 
-#: What the switches of `Effects` are called.
+#: Names of the switches of `Effects`.
 SWITCHES = {
     "share_bandwidth": "memory bandwidth",
     "share_tiles": "tiles",
@@ -24,13 +24,13 @@ SWITCHES = {
     "share_interconnect": "interconnect",
     "remote_memory": "remote memory",
 }
-#: Most cores that the slider gives, over those of the machine as it is called.
+#: Most cores that the slider gives, over those of the machine's file.
 MOST = 2
 WIDTH = "22em"
 
 
 class Controls:
-    """Widgets, and what they say.
+    """Widgets, and their values.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ class Controls:
     machine : Machine
         That of the first setting.
     changed : callable
-        Called without arguments when somebody changed something.
+        Called without arguments after each change.
     """
 
     def __init__(
@@ -101,7 +101,7 @@ class Controls:
             widget.observe(self._said, "value")
 
     def read(self) -> Setting:
-        """Return what the widgets say."""
+        """Return the values of the widgets."""
         return Setting(
             graph=self.graph.value,
             machine=self.machine.value.strip(),
@@ -112,10 +112,10 @@ class Controls:
         )
 
     def follow(self, machine: Machine) -> None:
-        """Set cores and switches to those of another machine, and offer its layouts; nobody is told."""
+        """Set cores and switches to those of another machine, and offer its layouts, without notification."""
         self._following = True
         step = machine.cores_per_tile
-        # At once: a slider that is told of its steps before its value would move the old value to one of them.
+        # In one step: a slider that gets its steps before its value would move the old value to one of them.
         with self.cores.hold_sync():
             self.cores.max = 2**20
             self.cores.min = self.cores.step = step
@@ -126,11 +126,11 @@ class Controls:
         self._following = False
 
     def offer(self, machine: Machine) -> None:
-        """Offer to find a layout, and those that use all cores of a machine."""
+        """Offer to find a layout, and the layouts that use all cores of a machine."""
         self.layout.options = [BEST, ESTIMATE, *(str(layout) for layout in worker_layouts(machine))]
 
     def box(self) -> Any:
-        """Return all of them, one below the other."""
+        """Return all widgets, one below the other."""
         import ipywidgets as w
 
         said = w.HTML("<b>running tasks share</b>", layout={"margin": "4px 2px 0"})

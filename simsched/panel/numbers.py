@@ -1,4 +1,4 @@
-"""The numbers that a panel shows of a schedule beside its picture, as markup."""
+"""The numbers that a panel shows next to the picture of a schedule, as markup."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ if TYPE_CHECKING:
     from simsched.explain import Explanation
     from simsched.schedule import Bounds, Schedule
 
-#: Causes of core-time that are shown, the largest first.
+#: Number of causes of core-time shown, the largest first.
 MOST_CAUSES = 7
-#: From here on a makespan is given as so many times the other.
+#: From this ratio on a makespan is given as a multiple of the other.
 MANY_TIMES = 3
 CELL = "padding:0 1em 0 0;text-align:left;font-weight:normal"
 
 
 def headline(now: Schedule, base: Schedule, before: Schedule | None) -> str:
-    """Return the makespan, and what changed.
+    """Return the makespan, and its changes.
 
     Parameters
     ----------
     now : Schedule
     base : Schedule
-        What it is compared with.
+        The schedule to compare with.
     before : Schedule or None
         That of the setting before.
     """
@@ -50,14 +50,14 @@ def headline(now: Schedule, base: Schedule, before: Schedule | None) -> str:
 
 
 def change(now: Schedule, other: Schedule, called: str) -> str:
-    """Return by how much the makespan differs from another's, in percent, or how many times it is that."""
+    """Return the difference of the makespan from another's, in percent or as a multiple."""
     ratio = now.makespan_s / other.makespan_s if other.makespan_s else 1.0
     percent = f"{100 * (ratio - 1):+.1f} % against".replace("-", "\u2212")
     return f"{f'{ratio:.3g} times' if ratio >= MANY_TIMES else percent} {called} ({format_time(other.makespan_s)})"
 
 
 def details(why: Explanation, limits: Bounds, one_core_s: float) -> str:
-    """Return bounds, efficiency, where the cores' time went and what tasks waited for."""
+    """Return bounds, efficiency, use of the cores' time and causes of waits."""
     schedule = why.schedule
     longest = "critical path" if limits.critical_path_s >= limits.area_s else "work over cores"
     above = schedule.makespan_s / limits.bound_s - 1 if limits.bound_s else 0.0
@@ -82,13 +82,13 @@ def details(why: Explanation, limits: Bounds, one_core_s: float) -> str:
 
 
 def _layout(schedule: Schedule) -> str:
-    """Return its layout, if it has one, and who chose it."""
+    """Return its layout, if it has one, and how it was chosen."""
     why = schedule.inputs.layout_why if schedule.inputs else ""
     return f"{schedule.layout}, {why}".removeprefix(", ") if schedule.layout or why else ""
 
 
 def _parameters(schedule: Schedule) -> str:
-    """Return the parameters of its policy, as they may be written between its brackets."""
+    """Return the parameters of its policy, as written between its brackets."""
     policy = schedule.inputs.policy if schedule.inputs else None
     if not is_dataclass(policy):
         return ""
@@ -96,13 +96,13 @@ def _parameters(schedule: Schedule) -> str:
 
 
 def _waits(why: Explanation) -> str:
-    """Return how many tasks waited mostly for what."""
+    """Return the number of tasks by main cause of their wait."""
     counts = sorted(why.waits.in_words().items(), key=lambda each: -each[1])
     return ", ".join(f"{count:,} {waited}" for waited, count in counts) or "none"
 
 
 def _causes(why: Explanation) -> list[tuple[str, float]]:
-    """Return the causes of core-time that hold most, and their shares."""
+    """Return the largest causes of core-time, and their shares."""
     columns = (why.core_time[name].tolist() for name in ("group", "cause", "share"))
     shares = [(labelled(group, cause), share) for group, cause, share in zip(*columns, strict=True)]
     told = [(what, share) for what, share in shares if abs(share) >= LEAST_SHARE]
@@ -122,17 +122,17 @@ def _bars(causes: Iterable[tuple[str, float]]) -> str:
 
 
 def advice(schedule: Schedule) -> str:
-    """Return what a given layout costs over the best one; nothing where that is not known, or not worth a note."""
+    """Return the cost of a given layout over the best one; nothing where it is unknown or negligible."""
     return _status(*(note for note in schedule.notes if isinstance(note, Advice)))
 
 
 def searching() -> str:
-    """Return that replays look for the best layout."""
+    """Return the message that replays search for the best layout."""
     return _status("looking for the best layout by replays ...")
 
 
 def not_found(message: str) -> str:
-    """Return why no better layout could be looked for; what is shown is right."""
+    """Return why no better layout could be searched for; the shown one is right."""
     return _status(f"the best layout is not known: {message}")
 
 
@@ -141,7 +141,7 @@ def _status(*sentences: str) -> str:
 
 
 def refused(message: str) -> str:
-    """Return why a setting is impossible, beside what is still shown."""
+    """Return why a setting is impossible, next to the schedule still shown."""
     return (
         f'<div role="alert" style="border:1px solid #d55e00;border-left-width:6px;padding:.3em .6em;'
         f'line-height:1.4;overflow-wrap:anywhere"><b>not simulated:</b> {text(message)}<br>'

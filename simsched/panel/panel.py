@@ -1,4 +1,4 @@
-"""`panel`: what if, by hand: controls beside a picture that is simulated again at every change."""
+"""`panel`: what if, by hand: controls next to a picture that is simulated again at every change."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ if TYPE_CHECKING:
 
 
 class Panel:
-    """Controls, and the schedule that they make; made by `panel`. A notebook shows it.
+    """Controls, and the resulting schedule; made by `panel`. A notebook shows it.
 
     Attributes
     ----------
     schedule : Schedule
-        What is shown.
+        The schedule shown.
     base : Schedule
-        What it is compared with: the first one, or the one at which somebody pressed the button.
+        The schedule to compare with: the first one, or the one at the last press of the button.
     widget : ipywidgets.Widget
-        All of it, to stand in a layout of one's own.
+        The whole widget, for use in other layouts.
 
     Examples
     --------
@@ -101,7 +101,7 @@ class Panel:
             search.join()
 
     def _replayed(self, setting: Setting) -> Schedule:
-        """Return the answer at once: of a large graph with the layout given, or that of the estimate."""
+        """Return the immediate answer: of a large graph with the given layout, or that of the estimate."""
         quick = setting.asked == BEST and self._graphs[setting.graph].n_tasks > FEW_TASKS
         return self._simulated(setting, None if quick else setting.asked)
 
@@ -114,7 +114,7 @@ class Panel:
         )  # fmt: skip
 
     def _improve(self) -> None:
-        """Find the best layout, or what it would save; of a large graph beside what somebody does."""
+        """Find the best layout, or its savings; for a large graph in the background."""
         setting, schedule = self._said, self.schedule
         if self._search is not None:
             self._search.stop()
@@ -153,12 +153,12 @@ class Panel:
                 self._advice.value = not_found(_in_words(error))
 
     def _changed(self) -> None:
-        """Simulate what the controls say; where that is impossible, say why and leave all else as it is."""
+        """Simulate the setting of the controls; if it is impossible, show why and change nothing else."""
         with self._lock:
             before = self.schedule
             try:
                 self.schedule = self._followed()
-            except Exception as error:  # a policy of the user's own may raise anything
+            except Exception as error:  # a user's own policy may raise anything
                 self._wrong.value = refused(_in_words(error))
                 return
             self._before = before if before.graph is self.schedule.graph else None
@@ -166,7 +166,7 @@ class Panel:
             self._improve()
 
     def _followed(self) -> Schedule:
-        """Return the schedule of what the controls say; another machine sets cores and switches to its own."""
+        """Return the schedule of the controls; another machine sets cores and switches to its own."""
         said = self._controls.read()
         if said.machine != self._said.machine:
             self._controls.follow(self._known.machine(said.machine))
@@ -186,7 +186,7 @@ class Panel:
             self._wrong.value, self._headline.value = "", headline(self.schedule, self.base, None)
 
     def _show(self) -> None:
-        """Send the picture first: it is what takes longest to be seen."""
+        """Send the picture first, as it takes longest to appear."""
         self._why = explain(self.schedule)
         self._draw()
         self._tell()
@@ -207,7 +207,7 @@ class Panel:
         return f"<Panel: {self.schedule!r}>"
 
     def _repr_mimebundle_(self, **options: Any) -> Any:
-        """Return the widget, and what is shown where it does not run: the schedule in sight, as a card."""
+        """Return the widget, and for views where it does not run, the current schedule as a card."""
         return {"text/html": self.schedule._repr_html_(), **self.widget._repr_mimebundle_(**options)}
 
 
@@ -224,21 +224,21 @@ def panel(
     runtime: RuntimeProfile | None = None,
     seed: int = 0,
 ) -> Panel:
-    """Return a panel for notebooks: change machine, cores, policy, layout or effects by hand, and see what comes of it.
+    """Return a panel for notebooks: change machine, cores, policy, layout or effects by hand, see the result.
 
-    Every change replays the graph and draws the interactive chart of `explore` anew, beside makespan, bounds,
-    efficiency, where the cores' time went and the change against the base. A setting that is impossible says why, and
+    Every change replays the graph and redraws the interactive chart of `explore`, next to makespan, bounds,
+    efficiency, use of the cores' time and the change against the base. An impossible setting shows the reason, and
     the last schedule stays.
 
     Parameters
     ----------
     graph : TaskGraph, or sequence of TaskGraph
-        What runs; of several, one is chosen.
+        The graph to run; of several, one is chosen.
     machine, policy
-        What it begins with, as in `simsched.simulate`.
+        The initial values, as in `simsched.simulate`.
     layout : str, Layout or pair of int, optional
-        What it begins with. When not given, the best one is found by replays, anew for each setting. Of a graph of over
-        4,000 tasks that of an estimate is shown until then. Of a given one the panel says what the best would save.
+        The initial layout. When not given, the best one is found by replays, for each setting. For a graph of over
+        4,000 tasks that of an estimate is shown until then. For a given one the panel shows what the best would save.
     costs, runtime, seed
         As in `simsched.simulate`, for all replays.
 
@@ -250,7 +250,7 @@ def panel(
     Raises
     ------
     SimschedError
-        If what it begins with is impossible, or there is no graph.
+        If the initial setting is impossible, or there is no graph.
     MissingExtraError
         If ipywidgets or bokeh is not installed.
 

@@ -1,4 +1,4 @@
-"""`BackgroundSearch`: replays beside what somebody does, for a better answer than the one in sight."""
+"""`BackgroundSearch`: replays in the background, for a better answer than the one shown."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ if TYPE_CHECKING:
 
 
 class _Stopped(Exception):  # noqa: N818 - nothing went wrong
-    """Nobody waits for what is searched any more."""
+    """The result of the search is no longer needed."""
 
 
 class BackgroundSearch(Thread):
-    """A thread that looks for a schedule.
+    """A thread that searches for a schedule.
 
     Parameters
     ----------
     find : callable
-        Returns the schedule; takes what it calls now and then, as `progress` of `simsched.simulate`.
+        Returns the schedule; takes a function to call periodically, as `progress` of `simsched.simulate`.
     found, failed : callable
         Called in this thread with the search and the schedule, or the error; not after `stop`, but for one that is
         just being called.
@@ -37,17 +37,17 @@ class BackgroundSearch(Thread):
         self._stopped = False
 
     def stop(self) -> None:
-        """End it soon; what it finds is dropped."""
+        """End it soon; its result is dropped."""
         self._stopped = True
 
     def run(self) -> None:
-        """Look for the schedule, and hand it over."""
+        """Search for the schedule, and hand it over."""
         try:
             schedule = self._find(self._go_on)
             self._go_on(0)
         except _Stopped:
             return
-        except Exception as error:  # a policy of the user's own may raise anything
+        except Exception as error:  # a user's own policy may raise anything
             self._failed(self, error)
         else:
             self._found(self, schedule)

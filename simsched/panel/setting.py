@@ -1,4 +1,4 @@
-"""`Setting`: what is simulated, as the controls say it."""
+"""`Setting`: the case to simulate, as set by the controls."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from simsched.policy import policy as policy_of
 from simsched.policy.layout import BEST
 from simsched.spec import Scalar
 
-#: In the place of a layout: the one that `simulate` estimates.
+#: In place of a layout: the one that `simulate` estimates.
 ESTIMATE = "estimate"
-#: Tasks up to which replays find the best layout well within the 300 ms that a change may take; of more they go on
+#: Tasks up to which replays find the best layout well within the 300 ms that a change may take; for more they continue
 #: while the estimate's is shown.
 FEW_TASKS = 4_000
 
@@ -48,12 +48,12 @@ class Setting:
 
     @property
     def asked(self) -> str | None:
-        """The layout as `simsched.simulate` takes it."""
+        """The layout in the form of `simsched.simulate`."""
         return None if self.layout == ESTIMATE else self.layout or BEST
 
 
 class Known:
-    """Machines and policies by what they are called: those given as objects, and all that a spec makes.
+    """Machines and policies by name: those given as objects, and all those with a spec.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ class Known:
         self._last = self.first_machine.spec, self.first_machine
 
     def machine(self, called: str) -> Machine:
-        """Return a machine as it is called, without what the controls change; a file is read when it is chosen."""
+        """Return a machine by name, without the changes of the controls; a file is read when it is chosen."""
         if called != self._last[0]:
             first = called == self.first_machine.spec
             self._last = called, self.first_machine if first else machine_of(called)

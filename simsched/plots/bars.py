@@ -1,4 +1,4 @@
-"""Signed numbers as bars beside their names: plain HTML and a few rectangles, light enough for a page of hundreds."""
+"""Signed numbers as bars next to their names: plain HTML, light enough for a page of hundreds."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from math import isfinite
 
 from simsched.document.html import text
 
-# Okabe and Ito's blue and vermilion, as the other pictures have them; the side says the sign, too.
+# Okabe and Ito's blue and vermilion, as in the other pictures; the side shows the sign, too.
 ABOVE, BELOW = "#0072B2", "#D55E00"
 HALF = 100.0
 
 
 def signed_bars(caption: str, numbers: Mapping[str, float], shown: Mapping[str, str]) -> str:
-    """Return a table: a name, a bar to the right of the middle line or to the left of it, and the number.
+    """Return a table: a name, a bar to the right or left of the middle line, and the number.
 
     Parameters
     ----------
     caption : str
         Plain text; escaped, as all names are.
     numbers : mapping of str to float
-        By name; the longest bar is that of the largest. What is not finite has none.
+        By name; the longest bar is that of the largest. Numbers that are not finite have none.
     shown : mapping of str to str
         Each number as text.
     """

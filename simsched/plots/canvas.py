@@ -1,4 +1,4 @@
-"""Axes to draw on, the text that may stand on them, and checks of what is to be drawn."""
+"""Axes to draw on, the allowed text on them, and checks of the data to draw."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def shown_axes(size: Size, ax: Axes | None) -> Axes:
 
 
 def detached_figure(size: Size) -> Figure:
-    """Return a figure of `size` inches that pyplot does not know, so that nothing is left behind."""
+    """Return a figure of `size` inches that pyplot does not register, so that nothing is left behind."""
     require_matplotlib()
     from matplotlib.figure import Figure
 
@@ -60,7 +60,7 @@ def plain(text: str, longest: int = LONGEST_LABEL) -> str:
 
 
 def verbatim(*texts: Text) -> None:
-    """Draw `texts` as they are: a `$` in a name from a file starts no formula."""
+    """Draw `texts` literally: a `$` in a name from a file starts no formula."""
     for text in texts:
         text.set_parse_math(False)
         text.set_usetex(False)
@@ -74,7 +74,7 @@ def set_title(ax: Axes, title: str) -> None:
 def outside_legend(
     ax: Axes, handles: Sequence[Artist | Container], labels: Sequence[str], longest: int = LONGEST_LABEL
 ) -> Legend:
-    """Put a legend to the right of the data; every label is shown, as it is, cut to `longest`."""
+    """Put a legend to the right of the data; every label is shown literally, cut to `longest`."""
     # Matplotlib leaves out labels that start with "_": the legend is made with others, then renamed.
     legend = ax.legend(
         handles, [f"label {i}" for i in range(len(labels))],
@@ -108,12 +108,12 @@ def require_columns(frame: pd.DataFrame, columns: Sequence[str], what: str, make
 
 
 def one_number_each(values: npt.ArrayLike, n: int, called: str, each: str) -> npt.NDArray[np.generic]:
-    """Return numbers as an array, shape (n,): whole ones as they are, others as floats, None as NaN.
+    """Return numbers as an array, shape (n,): integers unchanged, others as floats, None as NaN.
 
     Raises
     ------
     SimschedError
-        If they are not one number each; `called` is what the caller calls them, `each` what they are of.
+        If they are not one number each; `called` is their name for the caller, `each` that of their owners.
     """
     try:
         array = np.asarray(values)

@@ -20,7 +20,7 @@ def comparison(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     Parameters
     ----------
     frame : DataFrame
-        What `simsched.compare` returns: policy, layout, makespan_s, bound_s, speedup; the first row is at the
+        Result of `simsched.compare`: policy, layout, makespan_s, bound_s, speedup; the first row is at the
         top. A row without makespan is a run that failed.
     ax : Axes, optional
         Where to draw; a new figure when not given.

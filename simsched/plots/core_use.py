@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from simsched.schedule import Schedule
 
-#: What cores are coloured by: the column, its label, and what is shown of one.
+#: Values that colour cores: the column, its label, and its text.
 VALUES = {
     "busy_share": ("busy (% of the makespan)", 100.0),
     "busy_s": ("busy (s)", 1.0),
@@ -24,17 +24,17 @@ VALUES = {
 
 
 def core_use_frame(schedule: Schedule) -> pd.DataFrame:
-    """Return what each core did.
+    """Return the use of each core.
 
     Parameters
     ----------
     schedule : Schedule
-        Of a machine that simsched knows.
+        Schedule on a machine known to simsched.
 
     Returns
     -------
     DataFrame
-        One row a core: core; tile, domain (where it is); tasks (that it took part in); busy_s (seconds in which tasks
+        One row per core: core; tile, domain (where it is); tasks (that it took part in); busy_s (seconds in which tasks
         held it, those of its hardware threads added up); busy_share (of the makespan, over its hardware threads in
         use): the mean over all cores is `Schedule.utilization`.
 
@@ -73,9 +73,9 @@ def core_use_frame(schedule: Schedule) -> pd.DataFrame:
 
 
 def core_use(schedule: Schedule, ax: Axes | None = None, value: str = "busy_share") -> Axes:
-    """Draw the machine of a schedule, its cores coloured by what they did; see `core_use_frame`.
+    """Draw the machine of a schedule, its cores coloured by their use; see `core_use_frame`.
 
-    Any other number a core is drawn by `Machine.draw(values=...)`.
+    Any other number per core is drawn by `Machine.draw(values=...)`.
 
     Parameters
     ----------

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def corunning_frame(schedule: Schedule) -> pd.DataFrame:
-    """Return what runs from each instant at which it changes until the next.
+    """Return the running tasks from each change to the next.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ def corunning_frame(schedule: Schedule) -> pd.DataFrame:
 
 
 def corunning(schedule: Schedule, ax: Axes | None = None) -> Axes:
-    """Draw how many tasks run and how many cores are busy, over time; see `corunning_frame`.
+    """Draw the numbers of running tasks and busy cores over time; see `corunning_frame`.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ def corunning(schedule: Schedule, ax: Axes | None = None) -> Axes:
     time = frame["time_s"].to_numpy() * unit.per_s
     busy = frame["cores_busy"].to_numpy()
     ax.fill_between(time, busy, step="post", color="#56B4E9", alpha=0.35, linewidth=0)
-    # Wider than what lies on it: tasks of one core are as many as their cores.
+    # Wider than lines on top of it: tasks of one core are as many as their cores.
     ax.plot(time, busy, drawstyle="steps-post", color="#56B4E9", linewidth=3.5, label="cores busy")
     ax.plot(
         time,
@@ -105,7 +105,7 @@ def corunning(schedule: Schedule, ax: Axes | None = None) -> Axes:
 
 
 def corunning_events_frame(schedule: Schedule) -> pd.DataFrame:
-    """Return how many tasks run at every start and finish.
+    """Return the number of running tasks at every start and finish.
 
     Parameters
     ----------
@@ -146,7 +146,7 @@ def corunning_events_frame(schedule: Schedule) -> pd.DataFrame:
 
 
 def corunning_events(schedule: Schedule, ax: Axes | None = None) -> Axes:
-    """Draw how many tasks run at every start and finish, event by event; see `corunning_events_frame`.
+    """Draw the number of running tasks at every start and finish; see `corunning_events_frame`.
 
     Parameters
     ----------

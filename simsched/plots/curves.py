@@ -30,7 +30,7 @@ COLUMNS = ["kind", "shape", "sharing", "width", "measured_s", "spread", "fitted_
 
 @old_arguments(most="max_ops")
 def cost_curves_frame(calibration: Calibration, max_ops: int | None = None) -> pd.DataFrame:
-    """Return what was measured and what was fitted, op by op.
+    """Return measured points and fitted curves, op by op.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ def cost_curves_frame(calibration: Calibration, max_ops: int | None = None) -> p
     DataFrame
         One row for each op, sharing and width from 1 to the widest measured: kind, shape, sharing, width, measured_s
         and spread (NaN where it was not measured), fitted_s, and low_s and high_s, between which the curve lies for all
-        parameters within their intervals: more than a joint interval, as it takes all their ends at once. NaN where
+        parameters within their intervals: more than a joint interval, as it takes all their ends together. NaN where
         there is no curve, or no interval.
 
     Examples
@@ -89,7 +89,7 @@ def _curve(fit: Fit | None, end: str, widths: Array, runtime: RuntimeProfile) ->
         return np.full(len(widths), np.nan)
 
     def at(found: Interval) -> float:
-        # What few widths do not tell is fixed, and has no interval.
+        # Parameters not determined by few widths are fixed, and have no interval.
         value: float | None = getattr(found, end)
         return found.value if value is None else value
 
@@ -97,13 +97,13 @@ def _curve(fit: Fit | None, end: str, widths: Array, runtime: RuntimeProfile) ->
 
 
 def cost_curves(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
-    """Draw seconds by threads: what was measured with its spread, the fitted curves and their intervals.
+    """Draw seconds by threads: measurements with their spread, the fitted curves and their intervals.
 
     Parameters
     ----------
     frame : DataFrame
-        What `cost_curves_frame` returns. Threads that share tiles are drawn full, threads apart hollow and dashed. Of
-        curves on each other the lower ones are wider; the legend says which are equal throughout.
+        Result of `cost_curves_frame`. Threads that share tiles are drawn full, threads apart hollow and dashed. Of
+        overlapping curves the lower ones are wider; the legend shows which are equal throughout.
     ax : Axes, optional
         Where to draw; a new figure when not given.
 
@@ -153,7 +153,7 @@ def cost_curves(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
 def _draw(
     ax: Axes, rows: pd.DataFrame, per_s: float, colour: RGB, hollow: bool, wider_pt: float
 ) -> ErrorbarContainer:
-    """Draw one curve, and return what stands for it in a legend."""
+    """Draw one curve, and return its legend entry."""
     widths, measured = rows["width"], rows["measured_s"] * per_s
     ax.fill_between(
         widths, rows["low_s"] * per_s, rows["high_s"] * per_s, color=colour, alpha=0.15, linewidth=0

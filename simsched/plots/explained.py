@@ -1,4 +1,4 @@
-"""Drawings of what `simsched.explain` finds: the critical path through time, the cores' time, what would help most."""
+"""Drawings of `simsched.explain`: the critical path through time, the cores' time, the best improvements."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.container import Container
 
-#: Kinds of tasks with a row of their own in the drawing of a path.
+#: Most kinds of tasks with separate rows in the drawing of a path.
 MOST_KINDS = 8
 
 
 def critical_path(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
-    """Draw a critical path through time: a row a kind of task, and one each for dispatch and queue.
+    """Draw a critical path through time: one row per kind of task, and one each for dispatch and queue.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ def critical_path(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
 
 
 def _rows(frame: pd.DataFrame) -> pd.Series[str]:
-    """Return the row of each segment: its kind if it is one of those that take longest, or what it waits for."""
+    """Return the row of each segment: its kind if it is one of the longest, or the cause of its wait."""
     run = frame["part"] == "run"
     kinds = frame["kind"].astype(object).where(frame["kind"] != "", "no kind")
     longest = frame["seconds_s"][run].groupby(kinds[run]).sum().sort_values(ascending=False, kind="stable")
@@ -87,12 +87,12 @@ def _rows(frame: pd.DataFrame) -> pd.Series[str]:
 
 
 def core_time(frames: Mapping[str, pd.DataFrame], ax: Axes | None = None) -> Axes:
-    """Draw where the cores' time went in some schedules, a bar each; from the left: work, team, slow-down, idle.
+    """Draw the use of the cores' time in schedules, one bar each; from the left: work, team, slow-down, idle.
 
     Parameters
     ----------
     frames : mapping of str to DataFrame
-        What each is called, and its table, as `Explanation.core_time` returns it.
+        Name of each, and its table, as returned by `Explanation.core_time`.
     ax : Axes, optional
         Where to draw; a new figure when not given.
 
@@ -144,14 +144,14 @@ def core_time(frames: Mapping[str, pd.DataFrame], ax: Axes | None = None) -> Axe
 
 
 def _shares(frame: pd.DataFrame) -> list[tuple[str, str, float]]:
-    """Return group, cause and percent of all parts that are large enough to be seen."""
+    """Return group, cause and percent of all parts that are large enough to see."""
     seen = frame[frame["share"].abs() >= LEAST_SHARE]
     percent = (100 * seen["share"]).tolist()
     return list(zip(seen["group"].tolist(), seen["cause"].tolist(), percent, strict=True))
 
 
 def _style(cause: str) -> tuple[RGB, str]:
-    """Return the colour of a cause, and the hatching that tells its group."""
+    """Return the colour of a cause, and the hatching that shows its group."""
     if cause in SLOW_DOWNS:
         return OKABE_ITO[1 + SLOW_DOWNS.index(cause) % (len(OKABE_ITO) - 2)], "////"
     if cause in TEAM:
@@ -192,7 +192,7 @@ def core_time_svg(frames: Mapping[str, pd.DataFrame], width: int = 640) -> str:
 
 
 def what_if(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
-    """Draw what would help most: by how much the makespan shrinks with a task, or a kind of tasks (hatched), faster.
+    """Draw the best improvements: the reduction of the makespan by a faster task, or kind of tasks (hatched).
 
     Parameters
     ----------

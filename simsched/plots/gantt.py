@@ -1,4 +1,4 @@
-"""Gantt chart of a schedule: what ran on which core, when."""
+"""Gantt chart of a schedule: the tasks on each core over time."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ LONGEST_NAME = 24
 
 
 def name_rows(ax: Axes, names: Sequence[str]) -> None:
-    """Write a name beside each row, the first at the top."""
+    """Write a name next to each row, the first at the top."""
     ax.set_yticks(range(len(names)), short_names(names), fontsize="small", parse_math=False, usetex=False)
 
 
 def short_names(names: Sequence[str]) -> list[str]:
-    """Return names without the path that all share, of a long one its end.
+    """Return names without their common path; of a long one, its end.
 
     Examples
     --------
@@ -50,10 +50,10 @@ def _end(name: str) -> str:
     return name if len(name) <= LONGEST_NAME else "…" + name[1 - LONGEST_NAME :]
 
 
-# Above this many rectangles each is far below a pixel, and an image says the same.
+# Above this many rectangles each is far below a pixel, and an image shows the same.
 MAX_RECTANGLES = 100_000
 BINS = 1500
-# Below this a thin white outline tells neighbours of one colour apart.
+# Below this a thin white outline separates neighbours of one colour.
 MAX_OUTLINED = 3000
 #: Of charts above each other: spans that differ by more times have a time axis each.
 APART_TIMES = 3.0
@@ -70,10 +70,10 @@ def gantt(
     title: str | None = None,
     legend: bool = True,
 ) -> Axes:
-    """Draw every task over the cores that ran it, or the lanes of a recording; the first is at the top.
+    """Draw every task over its cores, or the lanes of a recording; the first is at the top.
 
     Charts of more than 100,000 rectangles are drawn as an image of cores by 1,500 bins of time, in which the
-    colour of a point is the mean of the colours of the tasks there, and white stands for idle time.
+    colour of a point is the mean of the colours of the tasks there, and white is idle time.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ def gantt(
     color : str or array_like of float, shape (n,)
         "kind" (the 8 kinds that hold most core-seconds, and the others grey), "executor" (colours repeat
         after 8), "critical" (the tasks of a longest path through the graph, each task alone on its width),
-        "depth", or one number a task, shown by a colour bar; NaN is grey.
+        "depth", or one number per task, shown by a colour bar; NaN is grey.
     max_rows : int, optional
         Draw the first `max_rows` cores only.
     title : str, optional
@@ -140,7 +140,7 @@ def draw(
     bins: int = BINS,
     span_s: tuple[float, float] | None = None,
 ) -> None:
-    """Draw on `ax`; see `gantt`. Above `max_rectangles` an image of `bins` columns stands for them.
+    """Draw on `ax`; see `gantt`. Above `max_rectangles` an image of `bins` columns replaces them.
 
     The time axis is `span_s`, from the first start to the last finish when not given.
     """
@@ -178,7 +178,7 @@ def spans_differ(schedules: Iterable[Schedule]) -> bool:
 
 
 def made_by(schedule: Schedule) -> str:
-    """Return how it was scheduled: policy, machine and layout, as far as they are known."""
+    """Return the origin of the schedule: policy, machine and layout, as far as they are known."""
     made = schedule.policy or "schedule"
     if schedule.machine is not None:
         made += f" on {schedule.machine.spec}"
@@ -188,14 +188,14 @@ def made_by(schedule: Schedule) -> str:
 
 
 def gantt_title(schedule: Schedule) -> str:
-    """Return the default title: how it was scheduled, makespan and utilization."""
+    """Return the default title: policy, machine and layout, makespan and utilization."""
     makespan, busy = format_time(schedule.makespan_s), f"{100 * schedule.utilization:.0f} %"
     return f"{made_by(schedule)}: makespan {makespan}, utilization {busy}"
 
 
 @dataclass(frozen=True, eq=False)
 class _Chart:
-    """What is drawn, and where."""
+    """The content of a drawing, and its place."""
 
     schedule: Schedule
     ax: Axes
@@ -220,7 +220,7 @@ class _Chart:
         from matplotlib.collections import PolyCollection
 
         boxes = rectangles(self.schedule, self.runs)
-        # A gap between rows tells teams apart, as long as a row is a few pixels high.
+        # A gap between rows separates teams, as long as a row is a few pixels high.
         gap = 0.06 if self.rows <= 128 else 0.0
         left = self.schedule.start_s[boxes.task] * self.unit.per_s
         right = self.schedule.finish_s[boxes.task] * self.unit.per_s
@@ -248,7 +248,7 @@ class _Chart:
         self.ax.imshow(np.clip(image, 0.0, 1.0), extent=extent, aspect="auto", interpolation="antialiased")
 
     def frame(self, note: str) -> None:
-        """Draw the axes, with a note beside the unit of time."""
+        """Draw the axes, with a note next to the unit of time."""
         from matplotlib.ticker import MaxNLocator
 
         ax, n_cores = self.ax, self.schedule.n_cores

@@ -1,4 +1,4 @@
-"""A task graph by depth: what waits for what, and how wide it is."""
+"""A task graph by depth: its dependencies, and its width."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MAX_TASKS = 20_000
 
 
 def graph_frame(graph: TaskGraph) -> pd.DataFrame:
-    """Return where each task stands.
+    """Return the position of each task.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def _rows(graph: TaskGraph) -> Floats:
 
 
 def draw_graph(graph: TaskGraph, ax: Axes | None = None) -> Axes:
-    """Draw the tasks by depth, coloured by kind, and lines from each to those that wait for it.
+    """Draw the tasks by depth, coloured by kind, with lines from each to its successors.
 
     Parameters
     ----------

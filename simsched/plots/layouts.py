@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from matplotlib.patches import Rectangle
 
 COLUMNS = ["executors", "width", "makespan_s", "relative", "state"]
-#: Beyond this many times the best, nothing is left to tell apart by colour.
+#: Beyond this many times the best, colours no longer differ.
 MOST_TIMES = 16.0
-#: How cells look that stand out, by state; those of the legend.
+#: Appearance of highlighted cells, by state; those of the legend.
 FRAMES = {
     "best": {"edgecolor": OKABE_ITO[3], "linewidth": 3.0},
     "tied": {"edgecolor": OKABE_ITO[3], "linewidth": 2.0, "linestyle": ":"},
@@ -31,7 +31,7 @@ FRAMES = {
 
 
 def layouts_frame(tuned: pd.DataFrame, cores: int | None = None, tie: float = 0.01) -> pd.DataFrame:
-    """Return every pair of the executors and widths that were tried, with its time relative to the best.
+    """Return every pair of tried executors and widths, with its time relative to the best.
 
     Parameters
     ----------
@@ -46,8 +46,8 @@ def layouts_frame(tuned: pd.DataFrame, cores: int | None = None, tie: float = 0.
     Returns
     -------
     DataFrame
-        One row a pair, by executors, then width: executors, width, makespan_s, relative (makespan over the shortest;
-        1 where both are 0), state: "best" (the first of equal ones), "tied", "slower", "failed", "does not
+        One row per pair, by executors, then width: executors, width, makespan_s, relative (makespan over the shortest;
+        1 where both are 0), state: "best" (of equals the first), "tied", "slower", "failed", "does not
         fit" or "not tried"; makespan_s and relative are NaN in the last three.
 
     Raises
@@ -92,8 +92,8 @@ def layouts_frame(tuned: pd.DataFrame, cores: int | None = None, tie: float = 0.
 def layouts(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     """Draw the time of each layout over that of the best as a heat map.
 
-    The best has a full frame, those tied with it a dotted one; what does not fit the machine is hatched, what was not
-    tried is empty.
+    The best has a full frame, those tied with it a dotted one; layouts beyond the machine are hatched, untried ones
+    are empty.
 
     Parameters
     ----------
@@ -147,7 +147,7 @@ def _frame_cells(ax: Axes, frame: pd.DataFrame, executors: list[int], widths: li
     from matplotlib.patches import Rectangle
 
     def cell(x: float, y: float, state: str) -> Rectangle:
-        # The best lies above its neighbours' frames, and within its own cell.
+        # The best is above its neighbours' frames, and within its own cell.
         order = 2.0 + (state == "best") + (state == "tied") / 2
         return Rectangle((x - 0.46, y - 0.46), 0.92, 0.92, fill=False, zorder=order, **FRAMES[state])  # type: ignore[arg-type]
 

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from simsched.machine import Machine
     from simsched.machine.structure import Box, Picture
 
-# Inches: what a core takes at most, and the largest picture.
+# Inches: the largest core, and the largest picture.
 CORE_IN = 0.5
 LARGEST_IN: Size = (9.0, 7.5)
-# Points: text that would be smaller is left out.
+# Points: smaller text is left out.
 SMALLEST_PT, LARGEST_PT = 4.5, 9.0
 # More boxes than this are below a pixel wide with their outlines.
 MAX_OUTLINED = 4000
@@ -34,21 +34,21 @@ _HEADROOM = 0.1
 
 
 def _tint(colour: RGB, share: float) -> RGB:
-    """Return a colour mixed with white, of which it is `share`."""
+    """Return a mix of a colour and white, with `share` of the colour."""
     r, g, b = (share * c + 1 - share for c in colour)
     return r, g, b
 
 
 @dataclass(frozen=True)
 class Role:
-    """How boxes of a role look, and what the legend calls them; "" for nothing."""
+    """Appearance of boxes of a role, and its name in the legend; "" for none."""
 
     title: str
     face: RGB
     hatch: str = ""
 
 
-#: In the order in which they are drawn, one above the other.
+#: In the order in which they are drawn, from bottom to top.
 ROLES: dict[str, Role] = {
     "domain": Role("", (1.0, 1.0, 1.0)),
     "cache": Role("shared cache", _tint(OKABE_ITO[2], 0.25)),
@@ -68,7 +68,7 @@ def draw_machine(
     label: str | None = None,
     limits: tuple[float, float] | None = None,
 ) -> Axes:
-    """Draw a machine: cores and tiles where they are, caches, memory and I/O around them.
+    """Draw a machine: cores and tiles at their places, caches, memory and I/O around them.
 
     Parameters
     ----------
@@ -76,11 +76,11 @@ def draw_machine(
     ax : Axes, optional
         Where to draw; a new figure when not given.
     values : array_like, shape (n_cores,), optional
-        Colours the cores. Whole numbers are names, as of executors: up to 8 of them stand in the legend, with more the
-        colours only tell neighbours apart and the cores show their numbers; below 0 stands for none. Other numbers,
+        Colours the cores. Whole numbers are names, as of executors: up to 8 of them are in the legend, with more the
+        colours only distinguish neighbours and the cores show their numbers; below 0 means none. Other numbers,
         as busy seconds or distances, get a colour bar (for hops: `machine.hops(0).astype(float)`); NaN is grey.
     label : str, optional
-        What the values are, with their unit.
+        Meaning of the values, with their unit.
     limits : pair of float, optional
         Ends of the colour bar; the least and the largest value when not given.
 
@@ -91,7 +91,7 @@ def draw_machine(
     Raises
     ------
     SimschedError
-        If the values are not one number a core.
+        If the values are not one number per core.
     MissingExtraError
         If matplotlib is not installed.
     """
@@ -132,7 +132,7 @@ def _figure(ax: Axes) -> Figure:
 def extent(picture: Picture) -> tuple[float, float, float, float]:
     """Return left, bottom, right and top of a picture."""
     ends = [(b.x, b.y) for b in picture.boxes] + [(b.x + b.width, b.y + b.height) for b in picture.boxes]
-    # The name of a domain stands above its box.
+    # The name of a domain is above its box.
     ends += [
         (b.x, b.y + b.height + _HEADROOM * min(b.width, b.height))
         for b in picture.boxes
@@ -145,7 +145,7 @@ def extent(picture: Picture) -> tuple[float, float, float, float]:
 
 @dataclass(frozen=True)
 class _Cores:
-    """Colours of the cores, their texts, and what explains them."""
+    """Colours of the cores, their texts, and their explanation."""
 
     rgb: npt.NDArray[np.float64]
     texts: Sequence[str] | None = None
@@ -233,7 +233,7 @@ def _explain(ax: Axes, picture: Picture, cores: _Cores) -> None:
 
 
 def _write(ax: Axes, picture: Picture, cores: _Cores) -> None:
-    """Write the boxes' labels as large as they fit, which is known only once all else has its place."""
+    """Write the boxes' labels as large as they fit, which is known only once all else is placed."""
     _figure(ax).draw_without_rendering()
     (x0, _), (x1, _) = ax.transData.transform([(0.0, 0.0), (1.0, 0.0)])
     per_unit_pt = abs(x1 - x0) * 72 / _figure(ax).dpi

@@ -1,4 +1,4 @@
-"""Seconds by threads as a replay takes them: of the longest task of each kind that holds most work."""
+"""Seconds by threads in a replay, for the longest task of each of the kinds with most work."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def model_curves_frame(
     runtime: RuntimeProfile | None = None,
     max_kinds: int = 6,
 ) -> pd.DataFrame:
-    """Return the seconds of some tasks by threads, as replays on a machine take them; `cost_curves` draws them.
+    """Return the seconds of some tasks by threads in replays on a machine; `cost_curves` draws them.
 
     Parameters
     ----------
@@ -38,8 +38,8 @@ def model_curves_frame(
     Returns
     -------
     DataFrame
-        The columns of `cost_curves_frame`, one row a kind and width from 1 to the hardware threads, in powers of two:
-        fitted_s as replays take it; measured_s as recorded, on whatever machine, NaN where that is unknown; sharing is
+        The columns of `cost_curves_frame`, one row per kind and width from 1 to the hardware threads, in powers of two:
+        fitted_s as in replays; measured_s as recorded, on any machine, NaN where that is unknown; sharing is
         "", and the others are NaN.
 
     Examples

@@ -23,7 +23,7 @@ def start_order_frame(schedule: Schedule, label: npt.ArrayLike) -> pd.DataFrame:
     ----------
     schedule : Schedule
     label : array_like, shape (n,)
-        A number a task, for example layer + step; NaN for tasks without one.
+        One number per task, for example layer + step; NaN for tasks without one.
 
     Returns
     -------
@@ -33,7 +33,7 @@ def start_order_frame(schedule: Schedule, label: npt.ArrayLike) -> pd.DataFrame:
     Raises
     ------
     SimschedError
-        If `label` is not one number a task.
+        If `label` is not one number per task.
 
     Examples
     --------

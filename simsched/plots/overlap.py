@@ -1,4 +1,4 @@
-"""Curves and points that lie on each other: the lower ones are wider, so that all of them are seen."""
+"""Overlapping curves and points: the lower ones are wider, so that all are visible."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ class Layer:
     Parameters
     ----------
     above : int
-        Curves that lie on it and on each other, at least in part: 0 where it is on top.
+        Curves on top of it and of each other, at least in part: 0 where it is on top.
     wider_pt : float
-        What is added to its line width.
+        Addition to its line width.
     same_as : int or None
         Place of the first curve that is equal to it throughout.
     """
@@ -39,16 +39,16 @@ class Layer:
     same_as: int | None
 
     def label(self, name: str, names: Sequence[str]) -> str:
-        """Return a curve's name for a legend, cut where it is long, and which one it is equal to."""
+        """Return a curve's name for a legend, cut where it is long, and the curve that it equals."""
         return (
             plain(name) if self.same_as is None else f"{plain(name)} (same as {plain(names[self.same_as])})"
         )
 
 
 def layers(curves: Sequence[tuple[npt.ArrayLike, npt.ArrayLike]]) -> list[Layer]:
-    """Return how curves are drawn, the first at the bottom, so that none hides another.
+    """Return the styles of curves, the first at the bottom, so that none hides another.
 
-    Curves lie on each other where both have the same two neighbouring points, to 1 %; a curve of one point, where they
+    Curves overlap where both have the same two neighbouring points, to 1 %; a curve of one point, where they
     have that point. The lower of them is drawn wider by 2.5 points for each one above, by at most 6 points in all.
 
     Parameters

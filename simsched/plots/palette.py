@@ -1,4 +1,4 @@
-"""Colours and shapes of what is drawn, and the colours of the tasks of a Gantt chart."""
+"""Colours and shapes of drawings, and the colours of the tasks of a Gantt chart."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 RGB = tuple[float, float, float]
 
-# Okabe and Ito, "Color Universal Design" (2008): told apart by colour-blind readers. Black comes last.
+# Okabe and Ito, "Color Universal Design" (2008): distinguishable for colour-blind readers. Black comes last.
 OKABE_ITO: tuple[RGB, ...] = tuple(
     (int(code[0:2], 16) / 255, int(code[2:4], 16) / 255, int(code[4:6], 16) / 255)
     for code in ("0072B2", "E69F00", "009E73", "D55E00", "56B4E9", "CC79A7", "F0E442", "000000")
@@ -33,22 +33,22 @@ RULES = ("kind", "executor", "critical", "depth")
 
 
 def readable(rgb: npt.ArrayLike) -> str:
-    """Return black or white, whichever stands out more from a colour, shape (3,) (relative luminance of Rec. 709)."""
+    """Return black or white, by contrast with a colour, shape (3,) (relative luminance of Rec. 709)."""
     return "black" if float(np.dot(rgb, (0.2126, 0.7152, 0.0722))) > 0.45 else "white"
 
 
 @dataclass(frozen=True, eq=False)
 class Colouring:
-    """Colour of every task, and what the colours mean.
+    """Colour of every task, and the meaning of the colours.
 
     Parameters
     ----------
     rgb : float64 array, shape (n, 3)
         Colour of each task.
     groups : tuple of (str, RGB)
-        The legend; empty where a colour bar stands for it.
+        The legend; empty where a colour bar replaces it.
     bar : ScalarMappable or None
-        What the colour bar shows.
+        Values of the colour bar.
     bar_label : str
         Its label.
     """
@@ -60,12 +60,12 @@ class Colouring:
 
 
 def colouring(schedule: Schedule, color: str | npt.ArrayLike | Colouring) -> Colouring:
-    """Return the colours of the tasks by a rule's name, by an array of one number a task, or as they are given.
+    """Return the colours of the tasks by a rule's name, by an array of one number per task, or as given.
 
     Raises
     ------
     SimschedError
-        On an unknown rule, or an array that is not one number a task.
+        On an unknown rule, or an array that is not one number per task.
     """
     if isinstance(color, Colouring):
         return color
@@ -103,7 +103,7 @@ def by_kind(kinds: LabelColumn, amounts: Floats) -> Colouring:
 def _by_executor(schedule: Schedule) -> Colouring:
     held, rank = np.unique(schedule.executor, return_inverse=True)
     rgb = np.asarray(OKABE_ITO)[rank % len(OKABE_ITO)]
-    # With more executors than colours, the colours only tell neighbours apart.
+    # With more executors than colours, the colours only distinguish neighbours.
     if len(held) > len(OKABE_ITO):
         return Colouring(rgb)
     return Colouring(rgb, tuple((f"executor {e}", OKABE_ITO[i]) for i, e in enumerate(held.tolist())))
@@ -121,7 +121,7 @@ def _by_value(values: Floats, label: str) -> Colouring:
 
 
 def shaded(values: Floats, limits: tuple[float, float] | None = None) -> tuple[Floats, ScalarMappable]:
-    """Return the colour of each value, shape (n, 3), grey where it is unknown, and what a colour bar shows of them.
+    """Return the colour of each value, shape (n, 3), grey for unknown ones, and the mapping for a colour bar.
 
     The bar reaches from one limit to the other; from the least to the largest value where there are none.
     """

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 # Vector files hold every rectangle as text: more of them make a file that no viewer opens quickly.
 MAX_VECTOR_RECTANGLES = 20_000
 
-# Neither the date nor the tool, so that the same schedule gives the same bytes.
+# Without date and tool, so that the same schedule gives the same bytes.
 METADATA: dict[str, dict[str, None]] = {
     "png": {"Software": None},
     "svg": {"Creator": None, "Date": None, "Format": None, "Type": None},
@@ -40,7 +40,7 @@ def write_picture(schedule: Schedule, file: IO[bytes], kind: str) -> None:
 
 @contextmanager
 def quiet_canvas(size: Size) -> Iterator[Figure]:
-    """Give a figure that pyplot does not know; text stays text, same input gives same bytes."""
+    """Yield a figure that pyplot does not register; text stays text, same input gives same bytes."""
     require_matplotlib()
     from matplotlib import rc_context
 

@@ -44,7 +44,7 @@ def policies_frame(
 ) -> pd.DataFrame:
     """Replay graphs under policies with each seed, and return geometric means with their intervals.
 
-    A seed gives a task the same noise under every policy, so policies are compared pair by pair: within a seed.
+    A seed gives a task the same noise under every policy, so policies are compared pairwise: within a seed.
 
     Parameters
     ----------
@@ -54,14 +54,14 @@ def policies_frame(
         As in `simsched.replayed`. Without noise in the cost model, and with no policy that draws at random, all seeds
         give the same and the intervals have no width.
     policies : sequence of policies
-        The first is what the others are relative to.
+        The others are relative to the first.
     seeds : sequence of int
         A replay of each.
 
     Returns
     -------
     DataFrame
-        One row a graph and policy: workload, policy, layout, seeds (their number); makespan_s (geometric mean over the
+        One row per graph and policy: workload, policy, layout, seeds (number); makespan_s (geometric mean over the
         seeds), low_s, high_s (its 95 % interval, `simsched.intervals.paired_ratio`); relative, relative_low,
         relative_high: the same of the makespan over that of the first policy with the same seed. Intervals are NaN for
         a single seed.
@@ -85,7 +85,7 @@ def policies_frame(
 
 
 def summarised(replays: pd.DataFrame) -> pd.DataFrame:
-    """Return the table of `policies_frame` from what `simsched.replayed` returns."""
+    """Return the table of `policies_frame` from a result of `simsched.replayed`."""
     import pandas as pd
 
     rows = []
@@ -157,7 +157,7 @@ def policies(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
 
 
 def draw_replayed(replays: pd.DataFrame, ax: Axes | None = None) -> Axes:
-    """Draw what `simsched.replayed` returns, as `policies` does."""
+    """Draw a result of `simsched.replayed`, as `policies` does."""
     return policies(summarised(replays), ax=ax)
 
 
@@ -166,7 +166,7 @@ def _label(ax: Axes, frame: pd.DataFrame, workloads: list[str], names: list[str]
         range(len(workloads)), [plain(str(one)) for one in workloads], parse_math=False, usetex=False
     )
     ax.set_ylim(max(len(workloads), 1) - 0.5, -0.5)
-    # Lines between the workloads tell which points belong together.
+    # Lines between the workloads show which points belong together.
     ax.hlines(
         np.arange(1, len(workloads)) - 0.5,
         0,

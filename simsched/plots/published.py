@@ -1,4 +1,4 @@
-"""Pictures as papers have them, simulated beside published: grouped bars with a logarithmic axis, and curves."""
+"""Pictures in the style of papers, simulated against published: grouped bars on log axes, and curves."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def grouped_bars(
     log: bool = True,
     value: str = "simulated",
 ) -> Axes:
-    """Draw a bar for each row, side by side under one label; a black line where a number is published.
+    """Draw one bar per row, grouped under labels, with a black line at each published number.
 
     Parameters
     ----------

@@ -40,7 +40,7 @@ class TeamRuns:
 
 @dataclass(frozen=True, eq=False)
 class Rectangles:
-    """A rectangle a run: task, first row, number of rows.
+    """One rectangle per run: task, first row, number of rows.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def team_runs(teams: Csr, rows: int) -> TeamRuns:
 
 
 def count_rectangles(schedule: Schedule, runs: TeamRuns) -> int:
-    """Return how many rectangles the schedule needs."""
+    """Return the number of rectangles of a schedule."""
     return int(runs.count()[schedule.team].sum())
 
 
@@ -107,7 +107,7 @@ def density(
     runs : TeamRuns
         Runs of each team, below `rows`.
     weights : float64 array, shape (n, k)
-        k numbers a task; 1 gives the share of the bin in which the core is busy.
+        k numbers per task; 1 gives the share of the bin in which the core is busy.
     rows, bins : int
         Size of the result.
     span_s : pair of float
@@ -131,7 +131,7 @@ def density(
 
 
 class _Ramps:
-    """Sum of functions `w * max(0, t - x)`, one a rectangle edge at x: their slope is what runs at t.
+    """Sum of functions `w * max(0, t - x)`, one per rectangle edge at x: their slope is what runs at t.
 
     Kept as the sums of `w` and of `w * x` in the cell of each x, differentiated over rows, so that a
     rectangle costs four additions however tall and long it is.

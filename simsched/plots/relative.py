@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def relative_times(matrix: pd.DataFrame, title: str = "", ax: Axes | None = None) -> Axes:
-    """Draw a table of ratios as a heat map, logarithmic and with the number in each cell; an empty one is grey.
+    """Draw a table of ratios as a logarithmic heat map with the number in each cell; empty ones are grey.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def relative_times(matrix: pd.DataFrame, title: str = "", ax: Axes | None = None
     rows, columns = matrix.shape
     ax = shown_axes((2.5 + 1.1 * columns, 1.6 + 0.5 * rows), ax)
     shades = np.log10(matrix.to_numpy(float))
-    # Beyond a hundred times longer nothing is left to tell apart by colour.
+    # Beyond a hundred times longer colours no longer differ.
     ax.imshow(shades, cmap="YlOrRd", vmin=0.0, vmax=2.0, aspect="auto")
     # Cells without a number are transparent.
     ax.set_facecolor("lightgrey")

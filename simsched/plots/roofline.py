@@ -1,4 +1,4 @@
-"""Roofline of a schedule's ops: operations a second by operations a byte, below what the machine can reach.
+"""Roofline of a schedule's ops: operations per second by operations per byte, below the machine's limits.
 
 References
 ----------
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def roofs_frame(machine: str | Path | Machine) -> pd.DataFrame:
-    """Return what parts of a machine can compute and move, as its file has it.
+    """Return the compute and bandwidth limits of parts of a machine, from its file.
 
     Parameters
     ----------
@@ -37,10 +37,10 @@ def roofs_frame(machine: str | Path | Machine) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row a part and level of memory, the smallest part first: part ("one core", "tile of 2 cores", "domain of
-        24 cores", "all 68 cores"), cores, level (the memory's name, or "L2"), peak_flops (FP32 operations a second),
-        bandwidth_Bps. A part that is one core, or the whole machine, is not repeated; the L2 stands where the file
-        says what it delivers, for whole tiles.
+        One row per part and level of memory, the smallest part first: part ("one core", "tile of 2 cores", "domain of
+        24 cores", "all 68 cores"), cores, level (the memory's name, or "L2"), peak_flops (FP32 operations per second),
+        bandwidth_Bps. A part that is one core, or the whole machine, is not repeated; the L2 is there if the file
+        states its bandwidth, for whole tiles.
 
     Examples
     --------
@@ -61,7 +61,7 @@ def roofs_frame(machine: str | Path | Machine) -> pd.DataFrame:
 
 
 def _parts(machine: Machine) -> dict[int, str]:
-    """Return the names of the parts by their cores, ascending; of those of one size that named last below."""
+    """Return the names of the parts by their numbers of cores, ascending; of equals the last named below."""
     domain, tile = int(np.bincount(machine.structure.domain_of).max()), machine.cores_per_tile
     parts = {tile: f"tile of {tile} cores", domain: f"domain of {domain} cores"}
     parts |= {machine.n_cores: f"all {machine.n_cores} cores", 1: "one core"}
@@ -69,21 +69,21 @@ def _parts(machine: Machine) -> dict[int, str]:
 
 
 def _memory_Bps(machine: Machine, cores: int) -> float:
-    """Return the bytes a second that so many neighbouring cores move together."""
+    """Return the bytes per second that so many neighbouring cores move together."""
     if cores == 1:
         return machine.one_core_Bps
     crowded = cores * machine.core_bandwidth_Bps / machine.tile_slowdown
     return min(float(machine.reach_Bps[cores]), crowded)
 
 
-#: Area of a marker in square points: of no time, and what the largest share adds.
+#: Area of a marker in square points: of no time, and the addition for the largest share.
 SMALLEST, LARGEST = 12.0, 160.0
 #: Tones of the machine's parts, from the smallest to the whole.
 TONES = ("0.65", "0.5", "0.3", "0.0")
 
 
 def roofline_frame(schedule: Schedule) -> pd.DataFrame:
-    """Return what each op of a schedule attained: as predicted where it is a replay, as measured where it was recorded.
+    """Return the performance of each op of a schedule: predicted for a replay, measured for a recording.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ def roofline_frame(schedule: Schedule) -> pd.DataFrame:
     -------
     DataFrame
         One row for the tasks of one kind, FLOPs, bytes and width, the longest together first: kind, tasks (their
-        number), width (cores of each), flops, bytes_B (of one), intensity (FLOPs a byte), attained_flops (a second,
+        number), width (cores of each), flops, bytes_B (of one), intensity (FLOPs per byte), attained_flops (a second,
         of one, averaged over their time), core_s (core-seconds of all), share (of all core-seconds of the schedule).
         Tasks of which FLOPs, bytes or time are unknown or zero have no place and no row: shares add up to less.
 
@@ -245,7 +245,7 @@ def _draw_ops(ax: Axes, ops: pd.DataFrame) -> dict[str, Artist]:
     for place, kind in enumerate(held.index):
         of, other = ops[ops["kind"] == kind], place >= top
         colour = GREY if other else OKABE_ITO[place]
-        # Backward ops lie on forward ones: what is below shows through.
+        # Backward ops are on top of forward ones, which show through.
         marker = ax.scatter(
             of["intensity"], of["attained_flops"] / 1e9, s=SMALLEST + LARGEST * of["share"] / ops["share"].max(),
             facecolors=[to_rgba(colour, 0.25)], edgecolors=[colour], linewidths=1.0,

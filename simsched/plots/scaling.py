@@ -28,14 +28,14 @@ def scaling(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     """Draw makespan and its lower bounds by number of cores, and efficiency on a second axis.
 
     Cores and makespan have logarithmic axes: perfect scaling is a straight line. Extrapolated points are hollow, and
-    dashed is the way to them; the knee has a line of its own. The lower bound is a wide grey line, so that what lies on
-    it is seen.
+    the line to them is dashed; the knee has its own line. The lower bound is a wide grey line, so that lines on
+    it are visible.
 
     Parameters
     ----------
     frame : DataFrame
-        What `simsched.predict` returns: cores, makespan_s, critical_path_s, area_s, bound_s, efficiency; where there
-        are low_s and high_s, what lies between them is shaded; extrapolated and knee may be missing.
+        Result of `simsched.predict`: cores, makespan_s, critical_path_s, area_s, bound_s, efficiency; where there
+        are low_s and high_s, the area between them is shaded; extrapolated and knee may be missing.
     ax : Axes, optional
         Where to draw; a new figure when not given.
 
@@ -124,12 +124,12 @@ def _knee(ax: Axes, frame: pd.DataFrame) -> list[Artist]:
 
 
 def _interval(ax: Axes, frame: pd.DataFrame, unit: TimeUnit) -> list[Artist]:
-    """Shade what lies between low_s and high_s, where they are known."""
+    """Shade the area between low_s and high_s, where they are known."""
     if not {"low_s", "high_s"} <= set(frame) or frame["low_s"].isna().all():
         return []
     low, high = frame["low_s"] * unit.per_s, frame["high_s"] * unit.per_s
     level = share_within(int(frame["samples"].min())) if "samples" in frame else LEVEL
-    # A single core count has no area: a bar stands at each.
+    # A single core count has no area: it gets a bar.
     ax.vlines(frame["cores"], low, high, color=COLOUR, linewidth=2)
     return [
         ax.fill_between(
@@ -145,7 +145,7 @@ def _interval(ax: Axes, frame: pd.DataFrame, unit: TimeUnit) -> list[Artist]:
 
 
 def _legible(cores: npt.NDArray[np.int64]) -> list[int]:
-    """Return those of some ascending core counts whose labels have room beside each other: at most ten."""
+    """Return at most ten of some ascending core counts whose labels have room next to each other."""
     first, last = float(cores[0]), float(cores[-1])
     step, shown = (last / first) ** (1 / 9), [int(cores[0])]
     for count in cores[1:-1].tolist():

@@ -1,4 +1,4 @@
-"""Several schedules of one graph, one above the other: on one time axis, or, where spans differ much, on one each."""
+"""Several schedules of one graph above each other: on a common time axis, or one each if spans differ."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from simsched.schedule import Schedule
 
-#: Whose time axis a chart has; "auto": an own one where spans differ by more than three times.
+#: Time axis of a chart; "auto": separate ones where spans differ by more than three times.
 TimeAxis = Literal["auto", "one", "own"]
 #: Of a figure of several charts, in inches.
 HIGHEST_IN = 14.0
@@ -49,12 +49,12 @@ def stacked(
     """Draw schedules of one graph one above the other; each starts at 0, and a kind has one colour in all.
 
     They share a time axis. If the longest takes more than three times as long as the shortest, which would be a thin
-    strip there, each has its own axis, and says so.
+    strip there, each has its own axis, with a remark.
 
     Parameters
     ----------
     schedules : mapping of str to Schedule
-        What each is called, and the schedule, from the top.
+        Names and schedules, from the top.
     axes : sequence of Axes, optional
         As many, to draw on; those of a new figure when not given.
     color : str
@@ -102,7 +102,7 @@ def stacked_svg(schedules: Mapping[str, Schedule], width: int = 900, max_rectang
     Parameters
     ----------
     schedules : mapping of str to Schedule
-        What each is called, and the schedule, from the top.
+        Names and schedules, from the top.
     width : int
         Width in CSS pixels.
     max_rectangles : int
@@ -121,7 +121,7 @@ def stacked_svg(schedules: Mapping[str, Schedule], width: int = 900, max_rectang
     def charts(figure: Figure) -> None:
         _draw(schedules, _below_each_other(figure, count, own), own, "kind", max_rectangles, width)
 
-    # Each chart is as high as the legend beside the upper one, and as what is written below an axis.
+    # Each chart is as high as the legend next to the upper one, and as the text below an axis.
     each = max(8 * rows, 15 * len(colouring(first, "kind").groups), 45) + 25 * own
     height = min(90 + count * each, width)
     return inline_svg(charts, width, height, f"Gantt charts, from the top: {', '.join(schedules)}")
@@ -149,7 +149,7 @@ def save_stacked(schedules: Mapping[str, Schedule], path: Path) -> None:
 
 
 def write_still(schedules: Sequence[Schedule], file: IO[bytes]) -> None:
-    """Write schedules of any graphs above each other to `file` as PNG: what stands for an interactive chart.
+    """Write schedules of any graphs above each other to `file` as PNG, to replace an interactive chart.
 
     Raises
     ------

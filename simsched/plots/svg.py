@@ -29,7 +29,7 @@ HATCHED = 50
 
 
 def gantt_svg(schedule: Schedule, width: int = 640) -> str:
-    """Return the Gantt chart as one `<svg>` element that stands inside a page.
+    """Return the Gantt chart as one `<svg>` element to embed in a page.
 
     Every name in it is escaped. Charts of more than 1,000 rectangles hold an image instead.
 
@@ -54,7 +54,7 @@ def gantt_svg(schedule: Schedule, width: int = 640) -> str:
 
 
 def inline_picture(chart: Callable[[Figure], object], width: float, height: float, description: str) -> str:
-    """Return what `chart` draws on a figure as one `<svg>` element, or, where that is large, as one `<img>` element.
+    """Return the drawing of `chart` as one `<svg>` element, or, where that is large, as one `<img>` element.
 
     An image has two pixels a CSS pixel.
 
@@ -85,12 +85,12 @@ def write_png(figure: Figure, file: IO[bytes]) -> None:
 
     drawn = BytesIO()
     save(figure, drawn, "png", dpi=144)
-    # 256 colours are a third of the bytes, and nobody sees it.
+    # 256 colours take a third of the bytes, without a visible difference.
     Image.open(drawn).convert("RGB").quantize(256, dither=Image.Dither.NONE).save(file, "png", optimize=True)
 
 
 def _shapes(figure: Figure) -> int:
-    """Return about how many shapes an SVG of a figure would hold; hatching is many of them."""
+    """Return the approximate number of shapes in an SVG of a figure; hatching is many of them."""
     shapes = [HATCHED if one.get_hatch() else 1 for ax in figure.axes for one in ax.patches]
     for one in (one for ax in figure.axes for one in ax.collections):
         shapes += [len(one.get_paths()), len(np.atleast_2d(one.get_offsets()))]
@@ -98,7 +98,7 @@ def _shapes(figure: Figure) -> int:
 
 
 def inline_svg(chart: Callable[[Figure], object], width: float, height: float, description: str) -> str:
-    """Return what `chart` draws on a figure as one `<svg>` element that stands inside a page.
+    """Return the drawing of `chart` as one `<svg>` element to embed in a page.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ def _svg(figure: Figure, width: float, height: float, description: str) -> str:
     for image in (image for ax in figure.axes for image in ax.images):
         # A few flat colours compress to a third of what smooth transitions do.
         image.set_interpolation("nearest")
-    # The SVG canvas counts 72 dots an inch, so that its view box is in CSS pixels.
+    # The SVG canvas counts 72 dots per inch, so that its view box is in CSS pixels.
     save(figure, file, "svg", dpi=144)
     return _inline(file.getvalue().decode(), width, height, description)
 
@@ -129,14 +129,14 @@ def _described(description: str) -> str:
 
 
 def _inline(document: str, width: float, height: float, description: str) -> str:
-    """Return the `<svg>` element of a document, without what only a file of its own needs.
+    """Return the `<svg>` element of a document, without the parts that only a separate file needs.
 
     Matplotlib's style sheet would apply to the whole page around the element, so it becomes an attribute.
     """
     _, _, body = document.partition("<svg")
     _, _, body = body.partition(">")
     body = re.sub(r"<defs>\s*<style.*?</style>\s*</defs>", "", body, count=1, flags=re.DOTALL)
-    # Indentation is a tenth of it.
+    # Indentation is a tenth of the file.
     body = re.sub(r">\n\s*<", "><", body)
     return (
         '<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" role="img" '
@@ -148,7 +148,7 @@ def _inline(document: str, width: float, height: float, description: str) -> str
 
 
 def page(schedule: Schedule) -> str:
-    """Return the page as HTML5; every text that may come from a file is escaped.
+    """Return the page as HTML5; text that may come from a file is escaped.
 
     Raises
     ------

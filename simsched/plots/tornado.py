@@ -1,4 +1,4 @@
-"""What a makespan hangs on: a bar for each uncertain number."""
+"""Sensitivity of a makespan: one bar per uncertain number."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a search for layouts and widths tried: the picture that suits the search."""
+"""The tried layouts and widths of a search: the picture that suits the search."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def tuned(
     frame: pd.DataFrame, ax: Axes | None = None, *, method: Search = "enumerate", cores: int | None = None
 ) -> Axes:
-    """Draw layouts that are a grid as a heat map, others as bars, and a search as its best makespan so far.
+    """Draw layouts on a grid as a heat map, others as bars, and a search as its best makespan so far.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def tuned(
 
 
 def _is_grid(frame: pd.DataFrame) -> bool:
-    """Tell layouts of all cores, which are a list, from more for one number of executors, of one policy."""
+    """Return whether layouts form a grid: more than one width for a number of executors, of one policy."""
     return bool(frame["executors"].duplicated().any()) and frame["policy"].nunique() == 1
 
 

@@ -1,4 +1,4 @@
-"""The best makespan of searches by the replays that they spent."""
+"""The best makespan of searches by the number of their replays."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def tuning_frame(tuned: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
 def tuning(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     """Draw the best makespan so far of each search as a line of steps, and every replay as a dot.
 
-    Of lines on each other the lower ones are wider; the legend says which are equal throughout.
+    Of overlapping lines the lower ones are wider; the legend shows which are equal throughout.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Co-running by candidate widths: a rule that both engines know."""
+"""Co-running by candidate widths: a rule that both engines implement."""
 
 from __future__ import annotations
 
@@ -45,11 +45,11 @@ class CandidateRule(Policy):
     estimates_s : float64 array, shape (n, candidates)
         Seconds of each task on each of them by which the rule decides; what passes is the cost model's.
     max_running : int
-        Most tasks at once.
+        Most concurrent tasks.
     corun : bool
-        Whether tasks start beside others.
+        Whether tasks start while others run.
     offered : int or None
-        Columns that count beside others and on second hardware threads; None for all.
+        Columns that count for co-running and on second hardware threads; None for all.
     serial_s : float64 array, shape (n,), or None
         Estimated seconds of each task on one core, where second hardware threads are used; needs two ways in use and
         no width beyond the cores.
@@ -108,7 +108,7 @@ class CandidateRule(Policy):
         Raises
         ------
         PolicyError
-            If it has not a row a task, or a width is beyond the machine.
+            If it does not have one row per task, or a width is beyond the machine.
 
         Examples
         --------
@@ -133,12 +133,12 @@ class CandidateRule(Policy):
         return self
 
     def __str__(self) -> str:
-        # What it holds are columns of one graph, which no spec can say.
+        # It holds columns of one graph, which no spec can express.
         return type(self).__name__
 
     @property
     def n_offered(self) -> int:
-        """Columns that count beside others."""
+        """Number of columns that count for co-running."""
         return self.widths.shape[1] if self.offered is None else self.offered
 
     @cached_property
@@ -148,7 +148,7 @@ class CandidateRule(Policy):
 
     @cached_property
     def _glances(self) -> list[tuple[int, float]]:
-        """Fewest threads and least seconds of what each task offers: most decisions need no more of it."""
+        """Fewest threads and least seconds of each task's candidates, which suffice for most decisions."""
         count = self.n_offered
         narrowest, quickest_s = self.widths[:, :count].min(axis=1), self.estimates_s[:, :count].min(axis=1)
         return list(zip(narrowest.tolist(), quickest_s.tolist(), strict=True))
@@ -204,7 +204,7 @@ class CandidateRule(Policy):
         return longest and Start(-longest[1], longest[2])
 
     def _on_second_threads(self, view: View) -> Start | None:
-        """Return the start of the smallest ready task beside the one that holds all cores."""
+        """Return the start of the smallest ready task next to the one that holds all cores."""
         holder = self._holder(view)
         if holder is None:
             return None

@@ -1,4 +1,4 @@
-"""How much tasks slow each other down, estimated from how many run side by side (docs/semantics.md, rule 5)."""
+"""Mutual slowdown of tasks, estimated from the number that run side by side (docs/semantics.md, rule 5)."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ class Groups(Protocol):
     """Tasks that run at about the same time."""
 
     def mean(self, column: Seconds, weights: Seconds) -> Seconds:
-        """Return for each task the weighted mean of its group."""
+        """Return, for each task, the weighted mean of its group."""
 
     def makers(self, column: Seconds) -> Seconds:
-        """Return for each task the mean of a column over its predecessors; 0 where it has none."""
+        """Return, for each task, the mean of a column over its predecessors; 0 where it has none."""
 
 
 @dataclass(frozen=True, eq=False)
 class Crowd:
-    """Tasks that run side by side, in the mean.
+    """Average tasks that run side by side.
 
     Parameters
     ----------
@@ -55,11 +55,11 @@ class Crowd:
 
     @property
     def threads(self) -> Seconds:
-        """Threads that run while each task does, shape (n,)."""
+        """Average number of running threads during each task, shape (n,)."""
         return self.tasks * self.widths
 
     def slowdown(self, seconds: Seconds, demand: Loads, groups: Groups) -> Seconds:
-        """Return by which factor each task takes longer than alone, shape (n,).
+        """Return the slowdown of each task, shape (n,).
 
         Parameters
         ----------
@@ -67,7 +67,7 @@ class Crowd:
             Of each task alone.
         demand : Loads
         groups : Groups
-            The tasks that run beside each.
+            The tasks that run with each.
         """
         on, m, o = self.machine.effects, demand.memory_share, demand.overhead_share
         if not on.any:
@@ -80,7 +80,7 @@ class Crowd:
         return np.asarray((1 - m - o) * core + m * np.maximum(waiting, memory) + o * np.maximum(turns, net))
 
     def _memory(self, seconds: Seconds, demand: Loads, groups: Groups) -> Seconds:
-        """Return how much longer memory traffic takes, by pressure on domains and links and by distance."""
+        """Return the slowdown of memory traffic, by pressure on domains and links and by distance."""
         machine, on = self.machine, self.machine.effects
         press = _Press.of(self, seconds, demand, groups) if on.share_bandwidth else None
         if not on.remote_memory or machine.n_domains == 1:
@@ -95,14 +95,14 @@ class Crowd:
         return np.asarray(local * near + (1 - local) * far * machine.memory.remote_penalty)
 
     def _locality(self, before: Seconds) -> Locality:
-        """Return where the data are that tasks read, by how many ran side by side when they were made."""
+        """Return the places of the data that tasks read, by the number of tasks during their production."""
         if self.widths.ndim == 0:
             return of_executors(self.machine, int(self.widths), self.tasks, before)
         return of_widths(self.machine, self.widths, float(self.domains.mean()), before == 0)
 
     @property
     def domains(self) -> Seconds:
-        """Return over how many memory domains the running threads are spread as if evenly: cores are taken in order."""
+        """Return the number of memory domains of running threads, as if evenly spread over cores in order."""
         domain_of = self.machine.structure.domain_of
         in_domain = np.zeros((len(domain_of) + 1, self.machine.n_domains))
         in_domain[np.arange(1, len(domain_of) + 1), domain_of] = 1
@@ -116,7 +116,7 @@ class Crowd:
         return np.where(self.threads > 1.5, slowdowns, 1.0)
 
     def _cores(self) -> tuple[Seconds, Seconds, Seconds]:
-        """Return by how much shared cores lengthen computing, waiting for memory and waiting for threads."""
+        """Return the factors of shared cores on computing, waiting for memory and waiting for threads."""
         machine = self.machine
         load = np.maximum(self.threads / machine.n_cores, 1.0)
         ways = np.arange(1, len(machine.compute_throughput) + 1)
@@ -125,10 +125,10 @@ class Crowd:
         return computing, waiting, np.maximum(load / len(ways), 1.0)
 
     def _net(self) -> Seconds:
-        """Return how much longer threads wait for each other where all running threads load the interconnect."""
+        """Return the factor on waiting between threads if all running threads load the interconnect."""
         machine, widths = self.machine, self.widths
         segment = machine.n_cores / machine.structure.n_segments
-        # A team that does not fit into interconnects as they are cut begins in one and ends in another.
+        # A team that does not fit in one interconnect begins in one and ends in another.
         begun = np.ceil(widths / segment) + np.where(
             np.where(widths < segment, segment % widths, widths % segment) > 0,
             (np.minimum(widths, segment) - 1) / segment,
@@ -140,7 +140,7 @@ class Crowd:
 
 @dataclass(frozen=True, eq=False)
 class _Press:
-    """What running tasks ask of memory: each task, those beside it, and their mean memory share; of shape (n,)."""
+    """Memory demand of running tasks: each task, the others, and their mean memory share; of shape (n,)."""
 
     machine: Machine
     domains: Seconds

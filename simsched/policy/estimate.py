@@ -1,4 +1,4 @@
-"""Estimated makespans of layouts, without a replay: which layout to take where none is given."""
+"""Estimated makespans of layouts, without a replay: the choice of a layout where none is given."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ ROUNDS = 8
 
 @dataclass(frozen=True, eq=False)
 class Teams:
-    """What the tasks take on the teams of a layout, when nothing else runs.
+    """Seconds of the tasks on the teams of a layout, when nothing else runs.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ class Teams:
         Threads of each task's team, or of all teams.
     seconds : float64 array, shape (n,)
     demand : Loads
-        What each task asks of what running tasks share.
+        Demand of each task on shared resources.
     critical_path_s : float
         Seconds of the longest path.
     together : float64 array, shape (n,)
@@ -56,7 +56,7 @@ class Teams:
     together: Seconds
 
     def side_by_side(self, layout: Layout, cores: int) -> npt.NDArray[np.int64]:
-        """Return how many teams as wide as each task's have room in a layout, shape (n,)."""
+        """Return the number of teams as wide as each task's that fit in a layout, shape (n,)."""
         return np.clip(cores // self.widths, 1, layout.executors)
 
 
@@ -64,11 +64,11 @@ class Teams:
 class Estimator:
     """Makespans of the layouts of one policy on one problem, estimated from averages.
 
-    A makespan lies between a lower and an upper bound; the estimate is midway between them. The lower one is the
+    A makespan is between a lower and an upper bound; the estimate is midway between them. The lower one is the
     longest of the critical path, the core-seconds over the cores of the layout, and all starts one after another. The
     upper one is all starts and Graham's bound, the sum of the first two, or, if shorter, the time in which the tasks
-    run depth by depth. Before that, tasks are lengthened by what they share (docs/semantics.md, rule 5), as if the
-    tasks of their depth ran beside them, each asking for as much as their mean.
+    run depth by depth. Before that, tasks are lengthened by sharing (docs/semantics.md, rule 5), as if the
+    tasks of their depth ran with them, each with their mean demand.
 
     Parameters
     ----------
@@ -102,11 +102,11 @@ class Estimator:
 
     @property
     def fixed(self) -> bool:
-        """Whether every task runs on the width of the layout, which is a limit otherwise."""
+        """Whether every task runs on the width of the layout, which otherwise is a limit."""
         return isinstance(self.policy, RankPolicy)
 
     def teams(self, width: int) -> Teams:
-        """Return what the tasks take on the teams of layouts of a width."""
+        """Return the seconds of the tasks on the teams of layouts of a width."""
         if width not in self._teams:
             self._teams[width] = self._made(width)
         return self._teams[width]
@@ -125,7 +125,7 @@ class Estimator:
         )
 
     def _resize_s(self, widths: npt.NDArray[np.int64]) -> Seconds:
-        """Return the seconds of resizing, in the mean of teams that follow one another at random."""
+        """Return the mean seconds of resizing, for teams that follow one another at random."""
         runtime, of_width = self.runtime, np.bincount(widths) / max(len(widths), 1)
         one_s = runtime.team_creation_s + widths * runtime.team_creation_per_thread_s
         if runtime.reuse_teams:
@@ -133,7 +133,7 @@ class Estimator:
         return np.asarray(one_s * (1 - of_width @ of_width))
 
     def lower_s(self, layout: Layout) -> float:
-        """Return a lower bound on the makespan of a layout: what tasks share and dispatching only lengthen it."""
+        """Return a lower bound on the makespan of a layout: sharing and dispatching only lengthen it."""
         machine, teams = self.problem.machine, self.teams(layout.width)
         if not self.fixed:
             # The widths that tasks start at may be others than those of the estimate.
@@ -147,10 +147,10 @@ class Estimator:
         return max(teams.critical_path_s, float(teams.seconds.sum()) / layout.executors)
 
     def _single_threaded(self, layout: Layout) -> int:
-        """Return how many single-threaded executors a static policy has beside those of a layout."""
+        """Return the number of single-threaded executors that a static policy adds to those of a layout."""
         assert isinstance(self.policy, RankPolicy)  # noqa: S101 - narrows the type
         found = self.policy.shortcuts(replace(self.problem, layout=layout))
-        # What is no answer is refused by the replay.
+        # The replay rejects invalid answers.
         return len(found.threads) if isinstance(found, Shortcuts) else 0
 
     def _least_path_s(self, width: int) -> float:
@@ -193,14 +193,14 @@ class Estimator:
 
     @property
     def _start_s(self) -> float:
-        """Seconds of a start where nobody else polls."""
+        """Seconds of a start without other polling executors."""
         runtime = self.runtime
         if self.policy.queue == "shared":
             return runtime.pop_s
         return runtime.dispatch_s if self.fixed or runtime.decide_s is None else runtime.decide_s
 
     def _with_starts(self, spans: _Spans, busy_s: float, executors: int) -> float:
-        """Return the makespan with its starts, one after another, which cost more the more executors are idle."""
+        """Return the makespan with its sequential starts, which cost more the more executors are idle."""
         n, longest = self.problem.graph.n_tasks, self._depths.n
         per_poller_s = self.runtime.pop_per_poller_s if self.policy.queue == "shared" else 0.0
         found_s = spans.middle_s(n * self._start_s, 0.0)
@@ -211,7 +211,7 @@ class Estimator:
         return found_s
 
     def with_fewer(self, layouts: Iterable[Layout]) -> tuple[Layout, ...]:
-        """Return the layouts, and where idle executors poll a queue, those with no more than run side by side.
+        """Return the layouts, and for executors that poll a queue, those with no more than run side by side.
 
         Parameters
         ----------
@@ -224,13 +224,13 @@ class Estimator:
         return tuple(dict.fromkeys((*every, *fewer)))
 
     def _side_by_side(self, width: int) -> int:
-        """Return how many tasks run side by side in the mean, were there executors for all; at least one."""
+        """Return the mean number of tasks that run side by side with unlimited executors; at least one."""
         teams = self.teams(width)
         path_s = teams.critical_path_s
         return max(1, math.ceil(float(teams.seconds.sum()) / path_s - 1e-9)) if path_s else 1
 
     def best(self, layouts: Iterable[Layout]) -> list[tuple[float, Layout]]:
-        """Return estimates of the layouts that may be best, the shortest first.
+        """Return estimates of the possibly best layouts, the shortest first.
 
         Of equal ones that of the most cores is first, of these the narrowest. Layouts whose lower bound is beyond the
         shortest estimate are left out; of large graphs, so are most that are not near the best in width.
@@ -252,7 +252,7 @@ class Estimator:
     def _estimate(
         self, layouts: Iterable[Layout], found: dict[Layout, tuple[float, tuple[int, int]]]
     ) -> None:
-        """Add the estimates of layouts that may be best to those found."""
+        """Add the estimates of possibly best layouts to those found."""
         new = [layout for layout in layouts if layout not in found]
         for lower_s, layout in sorted((self.lower_s(layout), layout) for layout in new):
             if found and lower_s > min(found.values())[0]:
@@ -260,20 +260,20 @@ class Estimator:
             found[layout] = self.seconds(layout), self._order(layout)
 
     def _order(self, layout: Layout) -> tuple[int, int]:
-        """Return what orders layouts of equal makespans."""
+        """Return the key that orders layouts of equal makespans."""
         return -min(layout.cores, self.problem.machine.n_threads), layout.width
 
 
 @dataclass(frozen=True)
 class _Spans:
-    """Seconds that a makespan cannot be below, and that of running depth by depth, which it need not exceed."""
+    """Lower bound of a makespan in seconds, and that of running depth by depth, which it need not exceed."""
 
     path_s: float
     area_s: float
     by_depth_s: float
 
     def middle_s(self, starts_s: float, more_on_path_s: float) -> float:
-        """Return what lies midway between the bounds, with the seconds of all starts, and of more on the path."""
+        """Return the midpoint of the bounds, with the seconds of all starts, and of more on the path."""
         path_s = self.path_s + more_on_path_s
         lower_s = max(path_s, self.area_s, starts_s)
         upper_s = min(self.by_depth_s, path_s + self.area_s) + starts_s
@@ -313,14 +313,14 @@ class _Depths:
         return np.maximum.reduceat(column[self.order], self.first)
 
     def mean(self, column: Seconds, weights: Seconds) -> Seconds:
-        """Return for each task the weighted mean of its depth."""
+        """Return, for each task, the weighted mean of its depth."""
         total = self.sums(weights)
         of_depth = np.zeros(self.n)
         np.divide(self.sums(column * weights), total, out=of_depth, where=total > 0)
         return of_depth[self.row]
 
     def makers(self, column: Seconds) -> Seconds:
-        """Return for each task the mean of a column over its predecessors; 0 where it has none."""
+        """Return, for each task, the mean of a column over its predecessors; 0 where it has none."""
         found = np.zeros(len(column))
         begins = self.predecessors.indptr[:-1][self.made]
         if len(begins):
@@ -330,10 +330,10 @@ class _Depths:
 
     @cached_property
     def kept(self) -> Seconds:
-        """Share of its data that each task reads where it runs: the executor that releases it takes one of those tasks.
+        """Share of its data that each task reads locally: the executor that releases it runs one of them.
 
-        That is so where no others wait: a task of p predecessors has 1/p of its data from the last one, which has
-        released c tasks at once.
+        This holds if no others wait: a task of p predecessors has 1/p of its data from the last one, which has
+        released c tasks at a time.
         """
         return self.makers(1 / np.maximum(self.successors.degrees(), 1)) / np.maximum(
             self.predecessors.degrees(), 1

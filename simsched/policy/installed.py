@@ -1,4 +1,4 @@
-"""The policies that are compared where none are given: all that are installed."""
+"""The default policies of a comparison: all that are installed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def policies_or_all(sources: Iterable[str | Policy | type[Policy]] | None) -> list[Policy]:
-    """Return some policies, at least one; all that are installed, the baseline first, where none are given.
+    """Return the given policies, at least one, or by default all that are installed, the baseline first.
 
     Raises
     ------

@@ -9,7 +9,7 @@ from typing import Literal
 from simsched.errors import LayoutError
 
 Best = Literal["best"]
-#: In the place of a layout: the one of the shortest of a few replays.
+#: In place of a layout: the one of the shortest of a few replays.
 BEST: Best = "best"
 _LAYOUT = re.compile(r"\s*(\d{1,9})\s*[x×]\s*(\d{1,9})\s*")
 
@@ -47,7 +47,7 @@ class Layout:
         Parameters
         ----------
         layout : str, Layout or pair of int
-            Executors and cores of each; a Layout is returned as it is.
+            Executors and cores of each; a Layout is returned unchanged.
 
         Returns
         -------
@@ -77,7 +77,7 @@ class Layout:
 
     @classmethod
     def wanted(cls, layout: str | Layout | tuple[int, int] | None) -> Layout | Best | None:
-        """Return the layout as `parse` does; "best" and None stay what they are.
+        """Return the layout as `parse` does; "best" and None stay unchanged.
 
         Examples
         --------

@@ -1,4 +1,4 @@
-"""Where the data that tasks read are, estimated from the teams that run (docs/semantics.md, where data are)."""
+"""Places of the data that tasks read, estimated from the running teams (docs/semantics.md)."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ MOST_COMPARED = 64
 
 @dataclass(frozen=True, eq=False)
 class Locality:
-    """Where tasks find their data, in the mean.
+    """Average places of the data of tasks.
 
     Parameters
     ----------
     local : float64 array, shape (n,)
-        Share of its data that each task finds in the domains of its own team.
+        Share of its data that each task finds in its own team's domains.
     dense : float64 array, shape (n,)
         Share of its data in the memory domain that has most of them.
     linked : float64 array, shape (n,)
@@ -37,7 +37,7 @@ class Locality:
 
 
 def of_executors(machine: Machine, width: int, readers: Seconds, makers: Seconds) -> Locality:
-    """Return where tasks on executors of one width find their data.
+    """Return the places of the data of tasks on executors of one width.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def of_executors(machine: Machine, width: int, readers: Seconds, makers: Seconds
 def of_widths(
     machine: Machine, widths: npt.NDArray[np.int64], in_use: float, first: npt.NDArray[np.bool_]
 ) -> Locality:
-    """Return where teams of different widths find their data, of two the narrower within the other's domains or not.
+    """Return the places of the data of teams of different widths, whose domains are nested or not.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Which cores an executor gets (docs/semantics.md, rule 6, pinned)."""
+"""Cores of an executor (docs/semantics.md, rule 6, pinned)."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ MOST_DISPLACED = 1 << 31
 def core_order(machine: Machine, placement: str) -> Index:
     """Return all hardware threads in use in the order in which executors take them.
 
-    Thread `way * n_cores + core` is a way of that core; without several ways a core, threads are cores.
+    Thread `way * n_cores + core` is a way of that core; with one way per core, threads are cores.
 
     Parameters
     ----------
     machine : Machine
     placement : {"compact", "scatter", "dense"}
-        Compact fills one tile after the other; scatter takes one core of every tile, then the next core of each. Both
+        Compact fills tiles in sequence; scatter takes one core of every tile, then the next core of each. Both
         take one way of every core, then the next way of each; dense takes all ways of a core, then the next core.
 
     Raises

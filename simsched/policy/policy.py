@@ -1,4 +1,4 @@
-"""`Policy`: which ready task starts next, with what width, on which cores.
+"""`Policy`: the choice of the next ready task to start, its width, and its cores.
 
 There are two kinds. A `RankPolicy` is static: before the replay it returns one number for each task, and its executors
 are fixed, so that the engines run it without calling back. Any other `Policy` is dynamic: its `decide` sees a read-only
@@ -67,12 +67,12 @@ class Policy:
     name : str
         Name in tables and specs.
     queue : {"central", "shared"}
-        Who decides (docs/semantics.md, rule 3): a central scheduler that pays `dispatch_s` a start, or idle
+        Scheduler (docs/semantics.md, rule 3): a central one that pays `dispatch_s` per start, or idle
         executors that poll one shared queue and pay `pop_s`, growing with the number of pollers.
     takes_layout : bool
         Whether the policy uses a layout; if not, giving it one is an error.
     layout_limits : bool
-        Whether a layout of a policy with a `decide` limits the tasks at once and the cores of each. Then layouts whose
+        Whether a layout of a policy with a `decide` limits concurrent tasks and the cores of each. Then layouts whose
         limits alone make them too long are not tried.
 
     Examples
@@ -128,7 +128,7 @@ class Policy:
         raise PolicyError(f"policy {self} has no decide(); write one, or make it a RankPolicy with a rank()")
 
     def suited(self, layout: Layout | None) -> Layout | None:
-        """Return what this policy makes of a layout given to several policies; None if it cannot use it.
+        """Return this policy's form of a layout given to several policies; None if it cannot use it.
 
         Parameters
         ----------
@@ -148,7 +148,7 @@ class Policy:
         return layout if self.takes_layout else None
 
     def suited_or_best(self, layout: Layout | Best | None) -> Layout | Best:
-        """Return the layout for a comparison: the one given to several policies, where it is suited, or the best.
+        """Return the layout for a comparison: the one given to several policies if suited, else the best.
 
         Examples
         --------
@@ -160,7 +160,7 @@ class Policy:
         return suited or BEST
 
     def layouts(self, machine: Machine) -> tuple[Layout, ...]:
-        """Return the layouts among which one is found where none is given; none where the policy needs no layout.
+        """Return the layouts to choose from where none is given; none where the policy needs no layout.
 
         Parameters
         ----------
@@ -182,7 +182,7 @@ class Policy:
         return ()
 
     def team_widths(self, problem: Problem, width: int) -> npt.NDArray[np.int64]:
-        """Return the width of each task's team under layouts of a width, as estimates of makespans take it.
+        """Return the width of each task's team under layouts of a width, for estimates of makespans.
 
         Parameters
         ----------
@@ -207,7 +207,7 @@ class Policy:
         return np.minimum(problem.fastest_widths, width)
 
     def fitted(self, problem: Problem, runtime: RuntimeProfile) -> Policy:
-        """Return the policy with those parameters that nobody gave and that depend on graph and machine: itself.
+        """Return the policy with unset parameters that depend on graph and machine filled in: itself.
 
         Parameters
         ----------
@@ -231,7 +231,7 @@ class Policy:
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """Remarks for the `notes` of the policy's schedules, which a reader should know; none by default.
+        """Remarks for readers, in the `notes` of the policy's schedules; none by default.
 
         Examples
         --------
@@ -242,7 +242,7 @@ class Policy:
         return ()
 
     def prepared(self, problem: Problem) -> Policy:
-        """Return the policy that decides in one replay: itself, or a new object with what it computed for the problem.
+        """Return the policy that decides in one replay: itself, or a new object prepared for the problem.
 
         The new object must have the same `queue`.
 
@@ -304,7 +304,7 @@ def policy(source: str | Policy | type[Policy]) -> Policy:
 
 
 def policies(sources: Iterable[str | Policy | type[Policy]]) -> list[Policy]:
-    """Return some policies, at least one; raise `SpecError` where one is given in the place of a list of them."""
+    """Return some policies, at least one; raise `SpecError` for a single one in place of a list."""
     if isinstance(sources, str | Policy | type) or not isinstance(sources, Iterable):
         raise SpecError(f"policies is {sources!r}; expected a list of policies, as in [{sources!r}]")
     found = [policy(source) for source in sources]

@@ -1,4 +1,4 @@
-"""What a policy is told before the replay starts."""
+"""Input of a policy before the replay starts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """What is to be replayed: the graph, the machine and the estimates.
+    """The case of a replay: the graph, the machine and the estimates.
 
     Parameters
     ----------
@@ -69,6 +69,6 @@ class Problem:
 
 
 def _read_only(column: Seconds) -> Seconds:
-    """Return a column that a policy can only read: writing into the estimates would change the replay."""
+    """Return a read-only column for a policy: writing into the estimates would change the replay."""
     column.setflags(write=False)
     return column

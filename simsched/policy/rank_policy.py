@@ -64,7 +64,7 @@ class RankPolicy(Policy):
                 raise SpecError(f"{name}[{key}={getattr(self, key)}]: expected one of {', '.join(known)}")
 
     def rank(self, problem: Problem) -> npt.ArrayLike:
-        """Return one number for each task: the ready task of the lowest starts first, ties go to the lower index.
+        """Return one number per task: the ready task of the lowest starts first, ties go to the lower index.
 
         Parameters
         ----------
@@ -94,7 +94,7 @@ class RankPolicy(Policy):
 
     @property
     def discipline(self) -> Discipline:
-        """How ready tasks are ordered: by `rank`, or first or last come, first served.
+        """Order of ready tasks: by `rank`, or first or last come, first served.
 
         Examples
         --------
@@ -105,7 +105,7 @@ class RankPolicy(Policy):
         return "rank"
 
     def shortcuts(self, problem: Problem) -> Shortcuts | None:
-        """Return what runs past the queue of the executors; None for nothing.
+        """Return the shortcuts past the queue of the executors; None for none.
 
         Parameters
         ----------
@@ -150,7 +150,7 @@ class RankPolicy(Policy):
         return machine.n_threads
 
     def layouts(self, machine: Machine) -> tuple[Layout, ...]:
-        """Return the layouts that fill the machine, and where more ways than one are in use, one way of its cores.
+        """Return the layouts that fill the machine; with several ways in use, also those of only one way.
 
         Parameters
         ----------
@@ -185,7 +185,7 @@ class RankPolicy(Policy):
         return np.full(problem.graph.n_tasks, width)
 
     def checked_layout(self, machine: Machine, layout: Layout) -> Layout:
-        """Return the layout to use, which is the one given.
+        """Return the layout to use, which is the given one.
 
         Parameters
         ----------

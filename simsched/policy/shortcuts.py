@@ -1,4 +1,4 @@
-"""What a static policy lets run past the queue of its executors (docs/semantics.md, rule 9)."""
+"""Shortcuts of a static policy past the queue of its executors (docs/semantics.md, rule 9)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Shortcuts:
     Parameters
     ----------
     single_threaded : bool array, shape (n,)
-        Tasks that only the single-threaded executors run, from a queue of their own.
+        Tasks that only the single-threaded executors run, from a separate queue.
     inline : bool array, shape (n,)
         Tasks that run at once, without a decision, on the executor whose task released them, `single_threaded` or not;
         those that no task releases are queued.
@@ -67,7 +67,7 @@ class Shortcuts:
             )
 
     def checked(self, n_tasks: int, n_threads: int, policy: object) -> Shortcuts:
-        """Return the same as the engines take it, if it fits a graph and a machine.
+        """Return the same in the form of the engines, if it fits a graph and a machine.
 
         Parameters
         ----------
@@ -83,7 +83,7 @@ class Shortcuts:
         Raises
         ------
         PolicyError
-            If a column has not one bool a task, or a hardware thread does not exist.
+            If a column has not one bool per task, or a hardware thread does not exist.
 
         Examples
         --------

@@ -1,4 +1,4 @@
-"""The spec that tells a policy from others: its name, and the parameters that are not their defaults."""
+"""The spec that identifies a policy: its name, and the parameters that are not their defaults."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SHOWN = 40
 
 
 def spec_of(policy: Policy) -> Spec:
-    """Return the spec of a policy; of a larger array it has a digest only, which makes no policy again.
+    """Return the spec of a policy; a larger array appears as a digest only, which makes no policy again.
 
     Examples
     --------
@@ -43,7 +43,7 @@ def _is_default(policy: Policy, parameter: Field[object]) -> bool:
 
 
 def _set_by_hand(policy: Policy) -> dict[str, Scalar]:
-    """Return the numbers and words that a class with an `__init__` of its own keeps: tables tell its objects apart."""
+    """Return the numbers and words kept by a class with its own `__init__`, which identify it in tables."""
     declared = {f.name for f in fields(policy)}
     return {
         key: value
@@ -55,7 +55,7 @@ def _set_by_hand(policy: Policy) -> dict[str, Scalar]:
 
 
 def _told(value: Any) -> Any:
-    """Return a parameter as specs show it: of a larger array its type, its shape and a digest of what is in it."""
+    """Return a parameter as shown in specs: of a larger array its type, its shape and a digest."""
     if not _is_array(value):
         return value
     array = np.asarray(value)

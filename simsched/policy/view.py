@@ -1,4 +1,4 @@
-"""What a dynamic policy sees while the replay runs; it can look and cannot touch."""
+"""View of a running replay for a dynamic policy; it is read-only."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Running:
-    """A task on its way: dispatched or running.
+    """A task that is dispatched or running.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ class Running:
 class View(Protocol):
     """The state of a replay, read-only (docs/semantics.md, rule 8).
 
-    What it shows stays as it was when it was read; the view itself goes on with the replay.
+    Values that were read stay unchanged; the view itself continues with the replay.
 
     Examples
     --------
@@ -71,7 +71,7 @@ class View(Protocol):
 
     @property
     def newly_ready(self) -> Sequence[int]:
-        """Tasks that became ready since `decide` was asked before, in that order."""
+        """Tasks that became ready since the previous call of `decide`, in that order."""
         ...
 
     @property
@@ -95,7 +95,7 @@ class View(Protocol):
         ...
 
     def ready_s(self, task: int) -> float:
-        """Return when a task that is ready, or was started, became ready; of others it is an error."""
+        """Return when a ready or started task became ready; other tasks are an error."""
         ...
 
     def seconds(self, task: int, width: int = 1) -> float:

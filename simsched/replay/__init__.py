@@ -1,4 +1,4 @@
-"""`simulate()` and the engines behind it."""
+"""`simulate()` and its engines."""
 
 from simsched.replay.simulate import simulate
 

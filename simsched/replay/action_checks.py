@@ -1,4 +1,4 @@
-"""What a dynamic policy may ask for: the checks of its actions, and the errors that tell a task's story."""
+"""Checks of a dynamic policy's actions, and errors that give a task's history."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class State(View, Protocol):
-    """The state of a replay: what a policy sees of it, and what became of each task."""
+    """The state of a replay: the policy's view, and the state of each task."""
 
     def became_ready_s(self, task: Any) -> float | None:
         """Return when a task became ready; None before."""
@@ -44,7 +44,7 @@ class ActionChecks:
     spec: str
 
     def checked(self, action: object, state: State) -> Start:
-        """Return an action in plain whole numbers, its cores ascending, or raise the error that says what is wrong."""
+        """Return an action in plain whole numbers, its cores ascending, or raise an explaining error."""
         start = self._start(action)
         task = start.task
         if not _has(state.ready, task):
@@ -67,20 +67,20 @@ class ActionChecks:
         ) from None
 
     def ready_s(self, task: int, state: State) -> float:
-        """Return when a ready task became ready, or raise the error that says what it is."""
+        """Return when a ready task became ready, or raise an error with its state."""
         if (ready_s := state.became_ready_s(task)) is None:
             raise self._refused(f"when task {task} became ready: {self._known(task, state)}", state)
         return ready_s
 
     def seconds(self, task: int, width: int, state: State) -> float:
-        """Return the estimated seconds of a task on `width` cores, or raise the error that says why there are none."""
+        """Return the estimated seconds of a task on `width` cores, or raise an explaining error."""
         if width < 1 or not 0 <= task < self.problem.graph.n_tasks:
             why = "the least width is 1" if width < 1 else self._known(task, state)
             raise self._refused(f"for the seconds of task {task} on {width} cores: {why}", state)
         return self.problem.costs.seconds_of(task, width)
 
     def estimate(self, task: int, width: int) -> tuple[float, Load]:
-        """Return the estimated seconds of a task that is to start, and what it asks of what running tasks share."""
+        """Return the estimated seconds of a task about to start, and its demand on shared resources."""
         costs, effects = self.problem.costs, self.problem.machine.effects
         return costs.seconds_of(task, width), load_of(costs, task, width, effects) if effects.any else IDLE
 
@@ -90,14 +90,14 @@ class ActionChecks:
         return costs.seconds(width), loads(costs, width, effects) if effects.any else None
 
     def stuck(self, state: State) -> PolicyError:
-        """Return the error that says which tasks the policy never started."""
+        """Return the error that names the tasks that the policy never started."""
         return PolicyError(
             f"policy {self.spec} started nothing at {state.now_s:.9g} s, with {len(state.ready)} ready tasks, "
             f"{len(state.idle_cores)} idle cores and nothing running: {self._story(state.ready[0], state)}"
         )
 
     def _start(self, action: object) -> Start:
-        """Return an action of whole numbers, with its cores as a tuple, or raise the error that says what it is not."""
+        """Return an action of whole numbers, with its cores as a tuple, or raise an explaining error."""
         if isinstance(action, Start):
             start = action if isinstance(action.cores, tuple) else _with_tuple(action)
             if start is not None and all(map(is_whole, (start.task, start.width, *start.cores))):
@@ -117,16 +117,16 @@ class ActionChecks:
         return self._refused(f"for {start}: {why}", state)
 
     def _refused(self, what: str, state: State) -> PolicyError:
-        """Return the error of what a policy asked for."""
+        """Return the error of an action of a policy."""
         return PolicyError(f"policy {self.spec} asked at {state.now_s:.9g} s {what}")
 
     def _known(self, task: int, state: State) -> str:
-        """Return the story of what may be no task."""
+        """Return the history of an index that may be no task."""
         n = self.problem.graph.n_tasks
         return self._story(task, state) if 0 <= task < n else f"tasks are 0 to {n - 1}"
 
     def _story(self, task: int, state: State, depth: int = 2) -> str:
-        """Return what happened to a task so far, and what it waits for, `depth` predecessors back."""
+        """Return the history of a task, and what it waits for, `depth` predecessors back."""
         graph = self.problem.graph
         story = f"task {task} ({graph.task_name(task)!r})"
         for running in state.running:
@@ -150,7 +150,7 @@ def _has(ascending: Any, number: int) -> bool:
 
 
 def _with_tuple(start: Start) -> Start | None:
-    """Return an action with a tuple of its cores, where they are an array or a generator; None if they cannot be."""
+    """Return an action with its cores (an array or a generator) as a tuple; None if that fails."""
     try:
         cores = iter(start.cores)
     except TypeError:

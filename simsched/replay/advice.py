@@ -1,4 +1,4 @@
-"""What a given layout costs over the best one that replays find."""
+"""Cost of a given layout over the best one found by replays."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Advice(Note):
 def advised(schedule: Schedule, progress: Callable[[int], object] | None = None) -> Schedule:
     """Return a schedule of a given layout with a note on the best one, if that saves over 10 %.
 
-    It is found by up to 15 more replays. Layouts that nobody gave are left as they are.
+    It is found by up to 15 more replays. Layouts not given by the caller stay unchanged.
 
     Parameters
     ----------

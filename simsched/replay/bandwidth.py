@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def pressure(demand_Bps: int, bound_Bps: int, capacity_Bps: float) -> float:
-    """Return how much longer what waits for a memory takes than alone, at least 1.
+    """Return the slowdown of waiting for a memory, at least 1.
 
     Tasks that ask for D_i and wait for the memory during the share m_i of their seconds take (1 - m_i) + m_i p times as
     long, and then move D_i over that. With p = 1 + (D / C - 1) / m, D = sum D_i and m = sum D_i m_i / D, they move the
@@ -25,7 +25,7 @@ def pressure(demand_Bps: int, bound_Bps: int, capacity_Bps: float) -> float:
     bound_Bps : int
         Sum of the demands times the memory shares.
     capacity_Bps : float
-        Bytes a second that the memory moves.
+        Bytes per second that the memory moves.
     """
     if demand_Bps <= capacity_Bps or not bound_Bps:
         return 1.0
@@ -33,7 +33,7 @@ def pressure(demand_Bps: int, bound_Bps: int, capacity_Bps: float) -> float:
 
 
 def bound(load: Load) -> int:
-    """Return the demand of a task times its memory share, in whole bytes a second."""
+    """Return the demand of a task times its memory share, in whole bytes per second."""
     return int(load.demand_Bps * load.memory_share)
 
 
@@ -43,7 +43,7 @@ def slowdown(memory_share: float, pressure: float) -> float:
 
 
 class Bandwidth:
-    """The one memory of a machine while tasks run, where they share nothing else.
+    """The only shared resource of running tasks: the machine's memory.
 
     The pressure changes only when tasks start or finish. `Contention` has the same formula, but starts a task at its
     seconds alone and rescales it at the update of that instant. Here it starts under the pressure of the last update,
@@ -53,7 +53,7 @@ class Bandwidth:
     Parameters
     ----------
     capacity_Bps : float
-        Bytes a second that the memory moves.
+        Bytes per second that the memory moves.
     """
 
     def __init__(self, capacity_Bps: float) -> None:
@@ -62,20 +62,20 @@ class Bandwidth:
         self._running: dict[int, Load] = {}
 
     def begin(self, decision: Decision) -> float:
-        """Note a task that starts; return how much longer it takes under the pressure of the last update."""
+        """Add a starting task; return its slowdown under the pressure of the last update."""
         load = decision.load
         self._running[decision.task] = load
         return slowdown(load.memory_share, self._pressure)
 
     def end(self, task: int) -> None:
-        """Forget a task that finished."""
+        """Remove a finished task."""
         del self._running[task]
 
     def feed(self, task: int, followers: Iterable[int]) -> None:
         """Do nothing: there is one memory, wherever data are."""
 
     def update(self) -> Iterable[tuple[int, float]]:
-        """Take the present pressure; return the tasks it concerns, and the factor on what is left of them."""
+        """Apply the present pressure; return the affected tasks, and the factor on their remaining time."""
         before, loads = self._pressure, self._running.values()
         demand_Bps, bound_Bps = sum(load.demand_Bps for load in loads), sum(map(bound, loads))
         self._pressure = pressure(demand_Bps, bound_Bps, self._capacity_Bps)

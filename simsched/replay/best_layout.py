@@ -1,4 +1,4 @@
-"""`layout="best"`: the layout of the shortest of some replays, which an estimate and lower bounds keep few."""
+"""`layout="best"`: the layout of the shortest of some replays, kept few by an estimate and lower bounds."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 #: Replays of a search, or fewer.
 MOST_REPLAYS = 15
-#: Replays of the layouts of the shortest estimates, before those of layouts beside the best one found.
+#: Replays of the layouts of the shortest estimates, before those of layouts near the best one found.
 ESTIMATED = 5
-#: Replays in the place of an estimate, for policies whose layouts are limits.
+#: Replays in place of an estimate, for policies whose layouts are limits.
 LIKELY = 4
-#: Of a search's replays, those of limits far from the best, for policies whose layouts are limits.
+#: Replays of a search for limits far from the best, for policies whose layouts are limits.
 FAR = 3
 #: Ratio of widths that are far from each other.
 APART = 1.5
@@ -35,7 +35,7 @@ class Search:
         Returns the schedule of a layout.
     estimator : Estimator
     layouts : sequence of Layout
-        Layouts to choose from; a few beside them, of fewer executors, are tried, too.
+        Layouts to choose from; a few near them, of fewer executors, are tried, too.
     bounded : bool
         Whether no replay is shorter than its lower bound; with noise, one can be.
     """
@@ -48,7 +48,7 @@ class Search:
     best: Schedule | None = None
 
     def run(self) -> Schedule:
-        """Return the shortest schedule found, which says that replays chose its layout."""
+        """Return the shortest schedule found, with a note that replays chose its layout."""
         ranked, filling = self._ranked()
         best = self._try(ranked[:1])
         best = self._try(filling[:ESTIMATED])
@@ -62,7 +62,7 @@ class Search:
         return self._labelled(self._why())
 
     def nearest(self) -> Schedule:
-        """Return the shortest of the few layouts of the shortest estimates: limits, of which an estimate knows less."""
+        """Return the shortest replay of the few shortest estimates, which are rough for limits."""
         ranked, _ = self._ranked()
         self._try(ranked[:LIKELY])
         tried = len(self.makespans_s)
@@ -78,14 +78,14 @@ class Search:
         return ranked, [layout for layout in ranked if layout in self.layouts]
 
     def _promising(self, layouts: Iterable[Layout]) -> list[Layout]:
-        """Return the layouts that are new and may be shorter than the best, as many as can still be replayed."""
+        """Return the new layouts that may be shorter than the best, as many as can still be replayed."""
         shortest_s = min(self.makespans_s.values(), default=float("inf"))
         new = (layout for layout in layouts if layout not in self.makespans_s)
         found = [one for one in new if not self.bounded or self.estimator.lower_s(one) < shortest_s]
         return found[: MOST_REPLAYS - len(self.makespans_s)]
 
     def _try(self, layouts: Iterable[Layout]) -> Layout:
-        """Replay the promising ones of some layouts, and return the best layout so far; of equal ones the first."""
+        """Replay the promising ones of some layouts, and return the best so far; of equals the first."""
         tried = self._promising(dict.fromkeys(layouts))
         for layout, schedule in zip(tried, parallel_map(self.replay, tried), strict=True):
             self.makespans_s[layout] = schedule.makespan_s
@@ -94,7 +94,7 @@ class Search:
         return min(self.makespans_s, key=self.makespans_s.__getitem__)
 
     def _far(self, best: Layout) -> list[Layout]:
-        """Return the limits far from all those tried, the nearest to the best first; no layouts of fixed executors."""
+        """Return the limits far from all tried ones, nearest to the best first; none of fixed executors."""
         tried = [layout.width for layout in self.makespans_s]
         far = (one for one in self.layouts if min(_ratio(one.width, width) for width in tried) >= APART)
         return [] if self.estimator.fixed else sorted(far, key=lambda one: _ratio(one.width, best.width))
@@ -110,7 +110,7 @@ class Search:
         return [*self._also_fewer(layout, near), *near, *between, *self._fewer(layout), *narrower]
 
     def _fewer(self, layout: Layout) -> list[Layout]:
-        """Return layouts of fewer executors, or of fewer tasks than run at once."""
+        """Return layouts of fewer executors, or of fewer tasks than run concurrently."""
         k, fit = layout.executors, self.estimator.problem.machine.n_threads // layout.width
         fewer = (k - 1, (k + 1) // 2) if k <= fit else (3 * self._at_once() // 4, 2 * fit, fit)
         return [Layout(n, layout.width) for n in fewer if 1 <= n < k]
@@ -123,7 +123,7 @@ class Search:
         return [Layout(k, one.width) for one in near if k < one.executors and one.width != layout.width]
 
     def _at_once(self) -> int:
-        """Return how many tasks ran at once in the shortest replay: each has the lowest number that is free."""
+        """Return how many tasks ran concurrently in the shortest replay: each has the lowest free number."""
         assert self.best is not None  # noqa: S101 - narrows the type: it replayed some
         return int(self.best.executor.max(initial=0)) + 1
 

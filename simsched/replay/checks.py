@@ -1,4 +1,4 @@
-"""Checks of what a replay is asked for, before any work is done."""
+"""Checks of the arguments of a replay, before any work is done."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def check_graph(graph: object) -> None:
 
 
 def check_inputs(costs: object, runtime: object, seed: object, engine: Engine = "auto") -> None:
-    """Raise `SimschedError` unless all arguments of `simulate` that are passed on as they are have the right type."""
+    """Raise `SimschedError` unless all arguments that `simulate` passes on unchanged have the right type."""
     check_models(costs, runtime)
     check_seed(seed)
     engines.check_engine(engine)

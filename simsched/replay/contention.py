@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from simsched.machine import Machine
     from simsched.replay.decision import Decision
 
-#: Demand on each of several places, and demand times memory share, in whole bytes a second.
+#: Demand on each of several places, and demand times memory share, in whole bytes per second.
 Traffic = Sequence[tuple[int, int]]
 
 
@@ -29,10 +29,10 @@ class _Team:
     overhead_share: float
     here: Sequence[float]  # share of its threads in each domain
     local: Sequence[float]  # share of its traffic within each domain
-    remote: Sequence[float]  # share of its traffic that comes from each domain to another
+    remote: Sequence[float]  # share of its traffic from each domain to another
     clusters: Sequence[float]  # share of its threads in each cluster, where clusters have a limit
     on_domains: Traffic
-    on_links: Traffic  # on what leaves each domain
+    on_links: Traffic  # on traffic that leaves each domain
     on_clusters: Traffic
     slowdown: float = 1.0
 
@@ -45,7 +45,7 @@ class _Crowd:
     busy_on: Counter[int]  # cores with threads, by tile
     threads_in: Counter[int]  # by segment
     near: Sequence[float]  # pressure on each domain
-    far: Sequence[float]  # pressure on what comes from each domain to others
+    far: Sequence[float]  # pressure on traffic from each domain to others
     clusters: Sequence[float]  # pressure on each cluster
 
 
@@ -89,7 +89,7 @@ class Contention:
         self._running: dict[int, _Team] = {}
         self._crowd = self._crowd_of(())
         self._made: dict[int, Sequence[float]] = {}  # finished at this instant
-        # Where the data that each task reads are: sums of its predecessors' shares, and how many added to them.
+        # Where the data that each task reads are: sums of its predecessors' shares, and their number.
         self._fed: dict[int, tuple[list[float], int]] = {}
 
     def begin(self, decision: Decision) -> float:
@@ -116,7 +116,7 @@ class Contention:
         return 1.0
 
     def end(self, task: int) -> None:
-        """Forget a task that finished, but for where its data are."""
+        """Remove a finished task, except for the places of its data."""
         team = self._running.pop(task)
         if self._on.remote_memory:
             self._made[task] = team.here
@@ -138,7 +138,7 @@ class Contention:
         return [t / count for t in total]
 
     def update(self) -> Iterable[tuple[int, float]]:
-        """Return the tasks whose slow-down has changed, and the factor on what is left of them."""
+        """Return the tasks whose slowdown has changed, and the factor on their remaining seconds."""
         self._crowd = self._crowd_of(self._running.values())
         changed = []
         for task, team in self._running.items():
@@ -162,7 +162,7 @@ class Contention:
         )
 
     def excess(self, task: int) -> tuple[float, float, float, float, float]:
-        """Return the parts of a running task's slow-down beside 1, at the last update.
+        """Return the parts of a running task's slowdown above 1, at the last update.
 
         By hardware threads that share a core, memory bandwidth, tiles, remote memory and the interconnect.
         """
@@ -215,7 +215,7 @@ class Contention:
         return seconds
 
     def _near_and_far(self, team: _Team) -> tuple[float, float]:
-        """Return what the memories' pressure adds to that, and what distance does, with the links' pressure."""
+        """Return the effect of the memories' pressure on that, and of distance, with the links' pressure."""
         pressed = distant = 0.0
         for local, remote, near, far in self._by_domain(team):
             pressed += (local + remote * self._penalty) * (near - 1.0)
@@ -227,7 +227,7 @@ class Contention:
         return zip(team.local, team.remote, self._crowd.near, self._crowd.far, strict=True)
 
     def _tile(self, team: _Team) -> float:
-        """Return how much longer a team's memory traffic takes because other cores of its tiles have some, too."""
+        """Return the slowdown of a team's memory traffic by that of other cores of its tiles."""
         width = len(team.cores)
         slowdown = self._tile_slowdowns[min(width, len(self._tile_slowdowns) - 1)]
         crowded: int = sum(self._crowd.busy_on[self._tile_of[core]] > 1 for core in team.cores)

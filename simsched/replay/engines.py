@@ -1,4 +1,4 @@
-"""Which engine replays a plan, and why; `LIMITS` lists what either of the two cannot do."""
+"""Choice of the engine that replays a plan, and its reason; `LIMITS` lists what each engine cannot do."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from simsched.spec import Engine
 if TYPE_CHECKING:
     from simsched.schedule import Schedule
 
-#: Bytes a second that the compiled engine counts, of all tasks that may run at once.
+#: Most bytes per second in the compiled engine, of all tasks that may run concurrently.
 MOST_BPS = 2**62
 
 
 @dataclass(frozen=True)
 class Limit:
-    """What an engine cannot do.
+    """Something that an engine cannot do.
 
     Parameters
     ----------
     engine : {"simpy", "native"}
         Which cannot.
     what : str
-        What it cannot do.
+        The unsupported feature.
     instead : str
         What `engine="auto"` does then.
     """
@@ -93,7 +93,7 @@ def check_engine(name: str) -> None:
 
 
 def chosen(asked: Engine, plan: Plan) -> Choice:
-    """Return the engine that replays a plan: the one asked for, with "auto" the compiled one wherever it can.
+    """Return the engine that replays a plan: the requested one, or for "auto" the compiled one if it can.
 
     Raises
     ------
@@ -107,7 +107,7 @@ def chosen(asked: Engine, plan: Plan) -> Choice:
         if limit is not None:
             raise EngineError(f"engine 'native' cannot {limit.what}: use engine='simpy' or 'auto'")
         return Choice("native", "asked for")
-    # core() says once, if it must, that the compiled module is missing.
+    # core() reports once, if needed, that the compiled module is missing.
     if core() is None:
         limit = MISSING
     if limit is not None:
@@ -116,8 +116,8 @@ def chosen(asked: Engine, plan: Plan) -> Choice:
 
 
 def _refused(plan: Plan) -> Limit | None:
-    """Return what the compiled engine, where it is built, cannot do of a plan; None where it can replay it."""
-    # Machines refuse more than their own threads can count; only a layout beyond them can ask for more.
+    """Return what prevents the compiled engine, if built, from replaying a plan; None if it can."""
+    # Machines reject more than their own threads can reach; only a layout beyond them can demand more.
     if not isinstance(plan, StaticPlan):
         return None
     at_once = max(plan.executors.n + len(plan.singles), 1)

@@ -36,7 +36,7 @@ class Choice:
 def chosen(
     policy: Policy, problem: Problem, runtime: RuntimeProfile, layout: str | Layout | tuple[int, int] | None
 ) -> Choice:
-    """Return the layout of a policy's executors, and the widths of a policy that has widths in place of a layout.
+    """Return the layout of a policy's executors, and the widths of a policy with widths in place of one.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The list scheduler behind static policies: the next ready task on an idle executor."""
+"""The list scheduler of static policies: the next ready task on an idle executor."""
 
 from __future__ import annotations
 
@@ -62,11 +62,11 @@ class ListScheduler(Chooser):
         return Decision(task, executor, executor, seconds, delay, self._team(task, executor), load)
 
     def _takes(self, task: int, executor: int) -> tuple[float, Load]:
-        """Return what passes while an executor runs a task, and what it asks for."""
+        """Return the seconds of a task on an executor, and its demand."""
         return self._seconds[task], self._loads[task] if self._loads else IDLE
 
     def _place(self, task: int) -> int:
-        """Return where among the idle executors the one stands that takes a task."""
+        """Return the position among the idle executors of the one that takes a task."""
         if self._plan.prefer == "lowest":
             return 0
         producer = self._producer(task)
@@ -86,11 +86,11 @@ class ListScheduler(Chooser):
         return [home if to < 0 else to for to, home in zip(moved, self._cores[executor], strict=True)]
 
     def stuck(self) -> Exception:
-        """Return an error that cannot happen while graphs are acyclic."""
+        """Return an error that cannot happen in acyclic graphs."""
         return EngineError("the replay stopped with tasks left; this is a bug in simsched")
 
     def teams(self, team: Index) -> tuple[Csr, Index]:
-        """Return the executors' cores, or where the operating system moved their threads."""
+        """Return the executors' cores, or those to which the operating system moved their threads."""
         return self._plan.teams(team)
 
     def alone(self, widths: np.ndarray[tuple[int], np.dtype[np.int32]]) -> Seconds:

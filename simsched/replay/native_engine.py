@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from simsched.machine import Machine
     from simsched.schedule import Schedule
 
-#: What the compiled module says when a time is not a number any more.
+#: Error of the compiled module when a time is not a number any more.
 OVERFLOW = "the times grow beyond all numbers"
 NONE = np.empty(0)
 
@@ -165,7 +165,7 @@ def _asked(native: ModuleType, plan: DynamicPlan, progress: Progress) -> Schedul
 
 
 def sharing_of(native: ModuleType, machine: Machine) -> object:
-    """Return what running tasks share, as the compiled module knows it; None where they share nothing."""
+    """Return the shared resources for the compiled module; None where tasks share nothing."""
     effects, structure, memory = machine.effects, machine.structure, machine.memory
     if not effects.any:
         return None
@@ -195,13 +195,13 @@ def sharing_of(native: ModuleType, machine: Machine) -> object:
 
 
 def _candidates_seconds(plan: DynamicPlan, rule: CandidateRule) -> Seconds:
-    """Return what every candidate takes by the costs, in the order of its widths; a rule may estimate otherwise."""
+    """Return each candidate's seconds by the costs, in the order of its widths; rules may differ."""
     columns = [plan.problem.costs.seconds(widths) for widths in rule.widths.T]
     return np.stack(columns, axis=1).ravel()
 
 
 def _candidates_loads(plan: DynamicPlan, rule: CandidateRule) -> Loads:
-    """Return what every candidate asks for, in the order of its widths."""
+    """Return each candidate's demand, in the order of its widths."""
     problem = plan.problem
     columns = [
         loads_of(problem.costs, rule.widths[:, i], problem.machine.effects)

@@ -1,4 +1,4 @@
-"""Replays side by side: the compiled engine lets go of Python's lock."""
+"""Concurrent replays: the compiled engine releases Python's global lock."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Found = TypeVar("Found")
 def parallel_map(replay: Callable[[Item], Found], items: Iterable[Item]) -> list[Found]:
     """Return the result of `replay` for each item, in their order, as many at a time as there are CPUs.
 
-    The first error ends it: what has not begun does not begin.
+    The first error ends it: items not yet begun are not begun.
     """
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         try:

@@ -31,7 +31,7 @@ Progress = Callable[[int], object] | None
 
 
 def actual(estimated_s: Seconds, factors: Seconds | None) -> Seconds:
-    """Return the seconds that tasks really take, from those estimated and a factor for each; None for no noise."""
+    """Return the actual seconds of tasks from estimates and a factor for each; None for no noise."""
     return estimated_s if factors is None else estimated_s * factors
 
 
@@ -46,7 +46,7 @@ class Singly:
     alone_s : float64 array, shape (n,)
         The same without noise.
     loads : Loads or None
-        What each task asks of what running tasks share; None where nothing is shared.
+        Demand of each task on shared resources; None where nothing is shared.
     """
 
     seconds: Seconds
@@ -55,7 +55,7 @@ class Singly:
 
     @classmethod
     def of(cls, problem: Problem, factors: Seconds | None) -> Singly:
-        """Return what the tasks of a problem take on one thread."""
+        """Return the seconds and demand of a problem's tasks on one thread."""
         alone, effects = problem.costs.seconds(1), problem.machine.effects
         return cls(
             seconds=actual(alone, factors),
@@ -75,11 +75,11 @@ class StaticPlan:
     spec : str
         Spec of the policy.
     queue : {"central", "shared"}
-        Who decides, as `Policy.queue` says.
+        Decision maker, as in `Policy.queue`.
     discipline : {"rank", "fifo", "lifo"}
         How ready tasks are ordered.
     prefer : {"lowest", "producer"}
-        Which of several idle executors takes a task, as `RankPolicy` says.
+        Which of several idle executors takes a task, as in `RankPolicy`.
     position : int32 array, shape (n,)
         Place of each task in the policy's order, ties broken by index; used by the discipline "rank".
     executors : Csr
@@ -89,14 +89,14 @@ class StaticPlan:
     alone_s : float64 array, shape (n,)
         The same without noise.
     loads : Loads or None
-        What each task asks of what running tasks share; None where nothing is shared.
+        Demand of each task on shared resources; None where nothing is shared.
     displaced : int32 array, shape (n, width), or None
         For each thread of each task's team the hardware thread on which the operating system runs it, or -1 for that of
         the executor; None where threads are pinned.
     shortcuts : Shortcuts or None
-        What runs past the queue of the executors.
+        Shortcuts past the queue of the executors.
     singly : Singly or None
-        What tasks take on the single-threaded executors, where the shortcuts have some.
+        Seconds of tasks on the single-threaded executors, if the shortcuts have some.
     """
 
     problem: Problem
@@ -120,7 +120,7 @@ class StaticPlan:
         return np.empty(0, np.int32) if self.shortcuts is None else self.shortcuts.threads
 
     def teams(self, executor: Index) -> tuple[Csr, Index]:
-        """Return the distinct teams that ran, and the row of each task's, from the executors that ran them."""
+        """Return the distinct teams that ran, and the row of each task's team, given its executor."""
         if self.displaced is None:
             return _joined(self.executors, one_each(self.singles)), executor
         single = executor >= self.executors.n
@@ -143,7 +143,7 @@ class StaticPlan:
 
     @property
     def dispatch_s(self) -> float:
-        """Seconds that a start costs."""
+        """Seconds of a start."""
         return self.runtime.pop_s if self.queue == "shared" else self.runtime.dispatch_s
 
     @property
@@ -155,13 +155,13 @@ class StaticPlan:
     def of(
         cls, problem: Problem, policy: RankPolicy, runtime: RuntimeProfile, factors: Seconds | None
     ) -> StaticPlan:
-        """Return the plan of a static policy, which is asked for its ranks, executors and shortcuts.
+        """Return the plan of a static policy, from its ranks, executors and shortcuts.
 
         Raises
         ------
         PolicyError
-            If the rank is not one number a task, or executors, shortcuts or the discipline are impossible; or if it
-            has what only dynamic policies are asked.
+            If the rank is not one number per task, or executors, shortcuts or the discipline are impossible; or if it
+            overrides methods of dynamic policies.
         """
         require_static(policy)
         assert problem.layout is not None  # noqa: S101 - narrows the type: static policies always have a layout
@@ -187,7 +187,7 @@ class StaticPlan:
 
 @dataclass(frozen=True, eq=False)
 class DynamicPlan:
-    """A dynamic policy, to be asked while the replay runs.
+    """A dynamic policy, to be called during the replay.
 
     Parameters
     ----------
@@ -196,7 +196,7 @@ class DynamicPlan:
         Prepared for the problem.
     runtime : RuntimeProfile
     factors : float64 array, shape (n,), or None
-        Seconds that each task really takes over those estimated; None where they are the same.
+        Actual over estimated seconds of each task; None where they are the same.
     spec : str
         Spec of the policy.
     """
@@ -221,7 +221,7 @@ class DynamicPlan:
         Raises
         ------
         PolicyError
-            If what decides is not a policy, does not fit the problem, or has another queue.
+            If the decision maker is not a policy, does not fit the problem, or has another queue.
         """
         return cls(problem, prepared_of(policy, problem), runtime, factors, str(policy))
 
@@ -278,7 +278,7 @@ def _position(policy: RankPolicy, problem: Problem) -> Index:
 
 
 def _ascending(rank: npt.NDArray[Any]) -> npt.NDArray[np.intp]:
-    """Return the order of ascending ranks, of equal ones the lower index first."""
+    """Return the order of ascending ranks, of equals the lower index first."""
     # NumPy sorts three times as fast where it need not be stable; without ties that is the same order.
     order = np.argsort(rank)
     ranked = rank[order]

@@ -1,4 +1,4 @@
-"""Checks of what a policy answers, the same for both engines and for real runs."""
+"""Checks of a policy's answers, the same for both engines and for real runs."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 
 def queue_of(policy: Policy) -> Queue:
-    """Return the queue that a policy's decisions are charged by, or raise `PolicyError`."""
+    """Return the queue by which a policy's decisions are charged, or raise `PolicyError`."""
     _one_of(policy, "queue", get_args(Queue))
     return policy.queue
 
 
 def remarks_of(policy: Policy) -> tuple[str, ...]:
-    """Return what a policy wants said beside its schedules, or raise `PolicyError`."""
+    """Return a policy's remarks on its schedules, or raise `PolicyError`."""
     found = policy.remarks
     if not isinstance(found, tuple) or not all(isinstance(one, str) for one in found):
         raise PolicyError(f"policy {policy}: its remarks are {found!r}; expected a tuple of strings")
@@ -31,14 +31,14 @@ def remarks_of(policy: Policy) -> tuple[str, ...]:
 
 
 def layouts_of(policy: Policy, machine: Machine) -> tuple[Layout, ...]:
-    """Return the layouts among which one is found for a policy, each once; none for a policy that needs none.
+    """Return the layouts to choose from for a policy, each once; none for a policy that needs none.
 
     Raises
     ------
     LayoutError
         If one does not fit the machine.
     PolicyError
-        If what the policy names are not layouts.
+        If the policy's answer is not layouts.
     """
     found = policy.layouts(machine)
     if not isinstance(found, tuple) or not all(isinstance(layout, Layout) for layout in found):
@@ -58,7 +58,7 @@ def checked_layout(policy: Policy, machine: Machine, layout: str | Layout | tupl
     LayoutError
         If the policy takes none, or it does not fit the machine.
     PolicyError
-        If what the policy makes of it is not a layout.
+        If the policy's answer is not a layout.
     """
     wanted = Layout.parse(layout)
     if not policy.takes_layout:
@@ -94,7 +94,7 @@ def discipline_of(policy: RankPolicy) -> Discipline:
 
 
 def require_static(policy: RankPolicy) -> None:
-    """Raise `PolicyError` where a static policy writes what only dynamic ones are asked."""
+    """Raise `PolicyError` if a static policy overrides methods of dynamic ones."""
     for unasked in ("prepared", "decide"):
         if getattr(type(policy), unasked) is not getattr(Policy, unasked):
             raise PolicyError(
@@ -125,7 +125,7 @@ def executors_of(policy: RankPolicy, problem: Problem) -> Csr:
 
 
 def shortcuts_of(policy: RankPolicy, problem: Problem) -> Shortcuts | None:
-    """Return what runs past the queue of a problem's executors, or raise `PolicyError`."""
+    """Return the shortcuts past the queue of a problem's executors, or raise `PolicyError`."""
     found = policy.shortcuts(problem)
     if found is None:
         return None

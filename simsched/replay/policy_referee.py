@@ -1,4 +1,4 @@
-"""The referee behind dynamic policies: shows them the state, and carries their actions out."""
+"""The referee of dynamic policies: shows them the state, and carries out their actions."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from simsched.policy import Problem
     from simsched.replay.plan import DynamicPlan
 
-#: What stands for the end of a policy's actions: `None` may be one of them, by mistake.
+#: Marker of the end of a policy's actions: `None` may be one of them, by mistake.
 _NO_MORE = object()
 
 
 class PolicyReferee(Chooser):
-    """Decides by asking a policy; see `Chooser`. It also is the policy's `View`."""
+    """Decides by calling a policy; see `Chooser`. It also is the policy's `View`."""
 
     def __init__(self, plan: DynamicPlan) -> None:
         self._plan = plan
@@ -64,7 +64,7 @@ class PolicyReferee(Chooser):
 
     @property
     def newly_ready(self) -> Sequence[int]:
-        """Tasks that became ready since the policy was asked before, in that order."""
+        """Tasks that became ready since the previous call of the policy, in that order."""
         return self._newly_ready
 
     @property
@@ -124,9 +124,9 @@ class PolicyReferee(Chooser):
         self._finished_at[task] = running.finish_s
 
     def next(self, now_s: float) -> Decision | None:
-        """Return the next action of the policy, asking it again once it has no more."""
+        """Return the next action of the policy, calling it again once it has no more."""
         self._now_s = now_s
-        # Actions are taken one by one, so that a generator sees what its last action has changed.
+        # Actions are taken one by one, so that a generator sees the effect of its last action.
         action: object = next(self._actions, _NO_MORE)
         if action is _NO_MORE and self._ready and self._idle:
             self._actions = self._ask()
@@ -142,7 +142,7 @@ class PolicyReferee(Chooser):
             self._checks.require_actions(actions)
 
     def stuck(self) -> Exception:
-        """Return the error that says which tasks the policy never started."""
+        """Return the error that names the tasks that the policy never started."""
         return self._checks.stuck(self)
 
     def teams(self, team: Index) -> tuple[Csr, Index]:
@@ -158,7 +158,7 @@ class PolicyReferee(Chooser):
     # --- carrying out ---
 
     def _carried_out(self, action: object) -> Decision:
-        """Return the decision that an action becomes, and note its task as started and its cores as taken."""
+        """Return the decision for an action, and mark its task as started and its cores as taken."""
         start, machine = self._checks.checked(action, self), self.problem.machine
         cores = start.cores or tuple(
             take_idle(self._idle, start.width, machine.cores_per_tile, machine.n_cores)
@@ -184,7 +184,7 @@ class PolicyReferee(Chooser):
             self._last_width[core] = len(cores)
 
     def _resize_s(self, cores: tuple[int, ...]) -> float:
-        """Return what the team pays because one of its cores last ran in a team of another size."""
+        """Return the cost of resizing a team one of whose cores last ran in a team of another size."""
         if not any(self._last_width[core] not in (0, len(cores)) for core in cores):
             return 0.0
         resize_s, per_thread_s = self._plan.runtime.resize_costs_s

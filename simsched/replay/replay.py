@@ -24,14 +24,14 @@ BEYOND_NUMBERS = (
 
 
 class Chooser(Protocol):
-    """The party that decides: a list of ranks, or a policy that is asked."""
+    """Decision maker of a run: a list of ranks, or a policy."""
 
     def released(self, tasks: list[int], now_s: float) -> None:
-        """Take note of tasks that became ready at one instant, ascending."""
+        """Record tasks that became ready at one instant, ascending."""
         ...
 
     def finished(self, task: int) -> None:
-        """Take note of a completion."""
+        """Record a completion."""
         ...
 
     def next(self, now_s: float) -> Decision | None:
@@ -39,19 +39,19 @@ class Chooser(Protocol):
         ...
 
     def own(self, now_s: float) -> Decision | None:
-        """Return the next task that an executor starts by itself, past the dispatcher; None where there is none."""
+        """Return the next task that an executor starts by itself, past the dispatcher; None for none."""
         return None
 
     def arrived(self, decision: Decision) -> None:
-        """Take note that a task which is held lies in its executor's buffer."""
+        """Record that a held task is in its executor's buffer."""
         raise EngineError(f"task {decision.task} was held, and nobody holds it; this is a bug in simsched")
 
     def stuck(self) -> Exception:
-        """Return the error that says why nothing runs although tasks are left."""
+        """Return the error that explains why nothing runs although tasks are left."""
         ...
 
     def teams(self, team: Index) -> tuple[Csr, Index]:
-        """Return the cores of every team used, and the row of each task's, from what its decisions called it."""
+        """Return the cores of every team used, and the row of each task's team, from its decisions."""
         ...
 
     def alone(self, widths: np.ndarray[tuple[int], np.dtype[np.int32]]) -> Seconds:
@@ -74,7 +74,7 @@ class Replay:
         self.done: list[int] = []
         self.n_done = 0
         self.n_reported = 0
-        self.busy = False  # the dispatcher, with a decision already taken
+        self.busy = False  # the dispatcher, with a pending decision
         self.ready_s = [0.0] * n
         self.start_s = [0.0] * n
         self.finish_s = [0.0] * n
@@ -118,7 +118,7 @@ class Replay:
             self.settle()
 
     def settle(self) -> None:
-        """Handle all completions of this instant, ascending, let executors start what is theirs, then decide."""
+        """Handle all completions of this instant, ascending, let executors start own tasks, then decide."""
         if self.done:
             done = sorted(self.done)
             self.done.clear()
@@ -129,7 +129,7 @@ class Replay:
             self.decide()
 
     def complete(self, done: list[int]) -> None:
-        """Free the teams of finished tasks and release what waited for them."""
+        """Free the teams of finished tasks and release their successors."""
         now = self.env.now
         released: list[int] = []
         waiting, starts, after = self.waiting, self.starts, self.after
@@ -150,7 +150,7 @@ class Replay:
             self.report()
 
     def decide(self) -> None:
-        """Start tasks until the chooser starts nothing more, or the dispatcher is busy."""
+        """Start tasks until the chooser starts no more, or the dispatcher is busy."""
         while (decision := self.chooser.next(self.env.now)) is not None:
             if decision.delay_s:
                 self.busy = True

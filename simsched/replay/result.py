@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Times:
-    """What an engine found out; one entry a task, `order` in order of starting.
+    """Results of an engine; one entry per task, `order` in order of starting.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""`Scenario`: a machine and all that says how graphs are replayed on it; and the replays themselves."""
+"""`Scenario`: a machine and all settings of replays on it; and the replays themselves."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from simsched.spec import Engine
 
 @dataclass(frozen=True, eq=False)
 class Scenario:
-    """What `simsched.simulate` takes beside a graph and a policy, checked.
+    """Checked arguments of `simsched.simulate` other than the graph and the policy.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ class Scenario:
         seed: int = 0,
         progress: Callable[[int], object] | None = None,
     ) -> Scenario:
-        """Return the scenario of what users write."""
+        """Return the scenario of a user's arguments."""
         model, wanted = CostModel() if costs is None else costs, Layout.wanted(layout)
         return cls(machine_of(machine), wanted, model, runtime, engine, seed, progress)
 
@@ -173,7 +173,7 @@ class _Case:
 
     @cached_property
     def search(self) -> Search | None:
-        """Replays that find the best layout, or one that limits what is decided as tasks run; None where none do."""
+        """Replays that find the best layout, or one that limits decisions at run time; None if none do."""
         every = layouts_of(self.policy, self.problem.machine)
         estimator = Estimator(self.problem, self.policy, self.runtime)
         if not every or self.quick is not None or (self.scenario.layout is None and estimator.fixed):
@@ -188,7 +188,7 @@ class _Case:
 
 
 def effective_runtime(runtime: RuntimeProfile, policy: Policy) -> RuntimeProfile:
-    """Return the software's costs under a policy: teams of threads that are not pinned fork and join slower."""
+    """Return the software's costs under a policy: teams of unpinned threads fork and join more slowly."""
     not_pinned = isinstance(policy, RankPolicy) and not policy.pinned
     return runtime.not_pinned() if not_pinned else runtime
 
@@ -212,7 +212,7 @@ def _checked(factors: npt.ArrayLike, graph: TaskGraph) -> Seconds:
 
 
 def _check_finite(costs: TaskCosts, factors: Seconds | None) -> None:
-    """Refuse durations that add up to infinity: all tasks one after another, each on one core, bound every time."""
+    """Reject durations that add up to infinity: all tasks in sequence on one core bound every time."""
     with np.errstate(over="ignore"):
         total = float(actual(costs.one_core_s, factors).sum())
     if not np.isfinite(total):

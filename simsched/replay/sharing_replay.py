@@ -27,15 +27,15 @@ class Sharing(Protocol):
         ...
 
     def end(self, task: int) -> None:
-        """Forget a task that finished."""
+        """Remove a finished task."""
         ...
 
     def feed(self, task: int, followers: Iterable[int]) -> None:
-        """Note who reads the data of a finished task; called in ascending order, after all of an instant ended."""
+        """Record the readers of a finished task's data; called in ascending order, after all ends."""
         ...
 
     def update(self) -> Iterable[tuple[int, float]]:
-        """Return the running tasks whose slow-down has changed, and the factor on what is left of them."""
+        """Return the running tasks whose slowdown has changed, and the factor on their remaining time."""
         ...
 
 
@@ -47,7 +47,7 @@ def only_bandwidth(machine: Machine) -> bool:
 
 @dataclass(slots=True)
 class _Running:
-    """A running task: when it will finish as things stand, and how often that has changed."""
+    """A running task: its expected finish, and how often that has changed."""
 
     finish_s: float
     version: int = 0
@@ -101,13 +101,13 @@ class SharingReplay(Replay):
         super().complete(done)
 
     def settle(self) -> None:
-        """Handle the instant, then time again what is held up otherwise than before."""
+        """Handle the instant, then time the tasks again whose slowdown has changed."""
         self.due = False
         super().settle()
         self.retime()
 
     def retime(self) -> None:
-        """Rescale what is left of the running tasks."""
+        """Rescale the remaining time of the running tasks."""
         now = self.env.now
         for task, factor in self.sharing.update():
             running = self.running[task]

@@ -1,4 +1,4 @@
-"""The list scheduler where something runs past its queue (docs/semantics.md, rule 9)."""
+"""The list scheduler with shortcuts past its queue (docs/semantics.md, rule 9)."""
 
 from __future__ import annotations
 
@@ -54,13 +54,13 @@ class ShortcutScheduler(ListScheduler):
         self._apart_queue.add(apart)
 
     def finished(self, task: int) -> None:
-        """Free the task's executor for what is its own."""
+        """Free the task's executor for its own tasks."""
         executor = self._executor_of.pop(task)
         insort(self._freed, executor)
         self._finished[task] = (len(self._finished), executor)
 
     def own(self, now_s: float) -> Decision | None:
-        """Return what a free executor, lowest first, starts by itself: what it released, then what it was handed."""
+        """Return the next own task of a free executor, lowest first: of released, then of assigned ones."""
         while self._freed:
             executor = self._freed.pop(0)
             if self._released[executor]:
@@ -86,7 +86,7 @@ class ShortcutScheduler(ListScheduler):
         return None
 
     def arrived(self, decision: Decision) -> None:
-        """Take note that a task lies in its executor's buffer; one that waited for it is free to start it."""
+        """Record that a task is in its executor's buffer; one that waited for it is free to start it."""
         executor = decision.executor
         self._on_the_way.remove(executor)
         if executor in self._stalled:

@@ -1,7 +1,7 @@
 """The SimPy engine: the reference that the compiled one must equal.
 
-One event a task, its completion, and where dispatching costs time one event a dispatch. Callbacks on events, not
-processes: a process a task would be a hundred times slower. The handlers of one instant only note what happened; the
+One event per task, its completion, and where dispatching costs time one event per dispatch. Callbacks on events, not
+processes: a process per task would be a hundred times slower. The handlers of one instant only record events; the
 last of them settles the instant, so that all completions come before any decision (docs/semantics.md, rule 2).
 """
 

@@ -41,7 +41,7 @@ def simulate(
         Executors x cores, as in "8x8". When not given, it is found by an estimate of all layouts' makespans, without
         replays (`simsched.policy.estimate`); where layouts only limit what a policy decides as tasks run (`corun`), by
         replays of the four shortest estimates. "best" replays up to 15 layouts and returns the shortest schedule.
-        `schedule.inputs.layout_by` and `layout_why` say who chose it.
+        `schedule.inputs.layout_by` and `layout_why` explain the choice.
     costs : CostModel, optional
         How recorded seconds become seconds on this machine; `CostModel()` when not given.
     runtime : RuntimeProfile, optional
@@ -63,7 +63,7 @@ def simulate(
     Raises
     ------
     SimschedError
-        If an argument is impossible, or the policy does something impossible; the message says why.
+        If an argument is impossible, or the policy does something impossible; the message gives the reason.
 
     Examples
     --------

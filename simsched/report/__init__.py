@@ -1,4 +1,4 @@
-"""Everything that simsched can say of a graph, a machine and some policies, as one page or as Markdown."""
+"""Reports on a graph, a machine and some policies, as one page or as Markdown."""
 
 from __future__ import annotations
 

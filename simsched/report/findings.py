@@ -1,4 +1,4 @@
-"""`Findings`: the replays of a report, and what was found out from them."""
+"""`Findings`: the replays of a report, and their results."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ Found = TypeVar("Found")
 
 @dataclass(frozen=True, eq=False)
 class Findings:
-    """What was found out; all of it comes from replays and from what schedules tell.
+    """Results of a report, all from replays and their schedules.
 
     Parameters
     ----------
     question : Question
     runs : list of PolicyRun
-        One a policy, in the order of the question.
+        One per policy, in the order of the question.
     sequential : PolicyRun
         The baseline.
     limits : Bounds
@@ -52,7 +52,7 @@ class Findings:
     layouts : DataFrame or None
         Of `layouts_policy`; see `simsched.tune`.
     recorded : RecordedReplay or None
-        The recorded run beside its replays, where there is one.
+        The recorded run and its replays, if there is one.
     left_out : list of str
         What could not be found out, and why.
 
@@ -79,7 +79,7 @@ class Findings:
 
     @classmethod
     def of(cls, question: Question, progress: Progress | None = None) -> Findings:
-        """Replay all that a report needs.
+        """Run all replays of a report.
 
         Parameters
         ----------
@@ -102,7 +102,7 @@ class Findings:
             raise errors[0]
         left_out: list[str] = []
         layouts = _tried("layouts", left_out, lambda: by_layout(question, by_makespan(runs), patient()))
-        # All else is about the best schedule, so that its layout is found first.
+        # Everything else concerns the best schedule, so its layout is found first.
         runs = (
             _tried("the shortest layout", left_out, lambda: with_shortest(question, runs, layouts, patient()))
             or runs
@@ -122,7 +122,7 @@ class Findings:
 
     @property
     def done(self) -> list[PolicyRun]:
-        """Runs that did not fail, those of the shortest mean makespan first, of equal ones that named first."""
+        """Runs that did not fail, those of the shortest mean makespan first, of equals the first named."""
         return by_makespan(self.runs)
 
     @property
@@ -146,7 +146,7 @@ class Findings:
 
     @cached_property
     def why(self) -> Explanation:
-        """Why the best schedule is as long as it is."""
+        """Explanation of the best schedule."""
         return explain(self.schedule)
 
     @property
@@ -169,7 +169,7 @@ class Findings:
 
     @cached_property
     def one_core_s(self) -> float:
-        """Seconds of all tasks one after another, each alone on one core."""
+        """Seconds of all tasks in sequence, each alone on one core."""
         question = self.question
         return on_one_core_s(question.graph, question.machine, question.costs, question.runtime)
 
@@ -201,7 +201,7 @@ def _recorded(question: Question) -> RecordedReplay | None:
 
 
 def _tried(what: str, left_out: list[str], find: Callable[[], Found]) -> Found | None:
-    """Return what is found; one part that fails takes no other with it."""
+    """Return what is found; a part that fails leaves the others intact."""
     try:
         return find()
     except Exception as error:
@@ -210,5 +210,5 @@ def _tried(what: str, left_out: list[str], find: Callable[[], Found]) -> Found |
 
 
 def _error_text(error: Exception) -> str:
-    """Return what is said of an error: policies of others raise whatever they like, and then its kind belongs to it."""
+    """Return the text of an error, with its class where another package's policy raised it."""
     return str(error) if isinstance(error, SimschedError) else f"{type(error).__name__}: {error}"

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from simsched.report.findings import Findings
     from simsched.report.question import Question
 
-#: CSS pixels an inch of the drawings of machines.
+#: CSS pixels per inch of the drawings of machines.
 PX = 72.0
 #: Room for the title.
 NARROWEST_PX = 560.0

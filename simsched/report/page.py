@@ -1,4 +1,4 @@
-"""A report as one HTML page that needs nothing else."""
+"""A report as one HTML page without external files."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from simsched.schedule import Schedule
 
 HERE = Path(__file__).parent
-#: Tasks of all charts: some 40 bytes each on the page.
+#: Most tasks of all charts: some 40 bytes each on the page.
 MOST_TASKS = 100_000
-#: Rectangles of the still charts, 0.2 kB each; charts of more hold an image.
+#: Most rectangles of the static charts, 0.2 kB each; charts of more hold an image.
 MOST_RECTANGLES = 500
 
 
 def page(report: Report) -> str:
-    """Return the page; every text that may come from a file is escaped.
+    """Return the page; text that may come from a file is escaped.
 
     Raises
     ------
@@ -61,7 +61,7 @@ def chart(schedules: Mapping[str, Schedule]) -> str:
 
 
 def _few(schedules: list[Schedule]) -> list[Schedule]:
-    """Return the first schedules whose tasks a page can hold."""
+    """Return the first schedules whose tasks fit in a page."""
     totals = accumulate(one.graph.n_tasks for one in schedules)
     return [one for one, total in zip(schedules, totals, strict=True) if total <= MOST_TASKS]
 
@@ -76,13 +76,13 @@ def _moving(schedules: list[Schedule]) -> str:
 
 
 def _licence(scripts: str) -> str:
-    """Return the licence at the head of bokeh's scripts, which packing hides, as a comment."""
+    """Return the licence at the head of bokeh's scripts, hidden by packing, as a comment."""
     notice = scripts.partition("/*!")[2].partition("*/")[0]
     return f"<!-- BokehJS, packed below:{notice.replace('--', '- -')}-->\n"
 
 
 def _packed(name: str, content: str) -> str:
-    """Return text as an element that a script unpacks; bokeh's scripts take a third of their size so."""
+    """Return text as an element that a script unpacks; bokeh's scripts shrink to a third."""
     # Without the time, so that the same report has the same bytes.
     packed = base64.b64encode(gzip.compress(content.encode(), mtime=0)).decode()
     return f'<script type="text/plain" id="{name}">{packed}</script>\n'

@@ -50,7 +50,7 @@ def policies_section(found: Findings) -> Section:
 
 
 def policies_table(found: Findings) -> Table:
-    """Return one row a policy, the shortest makespan first; those that failed last, with the reason."""
+    """Return one row per policy, the shortest makespan first; failed ones last, with the reason."""
     columns = [*COLUMNS]
     if found.seeded:
         columns.insert(columns.index("over best"), INTERVAL)

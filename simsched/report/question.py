@@ -1,4 +1,4 @@
-"""`Question`: what a report is asked for, checked before anything is replayed."""
+"""`Question`: the input of a report, checked before any replay."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ class Question:
     seed : int
         The first seed, whose schedules are shown.
     seeds : int
-        Replays of a policy, each of its own seed, where seeds matter.
+        Replays of a policy, each with its own seed, where seeds matter.
     replays : int
         Most replays for what would help.
     patience_s : float
-        Most seconds of CPU time that the replays of a policy, or those of another part, may take; what takes more is
+        Most seconds of CPU time for the replays of a policy, or those of another part; parts that take more are
         left out.
     command : str
         What to type for the same report.
@@ -91,7 +91,7 @@ class Question:
         layout: str | Layout | tuple[int, int] | None = None,
         **others: object,
     ) -> Question:
-        """Return the question of what users write; `others` are the further fields.
+        """Return the question of a user's arguments; `others` are the further fields.
 
         Raises
         ------
@@ -109,7 +109,7 @@ class Question:
 
     @property
     def call(self) -> str:
-        """What makes the same report in Python, but for graph, costs and runtime, which have no short name."""
+        """Call that makes the same report in Python, without graph, costs and runtime, which have no name."""
         given = [repr(self.machine.spec), repr([str(policy) for policy in self.policies])]
         given += [f"layout={str(self.layout)!r}"] if self.layout is not None else []
         given += [f"{name}={name}" for name in ("costs", "runtime") if getattr(self, name) is not None]
@@ -131,7 +131,7 @@ class Question:
 
     @property
     def work(self) -> int:
-        """About how many tasks are replayed in all, for a progress bar."""
+        """Approximate number of tasks replayed in all, for a progress bar."""
         searches = len(self.policies) + len(self.core_counts)
         replays = MOST_REPLAYS * searches + self.replays + len(self.layout_grid)
         return replays * self.graph.n_tasks
@@ -157,7 +157,7 @@ class Question:
         return list(dict.fromkeys([*grid, *Layout.filling(threads), *given]))
 
     def layouts_of(self, policy: Policy) -> list[Layout]:
-        """Return the layouts of the grid that a policy takes."""
+        """Return the layouts of the grid that suit a policy."""
 
         def taken(layout: Layout) -> bool:
             try:

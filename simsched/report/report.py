@@ -1,4 +1,4 @@
-"""`report()`: everything that simsched can say of a graph, a machine and some policies."""
+"""`report()`: a full report on a graph, a machine and some policies."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 #: Height of a notebook's frame, in which the page scrolls.
 FRAME_PX = 900
-#: What a report is written as, by suffix.
+#: Format of a report, by suffix.
 SUFFIXES = {".html": "html", ".htm": "html", ".md": "markdown", ".markdown": "markdown"}
 
 
@@ -61,23 +61,23 @@ class Report:
 
     @cached_property
     def title(self) -> str:
-        """What it is of."""
+        """Title: graph and machine."""
         question = self.findings.question
         return f"{question.graph.name} on {question.machine.spec}"
 
     @cached_property
     def headline(self) -> str:
-        """Which policy is best, in a sentence."""
+        """The best policy, in a sentence."""
         return headline(self.findings)
 
     @cached_property
     def sentences(self) -> list[str]:
-        """What else it comes to, in sentences."""
+        """Further conclusions, in sentences."""
         return sentences(self.findings)
 
     @cached_property
     def sections(self) -> list[Section]:
-        """What follows the verdict; pictures are drawn when they are written."""
+        """Sections after the verdict; pictures are drawn when they are written."""
         found = self.findings
         every = (
             policies_section(found),
@@ -94,7 +94,7 @@ class Report:
 
     @cached_property
     def html(self) -> str:
-        """The page as HTML5: everything is in it, and it loads nothing.
+        """The page as HTML5: it contains everything and loads nothing.
 
         Raises
         ------
@@ -210,10 +210,10 @@ def report(
     command: str = "",
     progress: Callable[[int], object] | None = None,
 ) -> Report:
-    """Replay a graph on a machine under some policies, and report everything there is to say.
+    """Replay a graph on a machine under some policies, and report all results.
 
-    Which policy is best, and by how much; what ran where and when; where the time went and what would help; other core
-    counts and layouts; costs and machine; how far to trust all that. A policy that fails is a row with its error.
+    The best policy and its lead; times and places of tasks; the use of time and possible improvements; other core
+    counts and layouts; costs and machine; trust in the results. A policy that fails is a row with its error.
 
     Parameters
     ----------
@@ -224,11 +224,11 @@ def report(
     layout : str, Layout or pair of int, optional
         For every policy that takes one; every policy gets its best one when not given.
     seed, seeds : int
-        The first seed, whose schedules are drawn; replays of a policy, each of its own, where anything is random.
+        The first seed, whose schedules are drawn; replays of a policy, each with its own, where anything is random.
     replays : int
         Most replays for what would help; 0 for none.
     patience_s : float
-        Most CPU time that a policy may take, or a part as that of layouts; what takes more is left out, and said so.
+        Most CPU time of a policy, or of a part such as that of layouts; parts that take more are left out, with a note.
     command : str
         What to type for the same report; written into it.
 

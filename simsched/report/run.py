@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class PolicyRun:
-    """What came of a policy.
+    """The result of a policy.
 
     Parameters
     ----------
@@ -56,25 +56,25 @@ class PolicyRun:
 
     @cached_property
     def interval(self) -> Interval:
-        """Geometric mean of the makespans in seconds and its 95 % interval, whose ends are NaN for a single seed."""
+        """Geometric mean of the makespans in seconds and its 95 % interval, NaN for a single seed."""
         return typical(self.makespans_s)
 
     @property
     def layout(self) -> str:
-        """Its layout, or what its own widths are."""
+        """Its layout, or a description of its own widths."""
         schedule = self.require_schedule()
         fitted = "" if schedule.policy == self.name else schedule.policy.partition("[")[2].removesuffix("]")
         return schedule.layout or fitted.removeprefix("widths=") or "its own widths"
 
     @property
     def layout_by(self) -> str:
-        """Who chose its layout: "given", "estimate" or "replays"; "-" where the policy decides task by task."""
+        """Origin of its layout: "given", "estimate" or "replays"; "-" where the policy decides per task."""
         inputs = self.require_schedule().inputs
         return (inputs.layout_by if inputs else "") or "-"
 
     @property
     def layout_why(self) -> str:
-        """The same in words."""
+        """Origin of its layout, in words."""
         inputs = self.require_schedule().inputs
         return (inputs.layout_why if inputs else "") or "the policy decides the widths task by task"
 
@@ -119,7 +119,7 @@ def replayed(question: Question, policy: Policy, layout: Layout | Best, progress
         again = question.replay(
             found.policy if found else policy, found.layout if found else layout, seed, progress
         )
-        # Seeds that change nothing once change nothing ever: most policies use no random numbers.
+        # Seeds that make no difference once never do: most policies use no random numbers.
         if seed == rest[0] and _alike(first, again):
             break
         makespans.append(again.makespan_s)
@@ -131,5 +131,5 @@ def _alike(one: Schedule, other: Schedule) -> bool:
 
 
 def by_makespan(runs: list[PolicyRun]) -> list[PolicyRun]:
-    """Return the runs that did not fail, those of the shortest mean makespan first, of equal ones the first."""
+    """Return the runs that did not fail, those of the shortest mean makespan first, of equals the first."""
     return sorted((run for run in runs if run.schedule is not None), key=lambda run: run.interval.middle)

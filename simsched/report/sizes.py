@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from simsched.report.question import Question
     from simsched.report.time_budget import Progress
 
-#: Fewer layouts tell no more than the table of policies does.
+#: Fewer layouts add nothing to the table of policies.
 LEAST_LAYOUTS = 3
 
 
 def by_layout(question: Question, runs: list[PolicyRun], progress: Progress) -> pd.DataFrame | None:
-    """Return the layouts of the first run whose policy takes several numbers of executors, as `tune` returns them.
+    """Return the layouts of the first run whose policy takes several numbers of executors, as `tune` does.
 
     Of equally short ones the layout of the run is first. All are replayed with the first seed.
 
@@ -56,7 +56,7 @@ def _of(run: PolicyRun) -> list[Layout]:
 def with_shortest(
     question: Question, runs: list[PolicyRun], layouts: pd.DataFrame | None, progress: Progress
 ) -> list[PolicyRun]:
-    """Return the runs, that of the policy of some layouts with the shortest of them, unless a layout was given.
+    """Return the runs, that of the tuned policy with its shortest layout, unless a layout was given.
 
     The few replays that find a best layout may miss one that is a little shorter, which all layouts have.
     """
@@ -68,14 +68,14 @@ def with_shortest(
     if first["makespan_s"] >= used.require_schedule().makespan_s:
         return runs
     again = replayed(question, used.policy, Layout.parse(first["layout"]), progress)
-    # What is shortest with the first seed need not be so in the mean of all.
+    # The shortest with the first seed need not be the shortest in the mean of all.
     if again.interval.middle >= used.interval.middle:
         return runs
     return [*runs[:place], _chosen(again, len(layouts)), *runs[place + 1 :]]
 
 
 def _chosen(run: PolicyRun, layouts: int) -> PolicyRun:
-    """Return a run that says that replays chose its layout."""
+    """Return a run with the note that replays chose its layout."""
     schedule = run.require_schedule()
     assert schedule.inputs is not None  # noqa: S101 - narrows the type: it was simulated
     why = f"the shortest of the replays of {layouts} layouts"
@@ -84,7 +84,7 @@ def _chosen(run: PolicyRun, layouts: int) -> PolicyRun:
 
 
 def by_core_count(question: Question, best: PolicyRun, progress: Progress) -> pd.DataFrame | None:
-    """Return the best policy on other core counts, each with its best layout; that on the machine's own is `best`.
+    """Return the best policy on other core counts, each with its best layout; on the machine's own, `best`.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ def by_core_count(question: Question, best: PolicyRun, progress: Progress) -> pd
     Returns
     -------
     DataFrame or None
-        One row a core count: cores, layout, layout_by, makespan_s, low_s, high_s, critical_path_s, area_s, bound_s,
+        One row per core count: cores, layout, layout_by, makespan_s, low_s, high_s, critical_path_s, area_s, bound_s,
         speedup, efficiency, knee, extrapolated; None where there is one core count only. Where a layout was given,
         each count has as many of its executors in proportion, at least one.
     """
@@ -117,7 +117,7 @@ def by_core_count(question: Question, best: PolicyRun, progress: Progress) -> pd
 
 
 def _scaled(given: Layout | None, machine: Machine, own: int) -> Layout | Best | None:
-    """Return a given layout with executors in proportion to the cores, None where it has no room; or "best"."""
+    """Return a given layout with executors in proportion to the cores, None if it has no room; or "best"."""
     if given is None or machine.n_cores == own:
         return given or BEST
     scaled = Layout(max(given.executors * machine.n_cores // own, 1), given.width)

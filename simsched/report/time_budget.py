@@ -11,12 +11,12 @@ Progress = Callable[[int], object]
 
 
 class TimeBudget:
-    """Progress of one part of a report, which ends once its time is over.
+    """Progress of one part of a report, which ends once its time budget is spent.
 
     Parameters
     ----------
     seconds : float
-        Of CPU time from now on, which is the same beside other work, and on more cores.
+        Of CPU time from now on, which does not depend on other work, nor on the number of cores.
     progress : callable or None
         Called with the same counts.
     """

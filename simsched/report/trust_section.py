@@ -1,4 +1,4 @@
-"""How far to trust a report: what was assumed, left out, and what it was made with."""
+"""Trust in a report: its assumptions, its omissions, and the software that made it."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def trust_section(found: Findings) -> Section:
 
 
 def _engines(found: Findings) -> str:
-    """Return which engine replayed, and why that one; of several, each with its policies."""
+    """Return the engine of the replays, and the reason; of several, each with its policies."""
     by_reason: dict[str, list[str]] = {}
     for run in found.done:
         inputs = run.require_schedule().inputs
@@ -57,7 +57,7 @@ def _seeds(found: Findings) -> str:
 
 
 def assumptions(question: Question) -> list[str]:
-    """Return what a replay takes for granted on this machine, in sentences."""
+    """Return the assumptions of a replay on this machine, in sentences."""
     machine = question.machine
     effects = {field.name: getattr(machine.effects, field.name) for field in fields(machine.effects)}
     on = [name.replace("_", " ") for name, is_on in effects.items() if is_on]

@@ -1,4 +1,4 @@
-"""What a report comes to, in a few sentences."""
+"""Conclusions of a report, in a few sentences."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     from simsched.report.findings import Findings
     from simsched.report.run import PolicyRun
 
-#: Makespans that differ by less are called the same.
+#: Makespans that differ by less count as equal.
 SAME = 0.005
-#: Of what a machine's own cores give, fewer cores that give almost as much lose at most this share.
+#: Largest share of speed that fewer cores may lose and still count as almost equal to the machine's own.
 ALMOST = 0.05
 LONGEST_NAME = 60
 #: Widths by kind are many; the table of how layouts were chosen has all of them.
 LONGEST_LAYOUT = 20
-#: Who chose a layout, in words.
+#: Origins of a layout, in words.
 CHOSEN = {
     "given": "the layout that was given",
     "replays": "the best layout that replays find",
@@ -31,7 +31,7 @@ CHOSEN = {
 
 
 def headline(found: Findings) -> str:
-    """Return which policy is best, in a sentence."""
+    """Return the best policy, in a sentence."""
     question, best = found.question, found.best
     graph = plain(question.graph.name, LONGEST_NAME)
     if not question.graph.n_tasks:
@@ -44,12 +44,12 @@ def headline(found: Findings) -> str:
 
 
 def run_name(run: PolicyRun) -> str:
-    """Return a policy with the layout that it ran with."""
+    """Return a policy with the layout of its run."""
     return f"{run.name}, {plain(run.layout, LONGEST_LAYOUT)}"
 
 
 def _chosen(run: PolicyRun) -> str:
-    """Return who chose the layout of the only run."""
+    """Return how the layout of the only run was chosen."""
     return CHOSEN.get(run.layout_by, "it decides the widths of teams task by task")
 
 
@@ -74,7 +74,7 @@ def _over_others(found: Findings) -> str:
 
 
 def _against(name: str, ratio: float) -> str:
-    """Return how much longer or shorter a policy's makespan is, so many times another's."""
+    """Return how much longer or shorter a policy's makespan is, as a ratio to another's."""
     if abs(ratio - 1) < SAME:
         return f"{name} takes as long"
     if ratio > 1:
@@ -83,13 +83,13 @@ def _against(name: str, ratio: float) -> str:
 
 
 def overlapping(one: PolicyRun, other: PolicyRun) -> bool:
-    """Tell whether the intervals of two runs overlap; those of one seed have none."""
+    """Return whether the intervals of two runs overlap; those of one seed have none."""
     a, b = one.interval, other.interval
     return bool(one.seeded and other.seeded and a.low <= b.high and b.low <= a.high)
 
 
 def sentences(found: Findings) -> list[str]:
-    """Return what else a reader should know first; nothing for a graph without tasks or time."""
+    """Return further conclusions for readers; nothing for a graph without tasks or time."""
     if not found.schedule.makespan_s:
         return []
     parts = [
@@ -136,7 +136,7 @@ def _core_time(found: Findings) -> str:
 
 
 def _of_first(found: Findings, sentence: str) -> str:
-    """Return a sentence that holds for the first seed, which it says where others may differ."""
+    """Return a sentence that holds for the first seed, with a remark where other seeds may differ."""
     return _of_seed(found, sentence) if found.best.seeded else sentence
 
 

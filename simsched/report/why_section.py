@@ -1,4 +1,4 @@
-"""Why the best schedule is as long as it is, and what would make it shorter."""
+"""Explanation of the best schedule's length, and possible improvements."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from simsched.report.findings import Findings
 
 MOST_SEGMENTS = 15
-#: Height of the causes beside the bars.
+#: Height of the causes next to the bars.
 LEGEND_PX = 240
 
 
@@ -66,7 +66,7 @@ def _shares(frame: pd.DataFrame) -> list[tuple[str, str, float]]:
 
 
 def core_time_table(found: Findings) -> Table:
-    """Return where the cores' time went under the best policy."""
+    """Return the use of the cores' time under the best policy."""
     frame = found.why.core_time
     seen = frame[frame["share"].abs() >= LEAST_SHARE]
     rows = [
@@ -77,7 +77,7 @@ def core_time_table(found: Findings) -> Table:
 
 
 def waits_table(found: Findings) -> Table:
-    """Return what tasks waited for, under the best policy."""
+    """Return the causes of waits under the best policy."""
     waits = found.why.tasks
     rows = []
     for reason, name, column in (

@@ -1,4 +1,4 @@
-"""Published systems: what their papers say beside what is simulated."""
+"""Published systems: the numbers of their papers against simulated ones."""
 
 from simsched.renamed import old_names
 from simsched.reproduce.crossed.crossed import crossed

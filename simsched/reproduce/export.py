@@ -1,4 +1,4 @@
-"""A folder of reproductions: a Markdown file each, and the pictures that its system draws."""
+"""A folder of reproductions: one Markdown file each, and the pictures of its system."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def write_reproduction(folder: Path, made: Reproduction) -> Iterator[Path]:
-    """Write a reproduction to a folder, made where it is missing; yield each path written.
+    """Write a reproduction to a folder, created if missing; yield each path written.
 
     Raises
     ------
@@ -30,7 +30,7 @@ def write_reproduction(folder: Path, made: Reproduction) -> Iterator[Path]:
 
 
 def write_pictures(folder: Path, made: Reproduction) -> Iterator[Path]:
-    """Write the pictures that a system draws; yield each path written.
+    """Write the pictures of a system; yield each path written.
 
     Raises
     ------

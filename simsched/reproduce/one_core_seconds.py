@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from simsched.graph import TaskGraph
     from simsched.machine import Machine
 
-#: What runs the ops of TensorFlow on a Xeon Phi, as the published systems had it.
+#: Library of TensorFlow's ops on a Xeon Phi, as in the published systems.
 LIBRARY = "tensorflow-1.9"
 
 _DIRECTIONS: dict[str, Direction] = {
@@ -36,12 +36,12 @@ def ops_of(graph: TaskGraph) -> list[Op]:
 
 
 def with_kernel_seconds(graph: TaskGraph, machine: Machine) -> TaskGraph:
-    """Return a graph whose tasks take on one core what the kernel model says, and nothing if they move nothing.
+    """Return a graph with the kernel model's one-core seconds, and zero for tasks that move nothing.
 
     Raises
     ------
     CostError
-        If a task's shapes are not those of its kind.
+        If a task's shapes do not fit its kind.
     """
     team, ops = Team(machine, 1), ops_of(graph)
     seconds = {op: one_core_s(op, team) if op.flops or op.bytes_B else 0.0 for op in dict.fromkeys(ops)}
@@ -75,7 +75,7 @@ def one_core_s(op: Op, team: Team) -> float:
 
 
 def convolution_of(op: Op) -> Convolution:
-    """Return the sizes that a real run gives the kernel of a convolution.
+    """Return the sizes of a convolution's kernel in a real run.
 
     Raises
     ------

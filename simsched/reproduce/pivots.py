@@ -13,16 +13,16 @@ Cell = TypeVar("Cell")
 
 @dataclass(frozen=True)
 class Layout:
-    """Which keys of the cases stand where.
+    """Arrangement of the keys of the cases.
 
     Parameters
     ----------
     shared : tuple of str
         Keys that all cases have the same value of.
     down : tuple of str
-        Keys that tell the lines apart.
+        Keys that distinguish the lines.
     across : str or None
-        The key that tells the columns apart; None for one column.
+        The key that distinguishes the columns; None for one column.
     """
 
     shared: tuple[str, ...]

@@ -29,12 +29,12 @@ from simsched.reproduce.rows import Case, Use
 Text = Annotated[str, Field(min_length=1)]
 Plain = StrictBool | StrictInt | Decimal | StrictStr
 Value = Plain | tuple[Plain, ...]
-#: A product of axes: every combination of their values is a case; an axis of one value may stand without its list.
+#: A product of axes: every combination of their values is a case; an axis of one value needs no list.
 Axes = dict[str, Plain | tuple[Value, ...]]
 
 
 class Asked(NamedTuple):
-    """A case of a quantity, with the published value where it is at hand, its decimals, and what it is used for."""
+    """A case of a quantity, with the published value if known, its decimals, and its use."""
 
     case: Case
     paper: float | None
@@ -50,7 +50,7 @@ class Quantity(Strict):
     table, name, unit : str
         As in `Row`.
     at : str
-        Where it stands in the paper.
+        Its place in the paper.
     cases : list of axes
         A case for each combination of the values of an entry's axes, entry by entry.
     values, inputs, seen : list of lists
@@ -123,7 +123,7 @@ class Quantity(Strict):
 
 
 class Statement(Strict):
-    """A statement of a paper; the system of that name says under `key` whether it holds.
+    """A statement of a paper; the system of that name judges under `key` whether it holds.
 
     Parameters
     ----------
@@ -141,7 +141,7 @@ class Statement(Strict):
 
 
 class Input(BaseModel):
-    """Numbers of a paper that models are built from, under names of their own, and where they stand."""
+    """Numbers of a paper that models are built from, under names of their own, and their places."""
 
     model_config = ConfigDict(extra="allow", frozen=True)
 

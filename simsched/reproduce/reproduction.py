@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Reproduction:
-    """What a paper published beside what is simulated.
+    """Published numbers of a paper against simulated ones.
 
     Parameters
     ----------
@@ -59,11 +59,11 @@ class Reproduction:
         return pd.DataFrame([row.record() | {"case": case_text(row.case)} for row in self.rows])
 
     def records(self) -> list[dict[str, Any]]:
-        """Return the rows as JSON holds them."""
+        """Return the rows as JSON values."""
         return [row.record() for row in self.rows]
 
     def frame(self, table: str, quantity: str | None = None) -> pd.DataFrame:
-        """Return the rows of a table with a column a key of their cases.
+        """Return the rows of a table with one column per key of their cases.
 
         Parameters
         ----------
@@ -132,7 +132,7 @@ class Reproduction:
 
     @property
     def document(self) -> Document:
-        """Tables in the paper's form, simulated numbers beside published ones, and the statements."""
+        """Tables in the paper's form, simulated numbers next to published ones, and the statements."""
         from simsched.reproduce.text import document
 
         return document(self)

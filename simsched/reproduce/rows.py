@@ -1,4 +1,4 @@
-"""`Row` and `Claim`: one number, one statement of a paper beside what is simulated."""
+"""`Row` and `Claim`: a number or a statement of a paper against the simulation."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 Use = Literal["input", "check", "seen"]
-#: What a case holds: plain values, or tuples of them (`images = (60000, 10000)`).
+#: Values of a case: plain ones, or tuples of them (`images = (60000, 10000)`).
 Case = Mapping[str, Any]
 
 #: Units of absolute times.
@@ -18,7 +18,7 @@ RATIO = "1"
 
 @dataclass(frozen=True)
 class Row:
-    """A published number beside the simulated one.
+    """A published number and the simulated one.
 
     Parameters
     ----------
@@ -27,14 +27,14 @@ class Row:
     case : mapping of str to object
         The setting, as `{"network": "small", "threads": 480}`.
     quantity : str
-        What is counted or timed.
+        The counted or timed quantity.
     unit : str
         Of both numbers; "1" for ratios and shares.
     simulated : float
     paper : float or None
         None where no published value is at hand.
     use : {"input", "check", "seen"}
-        "input" where the paper's number is one that the model is built from, "check" for what it predicts, "seen" where
+        "input" where the model is built from the paper's number, "check" for its predictions, "seen" where
         a choice was made with the number in view, so that it is no prediction.
     decimals : int
         Decimals that the paper prints.
@@ -67,7 +67,7 @@ class Row:
 
     @property
     def scored(self) -> bool:
-        """Whether a prediction meets a published number here."""
+        """Whether a published number tests a prediction here."""
         return self.paper is not None and self.use == "check"
 
     @property
@@ -79,13 +79,13 @@ class Row:
 
     @property
     def same_side(self) -> bool | None:
-        """Whether both numbers lie on one side of `neutral`; None where that means nothing."""
+        """Whether both numbers are on one side of `neutral`; None where that means nothing."""
         if self.paper is None or self.neutral is None or self.paper == self.neutral:
             return None
         return (self.simulated - self.neutral) * (self.paper - self.neutral) > 0
 
     def record(self) -> dict[str, Any]:
-        """Return the row as JSON holds it."""
+        """Return the row as JSON values."""
         return {
             "system": self.system,
             "table": self.table,
@@ -110,10 +110,10 @@ class Claim:
     words : str
         The statement.
     at : str
-        Where it stands in the paper.
+        Its place in the paper.
     holds : bool
     found : str
-        What the simulation says, in short.
+        The simulation's result, in short.
     use : {"input", "check", "seen"}
 
     Examples
@@ -147,5 +147,5 @@ def case_text(case: Case) -> str:
 
 
 def value_text(value: object) -> str:
-    """Return a value of a case as text; parts of a tuple stand between slashes."""
+    """Return a value of a case as text; parts of a tuple are separated by slashes."""
     return "/".join(map(str, value)) if isinstance(value, tuple) else str(value)

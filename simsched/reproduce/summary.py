@@ -1,4 +1,4 @@
-"""How far a reproduction is from its paper: errors of ratios and of times apart, signs, orderings, statements."""
+"""Distance of a reproduction from its paper: errors of ratios and of times, signs, orderings, statements."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from simsched.reproduce.rows import RATIO, TIMES, Claim, Row
 
 
 def summary(rows: Sequence[Row], claims: Sequence[Claim]) -> dict[str, float]:
-    """Return counts, errors and agreement; only numbers that are predicted count.
+    """Return counts, errors and agreement; only predicted numbers count.
 
     Returns
     -------
@@ -20,7 +20,7 @@ def summary(rows: Sequence[Row], claims: Sequence[Claim]) -> dict[str, float]:
         made, that is predicted); as_printed (scored
         ones that agree to the printed digits); for kind ratio (unit "1"), time and other: `{kind}_rows`,
         `{kind}_median`, `{kind}_p90` (absolute relative errors, NaN where there are none); signs, orderings, claims and
-        for each of them `{...}_agree`. A sign is the side of no effect that a number lies on, an ordering a pair of
+        for each of them `{...}_agree`. A sign is the side of no effect on which a number is, an ordering a pair of
         cases of one quantity whose published numbers differ.
     """
     scored = [row for row in rows if row.scored]

@@ -1,4 +1,4 @@
-"""`System`: a published system as a composition of this project's parts, and `reproduce`, which runs it."""
+"""`System`: a published system composed of this project's parts, and `reproduce`, which runs it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 #: Takes the values of a case by name and returns the simulated number.
 Prediction = Callable[..., float]
-#: Whether a statement holds, and what the simulation says in short.
+#: Whether a statement holds, and the simulation's result in short.
 Verdict = tuple[bool, str]
 #: Draws the frame of a table (`Reproduction.frame`) on axes.
 Drawing = Callable[["pd.DataFrame", "Axes | None"], "Axes"]
@@ -55,7 +55,7 @@ class Predicted:
         Raises
         ------
         SimschedError
-            If nothing predicts the quantity, or what does gives no finite number.
+            If nothing predicts the quantity, or the prediction is not a finite number.
         """
         key = (table, quantity, *sorted(case.items()))
         if key not in self._known:
@@ -72,9 +72,9 @@ class Predicted:
 
 @dataclass(frozen=True)
 class System(Parameters):
-    """Base of all published systems: a frozen dataclass whose fields are what its paper leaves open.
+    """Base of all published systems: a frozen dataclass whose fields are the paper's open choices.
 
-    Fields are made by `simsched.parameters` and have the documented choice as default. What the paper says stands in
+    Fields are made by `simsched.parameters` and have the documented choice as default. The paper's content is in
     a data file, by default `simsched/reproduce/papers/NAME.toml`; subclass it and write `predictions`.
 
     Attributes
@@ -97,19 +97,19 @@ class System(Parameters):
 
     @classmethod
     def published(cls) -> Published:
-        """Return what the paper says."""
+        """Return the content of the paper's data file."""
         return read_published(cls.paper())
 
     def predictions(self) -> Mapping[tuple[str, str], Prediction]:
-        """Return what predicts each quantity, by table and name."""
+        """Return the predictor of each quantity, by table and name."""
         raise SimschedError(f"{self} has no predictions(); write one")
 
     def verdicts(self) -> Mapping[str, Callable[[Predicted], Verdict]]:
-        """Return what judges each statement of the data file, by its key."""
+        """Return the check of each statement of the data file, by its key."""
         return {}
 
     def pictures(self) -> Mapping[str, Drawing]:
-        """Return what draws a table in the paper's form, by table."""
+        """Return the drawing of each table in the paper's form, by table."""
         return {}
 
 
@@ -120,7 +120,7 @@ def system_of(source: str | System, /, **choices: Scalar) -> System:
     ----------
     source : str or System
     **choices
-        What the paper leaves open, by name; those that do not stand in the spec.
+        The paper's open choices, by name; those that are not in the spec.
 
     Returns
     -------
@@ -156,7 +156,7 @@ def reproduce(
     progress: Callable[[int], object] | None = None,
     **choices: Scalar,
 ) -> Reproduction:
-    """Simulate what a paper published, and lay both side by side.
+    """Simulate a paper's experiments, and compare the results with the published ones.
 
     Parameters
     ----------
@@ -167,7 +167,7 @@ def reproduce(
     progress : callable, optional
         Called with 1 after every row.
     **choices
-        What the paper leaves open, by name; those that do not stand in the spec.
+        The paper's open choices, by name; those that are not in the spec.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""A reproduction as a document: tables in the paper's form, simulated numbers beside published ones."""
+"""A reproduction as a document: tables in the paper's form, simulated numbers next to published ones."""
 
 from __future__ import annotations
 

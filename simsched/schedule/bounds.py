@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Bounds:
-    """No schedule of the graph on the machine is shorter than any of these numbers.
+    """Lower bounds on the length of every schedule of the graph on the machine.
 
     Parameters
     ----------
@@ -56,14 +56,14 @@ class Bounds:
 
     @property
     def name(self) -> str:
-        """Name of the largest; of equal ones the first."""
+        """Name of the largest; of equals the first."""
         return max(vars(self), key=lambda name: float(vars(self)[name])).removesuffix("_s").replace("_", " ")
 
 
 def on_one_core_s(
     graph: TaskGraph, machine: Machine, costs: CostModel | None = None, runtime: RuntimeProfile | None = None
 ) -> float:
-    """Return the seconds of all tasks one after another, each alone on one core: what speed-ups are over.
+    """Return the seconds of all tasks in sequence, each alone on one core: the base of speed-ups.
 
     Measured curves may gain more than their cores; then `Bounds.area_s` counts fewer core-seconds than these.
 
@@ -134,7 +134,7 @@ def bounds(
 
 
 def bounds_of(graph: TaskGraph, target: Machine, task_costs: TaskCosts, *, thorough: bool = False) -> Bounds:
-    """Return the bounds of a graph whose tasks' costs on the machine are there; see `bounds`."""
+    """Return the bounds of a graph whose tasks' costs on the machine are known; see `bounds`."""
     fastest = task_costs.seconds(task_costs.fastest_widths)
     quick = Bounds(
         critical_path_s=float(graph.levels(fastest).max(initial=0.0)),

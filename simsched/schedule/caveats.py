@@ -1,4 +1,4 @@
-"""The caveats of schedules: what a reader should know of them and of the graphs that they are of."""
+"""Caveats of schedules: notes on them and on their graphs, for readers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lower bounds from core-seconds: what must run within an interval, and what widths a deadline leaves.
+"""Lower bounds from core-seconds: the work within an interval, and the widths that meet a deadline.
 
 Both let every task choose its width from its cost curve, and hold for every such choice.
 """
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     Array = npt.NDArray[np.float64]
 
-#: Numbers that each bound may look at, some seconds' worth.
+#: Most numbers that each bound evaluates, some seconds' worth.
 EFFORT = 1 << 26
 #: Deadlines that are tried: doubled until one can be met, then halfway between, to all digits that matter.
 TRIES = 40
@@ -30,14 +30,14 @@ TRIES = 40
 
 @dataclass(frozen=True, eq=False)
 class Windows:
-    """When each task can run if the graph is to finish in the seconds of its critical path.
+    """Times at which each task can run if the graph is to finish in the seconds of its critical path.
 
     Parameters
     ----------
     begin_s : float64 array, shape (n,)
         Earliest start: the longest path to the task, each task before it on its fastest width.
     end_s : float64 array, shape (n,)
-        Latest finish: the critical path less the longest path behind the task.
+        Latest finish: the critical path less the longest path after the task.
     length_s : float
         The critical path.
     costs : TaskCosts
@@ -61,7 +61,7 @@ class Windows:
         return cls(heads - fastest, length_s - (levels - fastest), length_s, costs, int(best.max(initial=1)))
 
     def options(self) -> Iterator[tuple[int, Seconds]]:
-        """Yield every width that may be somebody's best, and all tasks' seconds on it, shape (n,)."""
+        """Yield every width that may be some task's best, and all tasks' seconds on it, shape (n,)."""
         return ((width, self.costs.seconds(width)) for width in range(1, self.widths + 1))
 
 
@@ -131,13 +131,13 @@ def _excess(cores: int, begin: float, ends: Array, parts: Array) -> float:
 
 
 def _some(times: Seconds, most: int) -> Array:
-    """Return at most so many of the distinct times, evenly spread, the first and the last among them."""
+    """Return at most the given number of distinct times, evenly spread, with the first and the last."""
     distinct = np.unique(times)
     return distinct[np.unique(np.linspace(0, len(distinct) - 1, min(most, len(distinct))).astype(np.int64))]
 
 
 def moldable_area(windows: Windows, cores: int, least_s: float) -> float:
-    """Return a lower bound on the makespan from the core-seconds of the widths that a deadline leaves.
+    """Return a lower bound on the makespan from the core-seconds of the widths that meet a deadline.
 
     To finish within T, a task cannot take a width on which the longest path through it is longer than T; the narrow
     ones, which cost the fewest core-seconds, are the first to go. The shortest T whose core-seconds, over the cores,

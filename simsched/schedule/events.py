@@ -1,4 +1,4 @@
-"""Starts and finishes of a schedule, and how many tasks run at each."""
+"""Starts and finishes of a schedule, and the number of running tasks at each."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Events:
-    """Every start and every finish, in order of time; at one instant tasks finish before others start.
+    """Every start and every finish, in order of time; at one instant finishes come before starts.
 
     Tasks of no length have none.
 

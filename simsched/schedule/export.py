@@ -25,10 +25,10 @@ def export(schedule: Schedule, path: Path) -> None:
     """Write a schedule by the suffix of `path`.
 
     =====================  ==========================================================
-    .parquet, .csv         one row a task; Parquet keeps `description` in its metadata
+    .parquet, .csv         one row per task; Parquet keeps `description` in its metadata
     .png, .svg, .pdf       Gantt chart
     .html                  one page that needs nothing else: numbers, Gantt chart, notes
-    .json, .json.gz, ...   what is registered under `simsched.writers`: Chrome traces
+    .json, .json.gz, ...   formats registered under `simsched.writers`: Chrome traces
     =====================  ==========================================================
 
     The file appears when it is complete; one that was there is then replaced.
@@ -44,7 +44,7 @@ def export(schedule: Schedule, path: Path) -> None:
 
 
 def check_suffix(path: Path) -> str:
-    """Return the suffix of `path` that says what to write.
+    """Return the suffix of `path`, which selects the format.
 
     Raises
     ------
@@ -64,7 +64,7 @@ def _writers() -> dict[str, Writer]:
 
 
 def description(schedule: Schedule) -> dict[str, Any]:
-    """Return what made a schedule, for the metadata of a file: plain JSON values."""
+    """Return the origin of a schedule, for the metadata of a file: plain JSON values."""
     return {
         "graph": schedule.graph.name,
         "machine": schedule.machine.spec if schedule.machine else None,
@@ -79,7 +79,7 @@ def description(schedule: Schedule) -> dict[str, Any]:
 
 
 def _table(schedule: Schedule) -> pd.DataFrame:
-    """Return the table of tasks, its texts such that UTF-8 can hold them."""
+    """Return the table of tasks, its texts valid in UTF-8."""
     frame = schedule.tasks.copy(deep=False)
     kinds = [plain_text(label) for label in frame["kind"].cat.categories]
     if kinds != list(frame["kind"].cat.categories):

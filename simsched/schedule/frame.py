@@ -1,4 +1,4 @@
-"""The table of a schedule: one row a task."""
+"""The table of a schedule: one row per task."""
 
 from __future__ import annotations
 

@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from simsched.schedule.schedule import Schedule
 
 
-#: Most characters of a file name without its ending: file systems take 255 bytes, but nobody reads them.
+#: Most characters of a file name without its ending: file systems take 255 bytes, too many to read.
 MOST_CHARACTERS = 80
 
 
 def write_gallery(folder: Path, schedules: Sequence[Schedule], frame: pd.DataFrame) -> Iterator[Path]:
-    """Write the comparison of some schedules to a folder, made where it is missing; yield each path written.
+    """Write the comparison of some schedules to a folder, created if missing; yield each path written.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ def _bars(path: Path, frame: pd.DataFrame) -> Path:
 
 
 def make_folder(folder: Path) -> None:
-    """Make a folder where it is missing.
+    """Create a folder if it is missing.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""`Inputs`: what a schedule was simulated from, so that it can be explained and simulated again."""
+"""`Inputs`: the inputs of a simulated schedule, so that it can be explained and simulated again."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LayoutBy = Literal["", "given", "estimate", "replays"]
 
 @dataclass(frozen=True, eq=False)
 class Inputs:
-    """What `simulate` used besides the graph, the machine and the seed, which the schedule itself holds.
+    """Inputs of `simulate` other than the graph, the machine and the seed, which the schedule itself holds.
 
     Parameters
     ----------
@@ -29,13 +29,13 @@ class Inputs:
     runtime : RuntimeProfile
         The software's own costs.
     factors : float64 array, shape (n,), or None
-        Each task's actual seconds over those estimated; None where they are the same.
+        Actual over estimated seconds of each task; None where they are the same.
     engine : {"auto", "simpy", "native"}
         The engine asked for.
     engine_why : str
         Why `Schedule.engine` is the engine that replayed it.
     layout_by : {"", "given", "estimate", "replays"}
-        Who chose the layout, or the widths of a policy without one: the caller, an estimate, or replays of several
+        Origin of the layout, or of the widths of a policy without one: the caller, an estimate, or replays of several
         layouts, of which this is the shortest; empty where there was nothing to choose.
     layout_why : str
         The same in words.

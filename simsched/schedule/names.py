@@ -44,7 +44,7 @@ def numbered(kinds: LabelColumn) -> TextColumn:
 
 
 def _write(data: Any, offsets: Any, tasks: Any, prefix: bytes, digits: list[Any]) -> None:
-    """Write names of equal length, one row of bytes a task; a column at a time is fastest."""
+    """Write names of equal length, one row of bytes per task; a column at a time is fastest."""
     if not len(tasks):
         return
     first, last = offsets[tasks[0]], offsets[tasks[-1] + 1]

@@ -1,4 +1,4 @@
-"""`Schedule`: what ran when, where and why, simulated or measured."""
+"""`Schedule`: times, places and causes of tasks, simulated or measured."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Schedule:
-    """The result of a replay, or of a real run: when each task was ready, started and finished, and on which cores.
+    """Result of a replay, or of a real run: when each task was ready, started and finished, and its cores.
 
     Parameters
     ----------
@@ -58,9 +58,9 @@ class Schedule:
     notes : tuple of str
         Where the seconds came from, and what else a reader should know.
     lane_names : tuple of str
-        Names of a recording's lanes, which then stand for cores; empty where there are cores of a machine.
+        Names of a recording's lanes, which then take the place of cores; empty with cores of a machine.
     inputs : Inputs or None
-        What the schedule was simulated from; None for a real run.
+        Inputs of the simulation; None for a real run.
 
     Examples
     --------
@@ -95,7 +95,7 @@ class Schedule:
     inputs: Inputs | None = None
 
     def __post_init__(self) -> None:
-        # Everything else is derived from these: a change in place would make the derived numbers lie.
+        # Everything else is derived from these: a change in place would make the derived numbers wrong.
         times = (self.ready_s, self.start_s, self.finish_s, self.alone_s)
         for column in (*times, self.team, self.executor, self.start_order):
             column.setflags(write=False)
@@ -213,7 +213,7 @@ class Schedule:
 
     @cached_property
     def waits(self) -> pd.DataFrame:
-        """Why each task started when it did, one row a task; see `Explanation.tasks`."""
+        """Causes of each task's wait, one row per task; see `Explanation.tasks`."""
         return self.explain().tasks
 
     @overload
@@ -251,7 +251,7 @@ class Schedule:
         return whole if task is None else whole.task(task)
 
     def corunning(self) -> pd.DataFrame:
-        """Return how many tasks run at every start and finish; see `simsched.plots.corunning_events_frame`.
+        """Return the running tasks at every start and finish; see `simsched.plots.corunning_events_frame`.
 
         Returns
         -------
@@ -292,7 +292,7 @@ class Schedule:
         return later("plots").gantt(self, ax=ax, **options)
 
     def roofline(self, machine: str | Path | Machine | None = None, ax: Axes | None = None) -> Axes:
-        """Draw the performance that ops attain below the machine's roofline; see `simsched.plots.roofline`.
+        """Draw the performance of ops below the machine's roofline; see `simsched.plots.roofline`.
 
         Parameters
         ----------
@@ -314,7 +314,7 @@ class Schedule:
         return later("plots").roofline(self, machine, ax=ax)
 
     def core_use(self, ax: Axes | None = None, value: str = "busy_share") -> Axes:
-        """Draw the machine, its cores coloured by what they did; see `simsched.plots.core_use`.
+        """Draw the machine, its cores coloured by their use; see `simsched.plots.core_use`.
 
         Parameters
         ----------
@@ -387,7 +387,7 @@ class Schedule:
         """Write the schedule to `path`, by its suffix.
 
         Tables: .parquet, .csv; pictures: .png, .svg, .pdf; a page: .html; Chrome traces: .json, .json.gz; and whatever
-        `simsched list formats` says is written from schedules.
+        `simsched list formats` lists for schedules.
 
         Parameters
         ----------
@@ -414,7 +414,7 @@ class Schedule:
         export(self, Path(path))
 
     def summary(self) -> dict[str, object]:
-        """Return what made this schedule and its main results, formatted for people.
+        """Return the inputs of this schedule and its main results, formatted for reading.
 
         Returns
         -------

@@ -1,4 +1,4 @@
-"""Which resource binds: what the makespan is made of, along the critical path through time."""
+"""Binding resources: the parts of the makespan, along the critical path through time."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from simsched.graph.taskgraph import Seconds
     from simsched.schedule import Schedule
 
-#: All that can bind; of equal ones the first does.
+#: Possible binding resources; of equals the first binds.
 RESOURCES = (
     "dependencies",
     "cores",
@@ -35,16 +35,16 @@ RESOURCES = (
 
 
 def bound_by(schedule: Schedule, why: Explanation | None = None) -> Mapping[str, float]:
-    """Return the seconds of the makespan by the resource that they are put down to; their sum is the makespan.
+    """Return the seconds of the makespan by the resource that causes them; their sum is the makespan.
 
     Walked is the critical path through time (docs/explaining.md) of a simulated schedule. Put down are
 
-    - to what tasks share (`memory bandwidth`, `tiles`, ...): by how much others slowed a task on the path down
-    - to `memory bandwidth`, too: by how much its team waits for its own bytes
+    - to what tasks share (`memory bandwidth`, `tiles`, ...): the slowdown of a task on the path by others
+    - to `memory bandwidth`, too: the wait of its team for its own bytes
     - to `members without work` and `team overhead`: what else it takes longer than its one-core seconds over its width
     - to `dispatch` and `queue`: decisions, and waits for them
-    - to `cores` what is left of a task that had waited for them, or ran while another waited for them
-    - to `narrow teams` what a team of the fastest width would save of the rest, and to `dependencies` what is left then
+    - to `cores` the rest of a task that had waited for them, or ran while another waited for them
+    - to `narrow teams` the savings of the fastest width for the rest, and to `dependencies` the remainder
 
     Where the makespan is that of the longest chain of tasks, nothing is put down to `cores`.
 
@@ -52,7 +52,7 @@ def bound_by(schedule: Schedule, why: Explanation | None = None) -> Mapping[str,
     ----------
     schedule : Schedule
     why : Explanation, optional
-        Its explanation, where it is there.
+        Its explanation, if it exists.
 
     Examples
     --------
@@ -80,13 +80,13 @@ def bound_by(schedule: Schedule, why: Explanation | None = None) -> Mapping[str,
     narrow = np.minimum(_saved_by_wider_teams(why, tasks[free]) * (1 - scarce[free]), left[free])
     seconds["narrow teams"] += float(np.maximum(narrow, 0.0).sum())
     seconds["dependencies"] += float(left.sum()) - seconds["narrow teams"]
-    # What remains of rounding is nothing.
+    # Rounding residues count as zero.
     least_s = RELATIVE * schedule.makespan_s
     return {resource: one for resource, one in seconds.items() if abs(one) > least_s}
 
 
 def _scarce(why: Explanation) -> Seconds:
-    """Return in which share of each run on the path cores were scarce, shape (runs,)."""
+    """Return the share of each run on the path during which cores were scarce, shape (runs,)."""
     schedule, waits, path = why.schedule, why.waits, why.path
     ran = path.part == SEGMENTS.index("run")
     begin_s, end_s, after = path.begin_s[ran], path.end_s[ran], path.after[ran]
@@ -100,7 +100,7 @@ def _scarce(why: Explanation) -> Seconds:
 
 
 def _lost_in_teams(why: Explanation, tasks: Index) -> Mapping[str, Seconds]:
-    """Return by how much some tasks alone take longer than their one-core seconds over their width, by cause.
+    """Return the excess of some tasks' seconds alone over their one-core seconds by their width, by cause.
 
     Of a noisy task every part of its seconds is as much longer or shorter as all of it.
     """
@@ -113,7 +113,7 @@ def _lost_in_teams(why: Explanation, tasks: Index) -> Mapping[str, Seconds]:
 
 
 def _saved_by_wider_teams(why: Explanation, tasks: Index) -> Seconds:
-    """Return by how much some tasks' one-core seconds over their width are longer than their fastest team takes."""
+    """Return the excess of some tasks' one-core seconds by their width over their fastest team's seconds."""
     schedule = why.schedule
     costs = why.costs or costs_of(schedule)
     perfect = why.team_time.work_s[tasks] / schedule.widths[tasks]
@@ -121,13 +121,13 @@ def _saved_by_wider_teams(why: Explanation, tasks: Index) -> Seconds:
 
 
 def _factors(schedule: Schedule) -> Seconds:
-    """Return what passes over what was estimated, of each task."""
+    """Return actual over estimated seconds of each task."""
     factors = None if schedule.inputs is None else schedule.inputs.factors
     return np.ones(schedule.graph.n_tasks) if factors is None else factors
 
 
 def binding(seconds: Mapping[str, float]) -> tuple[str, float]:
-    """Return the resource that most of a makespan is put down to, and its share; ("nothing", 0.0) of no length.
+    """Return the resource that causes most of a makespan, and its share; ("nothing", 0.0) for no length.
 
     Parameters
     ----------

@@ -54,14 +54,14 @@ def compare(
         As `simsched.policy` takes them; all that are installed when not given.
     layout : str, Layout or pair of int, optional
         The layout of every policy that it suits. Each of the others, and all when none is given, gets its best one, as
-        `simulate(layout="best")` finds it; a note says where the best would save over 10 % of what a given one takes.
+        `simulate(layout="best")` finds it; a note reports where the best would save over 10 % over a given one.
     bound, limit_s
         The lower bound that gaps are measured from, and the seconds to search for an optimum; see `best_bounds`.
 
     Returns
     -------
     Result
-        One row a policy, as `comparison_frame` describes it.
+        One row per policy, as `comparison_frame` describes it.
 
     Examples
     --------
@@ -111,7 +111,7 @@ def comparison_frame(
     Returns
     -------
     Result
-        policy, layout; layout_by, who chose it (`simsched.schedule.inputs.Inputs`); makespan_s; speedup, over one core
+        policy, layout; layout_by, its origin (`simsched.schedule.inputs.Inputs`); makespan_s; speedup, over one core
         that runs every task alone; over_sequential, the makespan of sequential over this one; utilization;
         critical_path_s, area_s (lower bounds for every policy); bound_s, the best bound known; bound_from, its name;
         gap, the distance from it (makespan over bound_s, minus 1); mean_corunning (tasks).
@@ -127,7 +127,7 @@ def comparison_frame(
 def best_bounds(
     scenario: Scenario, graph: TaskGraph, bound: Bound = "quick", limit_s: float = 20.0
 ) -> Bounds:
-    """Return the lower bounds that makespans of every policy and layout are measured from.
+    """Return the lower bounds to which makespans of every policy and layout are compared.
 
     Parameters
     ----------

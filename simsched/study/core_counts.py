@@ -70,7 +70,7 @@ def _range(part: str, cores: str) -> list[int]:
 
 
 def counts_around(machine: Machine) -> list[int]:
-    """Return core counts below and above the machine's own, ascending, of whole tiles; those that its file allows.
+    """Return core counts around the machine's own, ascending, of whole tiles; those that its file allows.
 
     Examples
     --------
@@ -97,12 +97,12 @@ def grown(graph: TaskGraph | Callable[[int], TaskGraph], cores: Sequence[int], w
     Parameters
     ----------
     graph : TaskGraph or callable
-        What is called with a core count returns the graph for it.
+        A callable returns the graph for a core count.
     cores : sequence of int
         At least one.
     weak : bool
-        Whether a graph is for the fewest cores, and others get as many independent copies of it as they are more, as
-        data-parallel workers each take a batch of their own.
+        Whether a graph is for the fewest cores, and others get independent copies of it in proportion, as
+        data-parallel workers each take their own batch.
 
     Raises
     ------
@@ -131,8 +131,8 @@ def knee(cores: npt.ArrayLike, speedup: npt.ArrayLike) -> int | None:
     """Return the place of the knee: the largest efficiency over makespan, that is of speedup squared over cores.
 
     Before it, one per cent more cores shortens the makespan by more than half a per cent; after it, by less. Where a
-    share s of the work is serial it stands at (1 - s) / s cores. Unlike a bend found in a normalised curve it does not
-    move with the core counts asked for.
+    share s of the work is serial it is at (1 - s) / s cores. Unlike a bend found in a normalised curve it does not
+    move with the requested core counts.
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ def knee(cores: npt.ArrayLike, speedup: npt.ArrayLike) -> int | None:
     Returns
     -------
     int or None
-        Of equal places that of the fewest cores; None where nothing is sped up, as in a graph of no length.
+        Of equals that of the fewest cores; None where nothing is sped up, as in a graph of no length.
 
     References
     ----------
@@ -159,6 +159,6 @@ def knee(cores: npt.ArrayLike, speedup: npt.ArrayLike) -> int | None:
     worth = gained**2 / counts
     if not len(worth) or not worth.max() > 0:
         return None
-    # A rounding is no gain.
+    # A rounding difference is no gain.
     best = np.flatnonzero(worth >= worth.max() * (1 - 1e-9))
     return int(best[counts[best].argmin()])

@@ -54,7 +54,7 @@ def export_table(
 
 
 def check_table_suffix(path: Path) -> str:
-    """Return the suffix of `path` that says what to write.
+    """Return the suffix of `path`, which selects the format.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Parts of a predicted makespan, and which of them grew with the cores."""
+"""Parts of a predicted makespan, and those that grew with the cores."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from simsched.units import format_time
 if TYPE_CHECKING:
     import pandas as pd
 
-#: Columns of a prediction, what each is called, and the resources of `simsched.study.binding` that it adds up.
+#: Columns of a prediction, their names, and the resources of `simsched.study.binding` that it adds up.
 PARTS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "path_work_s": ("work on the path", ("dependencies", "cores", "narrow teams")),
     "team_overhead_s": ("team overhead", ("members without work", "team overhead", "team changes")),
@@ -29,7 +29,7 @@ LEAST_GROWTH = 0.01
 
 
 def parts_of(seconds: Mapping[str, float]) -> dict[str, float]:
-    """Return the columns of a prediction that its makespan is made of.
+    """Return the columns of a prediction that add up to its makespan.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ def parts_of(seconds: Mapping[str, float]) -> dict[str, float]:
 
 
 def with_growth(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return a prediction with the column `grew`: parts that are longer than in the row of the next fewer cores.
+    """Return a prediction with the column `grew`: parts longer than with the next fewer cores.
 
     As in "queue +1.2 ms, dispatch +300 µs", the largest first; those below 1 % of the makespan are left out.
 

@@ -42,11 +42,11 @@ if TYPE_CHECKING:
     from simsched.schedule import Schedule
     from simsched.spec import Engine
 
-#: Replays of each core count, where nothing else is said.
+#: Default number of replays of each core count.
 SAMPLES = 20
-#: Columns that the display leaves out; what is noted of a row stands below the table.
+#: Columns that the display leaves out; notes of a row are below the table.
 HIDDEN = ("critical_path_s", "area_s", "samples", "note", "utilization", *PARTS)
-#: Said of an interval without width.
+#: Remark on an interval without width.
 EXACT = Note(
     "intervals without width: nothing that the makespan depends on is uncertain. Durations without a recording, and "
     "curves, that are given as numbers are exact; so are kinds that no number of threads speeds up"
@@ -76,23 +76,23 @@ def predict(
     graph : TaskGraph or callable
         A graph, or a function that returns one for a core count, so that the work grows with the cores (weak scaling).
     machine, policy, costs, runtime, engine, seed, progress
-        As in `simsched.simulate`. The machine's tiles stay whole and the memory of each domain stays as it is.
+        As in `simsched.simulate`. The machine's tiles stay whole and the memory of each domain stays unchanged.
     cores : sequence of int, or str, optional
         As [17, 34] or "17,34", or "8-256", which doubles; halves and doubles of the machine's own when not given.
     width : int, optional
         Cores of each executor, with as many executors as fit; each core count gets its best layout when not given, as
-        `simulate(layout="best")` finds it for the costs as they are.
+        `simulate(layout="best")` finds it for the nominal costs.
     weak : bool
         Weak scaling by copies: the fewest cores run the graph once, twice as many run two independent copies of it.
     samples : int
-        Replays of each core count: the first with costs and machine as they are, the others with both sampled
-        (docs/predicting.md), and noise from seeds of their own, from `seed` on; 1 for no interval.
+        Replays of each core count: the first with nominal costs and machine, the others with both sampled
+        (docs/predicting.md), and noise from separate seeds, from `seed` on; 1 for no interval.
 
     Returns
     -------
     Result
-        One row for each core count: cores, tasks, layout, layout_by, who chose it; makespan_s, with the costs as they
-        are, or with noise the median of the samples; low_s and high_s, between which 95 % of such replays fall (with
+        One row for each core count: cores, tasks, layout, layout_by, its origin; makespan_s, with the nominal
+        costs, or with noise the median of the samples; low_s and high_s, between which 95 % of such replays fall (with
         fewer than 39 samples their extremes: 90 % for 20), NaN for one; critical_path_s and area_s, lower bounds for
         all policies; bound_s, the larger; speedup over one core that runs every task alone; efficiency, that over
         cores; utilization; binds and binds_share, the bottleneck (`simsched.study.binding`); grew and parts
@@ -168,7 +168,7 @@ def _layout(machine: Machine, width: int | None) -> Layout | Best:
 
 
 def _sampled(points: Sequence[_Point], seeds: Sequence[int]) -> list[list[float]]:
-    """Return for each point its makespans, in seconds, with machine, costs and noise sampled from each of the seeds."""
+    """Return each point's makespans, in seconds, with machine, costs and noise sampled from each seed."""
     if not seeds:
         return [[] for _ in points]
     scenario = points[0].scenario
@@ -203,7 +203,7 @@ def _rows(points: Sequence[_Point], seeds: range) -> list[dict[str, Any]]:
 
 
 def _first(point: _Point) -> tuple[dict[str, Any], _Point]:
-    """Return what the replay with the costs as they are tells of a point, and the point with the layout found."""
+    """Return the row of a point's replay with the nominal costs, and the point with the layout found."""
     schedule = advised(point.replay())
     found = schedule.inputs.layout if schedule.inputs else None
     settled = replace(point.scenario, layout=found or point.scenario.layout)
@@ -211,7 +211,7 @@ def _first(point: _Point) -> tuple[dict[str, Any], _Point]:
 
 
 def _row(schedule: Schedule, scenario: Scenario) -> dict[str, Any]:
-    """Return what the replay with the costs as they are tells of a core count."""
+    """Return the row of a core count from its replay with the nominal costs."""
     machine = schedule.require_machine()
     why = schedule.explain()
     task_costs = _pinned_costs(why, scenario)
@@ -246,7 +246,7 @@ def _row(schedule: Schedule, scenario: Scenario) -> dict[str, Any]:
 
 
 def _pinned_costs(why: Explanation, scenario: Scenario) -> TaskCosts:
-    """Return the costs that bounds are of, those of pinned threads: in most cases the replay's."""
+    """Return the costs for bounds, those of pinned threads: in most cases the replay's."""
     schedule, inputs = why.schedule, why.schedule.inputs
     if (
         inputs is not None
@@ -260,7 +260,7 @@ def _pinned_costs(why: Explanation, scenario: Scenario) -> TaskCosts:
 def _with_interval(
     row: dict[str, Any], others_s: Sequence[float], one_core_s: float, noisy: bool
 ) -> dict[str, Any]:
-    """Return a row with the interval of its samples, and what follows from its makespan."""
+    """Return a row with the interval of its samples, and the values derived from its makespan."""
     found = spread([row["makespan_s"], *others_s])
     makespan_s = found.middle if noisy else row["makespan_s"]
     speedup = one_core_s / makespan_s if makespan_s else 1.0
@@ -289,7 +289,7 @@ def _with_knee(frame: pd.DataFrame, weak: bool) -> pd.DataFrame:
 
 
 def beyond(schedule: Schedule) -> tuple[str, ...]:
-    """Return what of a simulated schedule is extrapolated, in sentences; nothing where nothing is.
+    """Return the extrapolated parts of a simulated schedule, in sentences; nothing if there are none.
 
     That is a machine of more cores than its file has, and tasks on more threads than their seconds were measured on.
     """

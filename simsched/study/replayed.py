@@ -1,4 +1,4 @@
-"""Makespans of policies on graphs under seeds: a tidy table, the ground of every comparison with intervals."""
+"""Makespans of policies on graphs under seeds: a tidy table, the basis of every comparison with intervals."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from simsched.schedule import Schedule
     from simsched.spec import Engine
 
-#: Replays of each graph and policy, where nothing else is said.
+#: Default number of replays of each graph and policy.
 SEEDS = 20
 
 
@@ -45,7 +45,7 @@ def replayed(
 ) -> Result:
     """Replay every graph under every policy with every seed.
 
-    With the same seed a task has the same noise under every policy (common random numbers): policies differ by no luck.
+    With the same seed a task has the same noise under every policy (common random numbers): differences are not luck.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ def _checked(
     policies: Sequence[str | Policy | type[Policy]] | None,
     seeds: Sequence[int],
 ) -> list[Policy]:
-    """Return the policies, after a look for what is empty or listed twice."""
+    """Return the policies, after a check for empty or duplicate arguments."""
     if not isinstance(graphs, Mapping):
         raise SimschedError(f"graphs is {graphs!r:.80}; expected graphs by name, as in {{'mine': graph}}")
     chosen = policies_or_all(policies)

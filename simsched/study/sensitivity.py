@@ -1,4 +1,4 @@
-"""`sensitivity`: which number of a machine or of cost curves moves the makespan most, one at a time."""
+"""`sensitivity`: the numbers of a machine or of cost curves that move the makespan most, one at a time."""
 
 from __future__ import annotations
 
@@ -63,11 +63,11 @@ def sensitivity(
     Returns
     -------
     Result
-        One row a parameter, that of the largest swing first, of equal ones that which stands first in the file: rank,
+        One row per parameter, the largest swing first, of equals the first in the file: rank,
         the same for equal swings; parameter, value, unit, confidence; low, high, the ends of its 95 % interval
-        (docs/sensitivity.md); makespan_s, with all numbers as they are; low_makespan_s, high_makespan_s, at either end;
+        (docs/sensitivity.md); makespan_s, with all nominal numbers; low_makespan_s, high_makespan_s, at either end;
         swing_s, the longest of the three less the shortest; swing_share, that over the makespan; elasticity, per
-        cent of the makespan for a per cent of the number. What has no effect has 0.
+        cent of the makespan for a per cent of the number. Numbers without effect have 0.
 
     Raises
     ------
@@ -97,7 +97,7 @@ def sensitivity(
 
 
 def replay_of(uncertain: Uncertain, policy: str | Policy | type[Policy]) -> Replay:
-    """Return what gives the schedule with some numbers changed, all on one layout: the best with none changed."""
+    """Return a replay with some numbers changed, always on one layout: the best with none changed."""
     scenario, graph = uncertain.scenario, uncertain.graph
     if scenario.layout is None or scenario.layout == BEST:
         best = replace(scenario, layout=BEST).layout_of(graph, policy)
@@ -106,7 +106,7 @@ def replay_of(uncertain: Uncertain, policy: str | Policy | type[Policy]) -> Repl
 
 
 def _beside(uncertain: Uncertain, one: Parameter, change: float) -> tuple[float, float]:
-    """Return the values below and above a parameter's own, as far as they are possible."""
+    """Return the values below and above a parameter's own, as far as possible."""
     sides = (one.value * (1 - change), one.value * (1 + change))
     below, above = (uncertain.reachable(one.name, one.value, side) for side in sides)
     return below, above
@@ -132,7 +132,7 @@ def _row(one: Parameter, nominal_s: float, values: list[float], found: list[floa
 
 
 def _same(nominal_s: float, makespan_s: float) -> float:
-    """Return a makespan, or the one of all numbers as they are where the two differ by rounding."""
+    """Return a makespan, or the nominal one where the two differ by rounding."""
     return nominal_s if abs(makespan_s - nominal_s) <= ROUNDING * nominal_s else makespan_s
 
 

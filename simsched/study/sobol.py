@@ -1,4 +1,4 @@
-"""`sobol`: how much of what is uncertain of a makespan each uncertain number explains, all of them varying together."""
+"""`sobol`: variance of the makespan explained by each uncertain number, all varying together."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def sobol(
     Parameters
     ----------
     graph, machine, policy, layout, costs, runtime, engine, seed, progress
-        As in `simsched.simulate`. Every replay has the same seed; the samples are taken with it, too.
+        As in `simsched.simulate`. Every replay has the same seed, which also seeds the samples.
     parameters : sequence of str, optional
         As in `simsched.sensitivity`; by default the 8 with the largest swing there.
     samples : int
@@ -72,7 +72,7 @@ def sobol(
     Result
         One row a parameter, that of the largest total first, of equal ones in the order given: rank, the same for equal
         totals; parameter, value, unit, low, high, confidence; first, the share of the variance that the number explains
-        by itself, and total, what would be left if all others were known, each with its 95 % bootstrap interval. With
+        alone, and total, the share left if all others were known, each with its 95 % bootstrap interval. With
         few samples they may be below 0 or add up to more than 1; all are 0 where the makespan does not vary.
 
     Raises
@@ -169,7 +169,7 @@ def _both(makespans: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     from scipy.stats import sobol_indices
 
     first, second, *mixed = makespans
-    # The library fails on a single parameter: one without effect stands beside those that vary.
+    # The library fails on a single parameter: one without effect is added to those that vary.
     mixed_s = np.stack([*mixed, first])[:, None]
     parts = {"f_A": first[None], "f_B": second[None], "f_AB": mixed_s}
     indices = sobol_indices(func=parts, n=len(first))

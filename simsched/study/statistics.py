@@ -1,4 +1,4 @@
-"""Which policy is faster than which, as far as replays tell: ratios, intervals, and verdicts where they hold."""
+"""Comparison of policies with the certainty of replays: ratios, intervals, and verdicts where they hold."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from simsched.policy import Layout, Policy
     from simsched.spec import Engine
 
-#: What a verdict over all graphs is to hold for.
+#: Scope of a verdict over all graphs.
 Over = Literal["seeds", "graphs"]
 #: Name of the row over all graphs.
 ALL = "all"
@@ -41,9 +41,9 @@ NEEDED = ("graph", "policy", "seed", "makespan_s")
 
 
 def holm(p: npt.ArrayLike) -> npt.NDArray[np.float64]:
-    """Return p-values corrected for being many, shape (n,); NaN stays NaN and is not counted.
+    """Return p-values corrected for multiple tests, shape (n,); NaN stays NaN and is not counted.
 
-    The probability that any of the differences told at 5 % is none stays below 5 %.
+    The probability that any difference found at 5 % is none stays below 5 %.
 
     References
     ----------
@@ -94,7 +94,7 @@ def verdicts(
     Returns
     -------
     Result
-        One row a graph and pair of policies, in the order of the runs, those over all graphs ("all", where there
+        One row per graph and pair of policies, in the order of the runs, those over all graphs ("all", where there
         are several) last: graph, policy, other; ratio, the geometric mean of the makespans of `policy` over those of
         `other`; low, high (its 95 % interval); p, p_holm (corrected for the number of rows); pairs, their number;
         verdict: "faster" or "slower" where p_holm is below 5 %, else "no difference shown"; said, in a sentence.
@@ -103,7 +103,7 @@ def verdicts(
     ------
     SimschedError
         If a column or a second policy is missing, a makespan is missing, not above zero or there twice, the graphs do
-        not suffice for what is asked, or one of several is called "all".
+        not suffice for the question, or one of several is called "all".
 
     References
     ----------
@@ -161,7 +161,7 @@ def _replayed(
     seeds: Sequence[int],
     progress: Callable[[int], object] | None,
 ) -> pd.DataFrame:
-    """Return the replays of what was given, or those given."""
+    """Return the replays of the given graphs, or the given replays."""
     import pandas as pd
 
     layout, costs, runtime, engine = others

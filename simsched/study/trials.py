@@ -1,4 +1,4 @@
-"""`Trials`: the replays that a search for the best policy, layout and widths has spent."""
+"""`Trials`: the replays spent by a search for the best policy, layout and widths."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Point = tuple[Policy, Layout | None]
 
 @dataclass(frozen=True, eq=False)
 class Trials:
-    """What was replayed, in order; no point twice.
+    """Replays in their order; no point twice.
 
     Parameters
     ----------
@@ -45,12 +45,12 @@ class Trials:
         return self.most - len(self.rows)
 
     def seconds(self, policy: Policy, layout: Layout | None) -> float:
-        """Return the makespan of a point, replayed if it was not yet."""
+        """Return the makespan of a point, replayed unless it was before."""
         self.all_seconds([(policy, layout)])
         return float(self.rows[_key(policy, layout)]["makespan_s"])
 
     def all_seconds(self, points: Iterable[Point]) -> None:
-        """Replay several points, as many at a time as there are CPUs; those known already cost nothing."""
+        """Replay several points, as many at a time as there are CPUs; known ones cost nothing."""
         new = {_key(*point): point for point in points if _key(*point) not in self.rows}
         rows = parallel_map(lambda point: self._row(*point), new.values())
         self.rows.update(zip(new, rows, strict=True))
@@ -74,7 +74,7 @@ class Trials:
         }
 
     def result(self, drawing: Callable[..., Axes]) -> Result:
-        """Return a row a replay, the shortest makespan first, of equal ones that replayed first."""
+        """Return one row per replay, the shortest makespan first, of equals the first replayed."""
         import pandas as pd
 
         from simsched.document.result import Result

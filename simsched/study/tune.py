@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from simsched.machine import Machine, RuntimeProfile
     from simsched.spec import Engine
 
-#: Policies that a search takes when none is given.
+#: Default policies of a search.
 SUITED: dict[Search, list[str]] = {
     "enumerate": [POLICY],
     "widths": [TUNED],
@@ -65,7 +65,7 @@ def tune(
         As in ["2x32", (4, 16)]. By default `worker_layouts`; for `optuna`, any layout of the worker cores.
     method : {"enumerate", "widths", "optuna"}
         Every layout of every policy, as Graphi's profiler does; the widths of `kind-widths`, one kind at a time
-        (`simsched.study.tune_widths.descend`); or all of these at once (`simsched.study.tune_optuna.search`).
+        (`simsched.study.tune_widths.descend`); or all of these jointly (`simsched.study.tune_optuna.search`).
     evaluations : int
         Most replays of "widths" and "optuna".
     reserved : int
@@ -165,7 +165,7 @@ def _policies(
 
 
 def worker_layouts(machine: Machine, reserved: int = 0) -> list[Layout]:
-    """Return the layouts to which no executor, and no core of each, can be added, those of the fewest executors first.
+    """Return the layouts to which no executor, and no core of each, can be added; the fewest executors first.
 
     Parameters
     ----------
@@ -211,7 +211,7 @@ def _enumerated(
     return [
         (policy, layout)
         for policy in policies
-        # Besides the layouts that all share, its own: caps of co-running, or one executor narrower than the machine.
+        # In addition to the common layouts, its own: caps of co-running, or one executor narrower than the machine.
         for layout in dict.fromkeys([*every, *(() if reserved else policy.layouts(machine))])
         if policy.suited(layout) is not None
     ]

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from simsched.study.trials import Point, Trials
     from simsched.study.tune_widths import Widths
 
-#: Suggestions a replay: those replayed already cost nothing, and a small space is soon known.
+#: Suggestions per replay: known points cost nothing, and a small space is soon exhausted.
 SUGGESTIONS = 4
 
 
@@ -25,10 +25,10 @@ def search(
     workers: int,
     seed: int,
 ) -> None:
-    """Spend the replays on what Optuna suggests.
+    """Spend the replays on the suggestions of Optuna.
 
     A point is a policy; its layout, one of those given, or any of up to `workers` cores, where it takes one; and the
-    width of each kind, where it is `kind-widths`. One replay after another: the next suggestion depends on all before.
+    width of each kind, where it is `kind-widths`. Replays are sequential: the next suggestion depends on all before.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def search(
 def _point(
     trial: Any, policies: Sequence[Policy], layouts: Sequence[Layout] | None, widths: Widths, workers: int
 ) -> Point:
-    """Return what a trial suggests."""
+    """Return a trial's suggestion."""
     names = [str(policy) for policy in policies]
     policy = policies[names.index(trial.suggest_categorical("policy", names))]
     if policy.name == TUNED:
@@ -83,7 +83,7 @@ def _point(
     else:
         executors = trial.suggest_int("executors", 1, workers, log=True)
         width = trial.suggest_int("width", 1, workers, log=True)
-        # What does not fit becomes the widest that does.
+        # A width that does not fit becomes the widest that does.
         suggested = Layout(executors, min(width, workers // executors))
     # A policy that cannot have several executors has one.
     return policy, policy.suited(suggested) or policy.suited(Layout(1, workers))

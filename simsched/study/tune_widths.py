@@ -1,4 +1,4 @@
-"""Widths by kind: what a search tries, and coordinate descent."""
+"""Widths by kind: the choices of a search, and coordinate descent."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ OTHERS = ""
 
 @dataclass(frozen=True, eq=False)
 class Widths:
-    """What can be chosen.
+    """The possible choices.
 
     Parameters
     ----------
     kinds : tuple of str
-        Kinds that get a width of their own, that of the most core-seconds first.
+        Kinds that get their own widths, the most core-seconds first.
     rest : bool
         Whether there are others; tasks whose kind is unknown are.
     most : int
@@ -64,7 +64,7 @@ class Widths:
 
 
 def descend(trials: Trials, widths: Widths) -> None:
-    """Search widths by kind: the best one width for all, then one kind's at a time until none gets better.
+    """Search widths by kind: the best common width, then one kind's at a time until none improves.
 
     Every kind tries all powers of two and the widest team, the kind of the most core-seconds first. It ends in a point
     that no change of a single width improves, or when the replays are spent.
@@ -82,7 +82,7 @@ def descend(trials: Trials, widths: Widths) -> None:
 
 
 def _shortest(trials: Trials, widths: Widths, tried: list[dict[str, int]]) -> tuple[dict[str, int], float]:
-    """Return the best of some choices, the first of equal ones, and its makespan; as many as can be spent."""
+    """Return the best of some choices, of equals the first, and its makespan; within the replays left."""
     known = tried[: max(trials.left, 1)]
     trials.all_seconds((widths.policy(choice), None) for choice in known)
     seconds = [trials.seconds(widths.policy(choice), None) for choice in known]

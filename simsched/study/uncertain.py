@@ -1,4 +1,4 @@
-"""Numbers of a machine and of cost curves that may be off, and scenarios with some of them changed."""
+"""Uncertain numbers of a machine and of cost curves, and scenarios with some of them changed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 #: Units of whole numbers, which are not uncertain.
 COUNTS = ("core", "core/tile", "thread/core")
-#: What the names of numbers of cost curves begin with.
+#: Prefix of the names of numbers of cost curves.
 COSTS = "costs."
 #: Halvings in search of the largest possible value.
 HALVINGS = 40
@@ -28,7 +28,7 @@ HALVINGS = 40
 
 @dataclass(frozen=True)
 class Parameter:
-    """A number that may be off.
+    """An uncertain number.
 
     Parameters
     ----------
@@ -39,9 +39,9 @@ class Parameter:
         In `unit`.
     unit : str
     low, high : float
-        Ends of its 95 % interval, as far as they are possible.
+        Ends of its 95 % interval, as far as possible.
     confidence : str
-        How far to trust it, as its file says; "given" for curves that were.
+        Confidence stated by its file; "given" for given curves.
     """
 
     name: str
@@ -54,7 +54,7 @@ class Parameter:
 
 @dataclass(frozen=True, eq=False)
 class Uncertain:
-    """A graph and a scenario, whose numbers may be off.
+    """A graph and a scenario with uncertain numbers.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ class Uncertain:
     scenario: Scenario
 
     def parameters(self) -> list[Parameter]:
-        """Return all of them: those of the machine in the order of its file, then those of the graph's cost curves."""
+        """Return all parameters: the machine's in file order, then those of the graph's cost curves."""
         return [*self.of_machine(), *self._of_curves()]
 
     def of_machine(self) -> list[Parameter]:
@@ -74,7 +74,7 @@ class Uncertain:
         return list(self._of_machine(self.reachable))
 
     def of_machine_together(self) -> list[Parameter]:
-        """Return those of the machine, with the ends that all of them can have together, where there are such."""
+        """Return those of the machine, with the ends that all of them can have together, where they exist."""
         found = list(self._of_machine(lambda name, value, end: end))
         ends_of = ({one.name: one.low for one in found}, {one.name: one.high for one in found})
         return found if all(map(self._possible, ends_of)) else self.of_machine()
@@ -95,7 +95,7 @@ class Uncertain:
         return replace(self.scenario, machine=machine, costs=self._with_curves(ours))
 
     def reachable(self, name: str, value: float, end: float) -> float:
-        """Return the value nearest to `end`, from a possible one on, that is possible."""
+        """Return the possible value nearest to `end`, starting from a possible one."""
         if self._possible({name: end}):
             return end
         near, far = value, end
@@ -119,7 +119,7 @@ class Uncertain:
             low, high = (
                 reachable(fact.key, value, end) for end in ends(value, cast("Confidence", fact.confidence))
             )
-            # Of a count none but itself is possible.
+            # A count has no other possible value.
             if value == 0 or low < high:
                 yield Parameter(fact.key, value, fact.unit, low, high, fact.confidence)
 
@@ -135,7 +135,7 @@ class Uncertain:
                 yield Parameter(f"{COSTS}{owner}.{name}", value, "", low, min(high, most), told)
 
     def _owners(self) -> Mapping[str, list[str]]:
-        """Return the graph's kinds by what their curves belong to: a family, or the kind itself."""
+        """Return the graph's kinds by the owner of their curves: a family, or the kind itself."""
         found: dict[str, list[str]] = {}
         for kind in self.graph.kinds.labels:
             family = self.scenario.costs.curve(kind).family

@@ -1,4 +1,4 @@
-"""Machines as they could be: every number that may be off sampled within its interval."""
+"""Possible machines: every uncertain number sampled within its interval."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from simsched.study.uncertain import Parameter, Uncertain
 if TYPE_CHECKING:
     from simsched.machine import Machine
 
-#: What the source of a number begins with that stands between the brackets of a machine: it is given, hence exact.
+#: Prefix of the source of a number between the brackets of a machine: it is given, hence exact.
 GIVEN = "varied: "
-#: How often impossible numbers come nearer.
+#: Number of times that impossible numbers are moved.
 TRIES = 10
 
 
 @dataclass(frozen=True, eq=False)
 class MachineNumbers:
-    """The numbers of a machine that may be off, each within its 95 % interval (`simsched.machine.confidence`).
+    """The uncertain numbers of a machine, each within its 95 % interval (`simsched.machine.confidence`).
 
     Parameters
     ----------
@@ -38,13 +38,13 @@ class MachineNumbers:
 
     @classmethod
     def of(cls, machine: Machine) -> MachineNumbers:
-        """Return the numbers of a machine; known from the second time on."""
+        """Return the numbers of a machine; cached from the second call on."""
         return _numbers(machine)
 
     def sampled(self, machine: Machine, seed: int) -> Machine:
-        """Return a machine of the same file, of however many cores, with sampled numbers and the effects that it has.
+        """Return a machine of the same file, of any number of cores, with sampled numbers and same effects.
 
-        The same numbers for the same seed. Where they are impossible together, all come nearer to those of the file.
+        The same numbers for the same seed. Where they are impossible together, all move towards those of the file.
         """
         z = np.random.default_rng([seed, 2]).standard_normal(len(self.parameters)).tolist()
         share = 1.0

@@ -1,4 +1,4 @@
-"""Axes of a sweep: the values that one of its inputs takes."""
+"""Axes of a sweep: the values of one of its inputs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MOST = 10_000_000
 
 @dataclass(frozen=True)
 class Range:
-    """All numbers between two, for designs that sample; whole ones where both ends are whole numbers.
+    """All numbers between two, for sampling designs; whole ones where both ends are whole numbers.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ class Range:
 
 @dataclass(frozen=True)
 class Axis:
-    """One input of a sweep and what it takes.
+    """One input of a sweep and its values.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ class Axis:
 
     @property
     def size(self) -> int:
-        """Number of values; 0 for a range, which has no number of them."""
+        """Number of values; 0 for a range, where it is undefined."""
         return 0 if isinstance(self.values, Range) else len(self.values)
 
     @property
@@ -134,7 +134,7 @@ def parameter_axis(name: str, values: Sequence[Scalar] | Range) -> Axis:
     Raises
     ------
     SpecError
-        If a value is nothing that stands between a spec's brackets.
+        If a value cannot appear between a spec's brackets.
     """
     found = axis(name, values)
     if isinstance(values, Range):

@@ -1,4 +1,4 @@
-"""Batches of points: large enough that handing them out costs nothing, small enough to share them evenly."""
+"""Batches of points: large enough for a negligible overhead, small enough to share them evenly."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ MOST = 1000
 
 
 class Batches:
-    """Points to do, handed out in order; the time that points take is learned from those that came back.
+    """Points to do, handed out in order; the time per point is learned from finished ones.
 
     Parameters
     ----------
     points : sequence of int
     takers : int
-        How many take batches at once.
+        Number of concurrent takers of batches.
     """
 
     def __init__(self, points: Sequence[int], takers: int) -> None:

@@ -1,6 +1,6 @@
-"""A Dask cluster: graphs go to each worker once, batches of points there, outcomes back.
+"""A Dask cluster: graphs go to each worker once, batches of points go there, outcomes come back.
 
-What goes over the network is pickled by Dask: scheduler, workers and client must trust each other (docs/sweeping.md).
+Network traffic is pickled by Dask: scheduler, workers and client must trust each other (docs/sweeping.md).
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ if TYPE_CHECKING:
 
     from simsched.sweep.sweep import Sweep
 
-#: Seconds between looks at how many workers there are, and without any before it is said.
+#: Seconds between checks of the number of workers, and without workers before a message.
 LOOK_S, PATIENCE_S = 2.0, 60.0
 #: Seconds that a client tries to reach a scheduler.
 CONNECT_S = 10.0
 
 
 class Shipped(WorkerPlugin):
-    """The sweep on a worker; those that join or come back later get it, too.
+    """The sweep on a worker; those that join or return later get it, too.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ class Shipped(WorkerPlugin):
         self.replayer: Replayer | None = None
 
     def setup(self, worker: Worker) -> None:
-        """Make ready what all points share."""
+        """Prepare the data common to all points."""
         if version() != self.version:
             raise SweepError(f"{worker.address} has simsched {version()}, the sweep is of {self.version}")
         self.replayer = Replayer(self.sweep)
@@ -74,7 +74,7 @@ class Cluster:
     client : distributed.Client
     """
 
-    #: Alone, a point is given up once it has ended as many workers as Dask's `allowed-failures` and one more.
+    #: Alone, a point is given up once it has killed one worker more than Dask's `allowed-failures`.
     tries = 1
 
     def __init__(self, sweep: Sweep, client: Client) -> None:
@@ -88,7 +88,7 @@ class Cluster:
 
     @property
     def slots(self) -> int:
-        """Two a thread, so that none waits for the network."""
+        """Two per thread, so that none waits for the network."""
         if time.monotonic() - self._looked > LOOK_S:
             self._threads, self._looked = self._count(), time.monotonic()
         return 2 * max(self._threads, 1)
@@ -128,8 +128,8 @@ class Cluster:
         return Ended(outcomes)
 
     def close(self) -> None:
-        """Take back what still runs, and the sweep from the workers."""
-        # Where the cluster is gone, so is all of that.
+        """Cancel what still runs, and remove the sweep from the workers."""
+        # If the cluster is gone, so are its data.
         with contextlib.suppress(Exception):
             if self._client.status == "running":
                 self._client.cancel([future for future, _ in self._running.values()])
@@ -140,7 +140,7 @@ class Cluster:
             try:
                 self._client.register_plugin(Shipped(self._sweep), name=self._name)
             except OSError as error:
-                # A worker that dies just then.
+                # A worker may die at this moment.
                 if not again:
                     raise self._lost(error) from error
             except Exception as error:

@@ -1,4 +1,4 @@
-"""What a sweep is, as JSON: for its store, and to tell it from another one."""
+"""Description of a sweep as JSON: for its store, and to distinguish it from others."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ ID = 20
 
 
 def description(sweep: Sweep) -> dict[str, Any]:
-    """Return everything that makes a sweep what it is; graphs, machines and cost models by their identity.
+    """Return all that defines a sweep; graphs, machines and cost models by their identity.
 
     Raises
     ------
     SweepError
-        If something has no content that tells it from others.
+        If something has no content that identifies it.
     """
     said = {
         each.name: _values(each.values)
@@ -57,17 +57,17 @@ def description(sweep: Sweep) -> dict[str, Any]:
 
 
 def identity(sweep: Sweep) -> str:
-    """Return what tells a sweep from another one."""
+    """Return a sweep's identity."""
     return _hash(description(sweep))
 
 
 def graph_id(graph: TaskGraph) -> str:
-    """Return what tells a graph from another one."""
+    """Return a graph's identity."""
     return digest(graph)[:ID]
 
 
 def machine_id(machine: Machine) -> str:
-    """Return what tells a machine from another one: everything that a replay sees, wherever its file is."""
+    """Return a machine's identity: everything that affects a replay, wherever its file is."""
     seen = (f.name for f in fields(machine) if f.name not in ("spec", "facts"))
     return _hash({name: content(getattr(machine, name)) for name in seen})
 

@@ -1,4 +1,4 @@
-"""Designs: which points of its axes a sweep visits."""
+"""Designs: the points of its axes that a sweep visits."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ Choices = npt.NDArray[np.float64]
 
 
 def check_design(axes: Sequence[Axis], design: str, samples: int | None) -> None:
-    """Check that a design can be made of some axes.
+    """Check that the design is possible for some axes.
 
     Raises
     ------
     SpecError
-        If it cannot; the message says why.
+        If it cannot; the message gives the reason.
     """
     if design not in get_args(Design):
         raise SpecError(f"there is no design {design!r}; expected one of {', '.join(get_args(Design))}")

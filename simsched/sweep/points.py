@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from simsched.sweep.axes import Axis
     from simsched.sweep.design import Choices
 
-#: What stands before the names of parameters in the names of columns.
+#: Prefix of the names of parameters in the names of columns.
 MACHINE_PREFIX, POLICY_PREFIX = "machine.", "policy."
 #: Factors on the seconds of tasks: one for all, or by kind.
 Scaling = float | Mapping[str, float]
@@ -26,7 +26,7 @@ Scaling = float | Mapping[str, float]
 
 @dataclass(frozen=True)
 class Point:
-    """One replay to be.
+    """One replay to be made.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ class Point:
     graph, machine, policy, scaling : int
         Places in the sweep's lists.
     machine_parameters, policy_parameters : tuple of (str, scalar)
-        What is varied of them.
+        Their varied parameters.
     layout : Layout, "best" or None
         As asked for.
     noise : float, str or None
@@ -75,14 +75,14 @@ def with_parameters(policy: Policy, parameters: Mapping[str, Scalar]) -> Policy:
 
 
 def asked_of(policy: Policy, layout: Layout | Best | None) -> Layout | Best | None:
-    """Return what a policy makes of a layout offered to all: None where it cannot use it, or is to find one."""
+    """Return a policy's form of a layout offered to all: None where it cannot use it, or is to find one."""
     return policy.suited(layout) if isinstance(layout, Layout) else layout
 
 
 def without_repeats(choices: Choices, axes: Sequence[Axis], *, sampled: bool) -> Choices:
-    """Return the choices with the first value of what does not matter; points of a product then each once.
+    """Return the choices, irrelevant ones replaced by the first value; a product then has each point once.
 
-    A parameter that a policy lacks does not matter to it, nor which of several layouts it is offered and cannot use.
+    Parameters that a policy lacks do not matter to it, nor do layouts that it is offered and cannot use.
     """
     place = {each.name: number for number, each in enumerate(axes)}
     policies, layouts = axes[place["policy"]], axes[place["layout"]]

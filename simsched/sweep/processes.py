@@ -1,4 +1,4 @@
-"""Processes of this machine: for replays that hold Python's lock, and for those that may kill who replays them."""
+"""Processes of this machine: for replays that hold Python's lock, and for those that may crash."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Worker:
-    """One process, and what it has been given.
+    """One process, and its assigned points.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ class Worker:
 
 
 class Processes:
-    """Replays batches in processes, copies of this one: they know its graphs and a notebook's own policies.
+    """Batches replayed in processes, copies of this one, with its graphs and a notebook's own policies.
 
     Parameters
     ----------
@@ -50,10 +50,10 @@ class Processes:
     count : int
         Processes.
     store : Store
-        Its lock is not theirs: whoever goes on when this process is dead need not wait for them.
+        Its lock is not theirs: a process that continues after this one's death need not wait for them.
     """
 
-    #: Once more: it may have been somebody else who ended the process.
+    #: Once more: another cause may have ended the process.
     tries = 2
 
     def __init__(self, sweep: Sweep, count: int, store: Store) -> None:
@@ -65,7 +65,7 @@ class Processes:
         idle = next((worker for worker in self._workers if not worker.points), None)
         worker = idle or self._started()
         worker.points = list(points)
-        # Of one that died idle `ended` hears.
+        # `ended` notices one that died idle.
         with contextlib.suppress(OSError):
             worker.pipe.send(points)
 
@@ -73,7 +73,7 @@ class Processes:
         here, there = multiprocessing.Pipe()
         others = [here, *(worker.pipe for worker in self._workers), self._store.lock]
         with warnings.catch_warnings():
-            # A copy replays and does nothing else: what other threads of this process do is not its business.
+            # A copy replays and does nothing else: other threads of this process do not concern it.
             warnings.simplefilter("ignore", DeprecationWarning)
             process = multiprocessing.get_context("fork").Process(
                 target=_serve, args=(self._replayer, there, others), daemon=True
@@ -120,11 +120,11 @@ class Processes:
 
 
 def _serve(replayer: Replayer, pipe: Connection, others: list[Connection | IO[str]]) -> None:
-    """Replay what comes until nobody is there to send more."""
-    # Only who started this process holds the other ends and the lock then, and its death is noticed.
+    """Replay incoming points until nobody is left to send more."""
+    # Only the parent process holds the other ends and the lock then, and its death is noticed.
     for other in others:
         other.close()
-    # Whoever started it ends it.
+    # Its starter ends it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         while True:

@@ -1,4 +1,4 @@
-"""`Replayer`: from a point of a sweep to its schedule, with what points share made once."""
+"""`Replayer`: from a point of a sweep to its schedule, with data common to several points made once."""
 
 from __future__ import annotations
 
@@ -33,18 +33,18 @@ if TYPE_CHECKING:
 #: Graphs, machines, policies and costs that are kept, those of a range being all different; and tasks of these graphs.
 KEPT, KEPT_TASKS = 64, 4_000_000
 Parameters = tuple[tuple[str, "Scalar"], ...]
-#: What came out of one point, by column.
+#: Result of one point, by column.
 Outcome = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class Ended:
-    """What became of one batch.
+    """Outcome of one batch.
 
     Parameters
     ----------
     outcomes : sequence of dict
-        What came out.
+        Their outcomes.
     back : sequence of int
         Points that were not begun.
     lost : sequence of int
@@ -77,7 +77,7 @@ class KeptCosts(CostModel):
 
 
 class Replayer:
-    """Replays points; to be shared by threads.
+    """Replays points; may be shared by threads.
 
     Parameters
     ----------
@@ -141,7 +141,7 @@ class Replayer:
         return scenario.layout_of(self._graph(graph, scaling), chosen) or layout
 
     def outcome(self, number: int) -> Outcome:
-        """Return what came out of a point: its number, and either metrics or the error."""
+        """Return the result of a point: its number, and either metrics or the error."""
         begin = time.perf_counter()
         try:
             schedule = self._simulated(number, self._costs)
@@ -166,12 +166,12 @@ class Replayer:
 
 
 def scaled(graph: TaskGraph, scaling: Scaling) -> TaskGraph:
-    """Return a graph whose tasks take other seconds; where these are unknown, other operations and bytes.
+    """Return a graph whose tasks have scaled seconds; where these are unknown, scaled operations and bytes.
 
     Raises
     ------
     SpecError
-        If no task is of a kind that is to be scaled.
+        If no task is of a kind to be scaled.
 
     Examples
     --------
@@ -197,7 +197,7 @@ def scaled(graph: TaskGraph, scaling: Scaling) -> TaskGraph:
 
 
 def _scaled_shapes(shapes: LabelColumn, work: Seconds) -> LabelColumn:
-    """Return shapes that say by how much more work a task does; those of tasks that do as much stay as they are."""
+    """Return shapes marked with the factor on a task's work; those of unscaled tasks stay unchanged."""
     pairs = list(zip(shapes.codes.tolist(), work.tolist(), strict=True))
     texts = {
         (code, factor): shapes.labels[code] if factor == 1 else with_times(shapes.labels[code], factor)

@@ -1,4 +1,4 @@
-"""Rows of the results: what went into a point beside what came out of it."""
+"""Rows of the results: the inputs of a point and its outcome."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ if TYPE_CHECKING:
     from simsched.sweep.replaying import Outcome
     from simsched.sweep.sweep import Sweep
 
-#: Columns that are there even where every point failed.
+#: Columns that exist even if every point failed.
 ALWAYS = ("layout_used", "engine_used", "makespan_s", "error")
-#: Columns that stand at the end, in this order.
+#: Last columns, in this order.
 LAST = ("error", "replay_s", "sweep_id", "simsched", "numpy", "python")
 #: Columns of text that may hold nothing at all.
 TEXTS = ("layout", "layout_used", "engine_used", "error")
 
 
 class Rows:
-    """Makes rows of a sweep.
+    """Maker of rows of a sweep.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ class Rows:
         return {**inputs, **dict.fromkeys(ALWAYS), **outcome, **self.last}
 
     def inputs(self, point: Point) -> dict[str, Any]:
-        """Return what a point is made of, one value a column."""
+        """Return the inputs of a point, one value per column."""
         sweep = self._sweep
         name, identifier = self._graphs[point.graph]
         machine, scaling = sweep.axis("machine").at(point.machine), sweep.axis("scaling").at(point.scaling)
@@ -86,7 +86,7 @@ class Rows:
         }
 
     def _column(self, name: str, value: Scalar | None) -> Scalar | None:
-        """Return a parameter's value as its column holds it: as text, where the column holds several types."""
+        """Return a parameter's value for its column: as text, where the column holds several types."""
         values = self._sweep.axis(name).values
         kinds = (
             {float if type(one) is int else type(one) for one in values} if isinstance(values, tuple) else ()
@@ -98,7 +98,7 @@ class Rows:
         try:
             return str(with_parameters(base, dict(point.policy_parameters)))
         except SimschedError:
-            # An impossible parameter is the error of the row, and has a column of its own.
+            # An impossible parameter is the error of the row, and has its own column.
             return str(base)
 
 

@@ -1,4 +1,4 @@
-"""Running a sweep: batches out, rows in, whoever replays them."""
+"""Running a sweep: batches out, rows in, whichever runner replays them."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ Progress = Callable[[int], object] | None
 
 
 class Runner(Protocol):
-    """Who replays batches."""
+    """Interface of runners, which replay batches."""
 
-    #: Times that a point is replayed alone before it is taken to be why its process dies.
+    #: Times that a point is replayed alone before it is blamed for the death of its process.
     tries: int
 
     @property
     def slots(self) -> int:
-        """Batches that are handed out at a time."""
+        """Number of batches handed out at a time."""
         ...
 
     def submit(self, points: list[int]) -> None:
@@ -52,7 +52,7 @@ class Runner(Protocol):
 def run(
     sweep: Sweep, folder: Path, client: Client | None, workers: int | None, progress: Progress
 ) -> pd.DataFrame:
-    """Do what `Sweep.run` describes."""
+    """Run a sweep; see `Sweep.run`."""
     if workers is not None and workers < 1:
         raise SweepError(f"workers is {workers}; at least one is needed")
     with opened(folder, sweep) as store:
@@ -75,7 +75,7 @@ def _run(sweep: Sweep, store: Store, client: Client | None, workers: int, done: 
 
         _with(Cluster(sweep, client), store, _left(sweep, store), done)
         return
-    # What this process did not survive the last time is replayed in another one; where one is lethal, more may be.
+    # Points that killed this process last time are replayed in another one; where one is lethal, more may be.
     lethal = bool(store.suspects) and _with(Processes(sweep, 1, store), store, sorted(store.suspects), done)
     store.cleared()
     if lethal or holds_lock(sweep):
@@ -89,13 +89,13 @@ def _left(sweep: Sweep, store: Store) -> list[int]:
 
 
 def holds_lock(sweep: Sweep) -> bool:
-    """Tell whether replays of a sweep hold Python's lock, so that threads would wait for each other."""
+    """Return whether replays of a sweep hold Python's lock, so that threads would wait for each other."""
     native = sweep.engine != "simpy" and core() is not None
     return not native or any(type(one).decide is not Policy.decide for one in sweep.axis("policy").listed)
 
 
 def _with(runner: Runner, store: Store, points: list[int], done: PointsDone) -> bool:
-    """Replay points, and tell whether a process died of one."""
+    """Replay points, and return whether a process died of one."""
     try:
         suspects = _drive(runner, store, points, done)
         for point in suspects:
@@ -103,7 +103,7 @@ def _with(runner: Runner, store: Store, points: list[int], done: PointsDone) -> 
         return bool(suspects)
     finally:
         runner.close()
-        # Whatever ended this, what was replayed is kept; a full disk says so a second time.
+        # Whatever ended this, finished points are kept; a full disk raises a second time.
         store.flush()
 
 
@@ -125,7 +125,7 @@ def _drive(runner: Runner, store: Store, points: list[int], done: PointsDone) ->
 
 
 def _alone(runner: Runner, store: Store, point: int, done: PointsDone) -> None:
-    """Replay a point with nothing beside it that could be why its process dies."""
+    """Replay a point with no other that could be why its process dies."""
     deaths, how = 0, ""
     while point not in store.done and deaths < runner.tries:
         runner.submit([point])

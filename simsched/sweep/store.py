@@ -1,13 +1,13 @@
-"""The store of a sweep: a folder in which nothing is lost, whenever whoever writes it dies; see docs/sweeping.md.
+"""The store of a sweep: a folder that survives the death of its writer at any time; see docs/sweeping.md.
 
 ==================== ==========================================================================================
-`sweep.json`         what the sweep is, and which version writes the store
+`sweep.json`         the sweep's description, and the version that writes the store
 `graphs/ID.simsched` the graphs
 `machines/ID.json`   the machine files
 `parts/N.parquet`    rows, as they finished; each appears when it is complete and on the disk
 `begun`              points that were begun and ended in this process since it opened the store
 `results.parquet`    all rows, once the sweep is complete; the parts are then removed
-`lock`               held by who writes
+`lock`               held by the writer
 ==================== ==========================================================================================
 """
 
@@ -62,11 +62,11 @@ class Store:
 
     @property
     def n_waiting(self) -> int:
-        """Rows that are not written yet."""
+        """Number of rows that are not written yet."""
         return len(self._waiting)
 
     def add(self, outcomes: Iterable[Outcome]) -> None:
-        """Keep what came out of some points; those that are there already stay as they are.
+        """Keep the outcomes of some points; existing ones stay unchanged.
 
         Raises
         ------
@@ -82,7 +82,7 @@ class Store:
             self.flush()
 
     def flush(self) -> None:
-        """Write the rows that wait.
+        """Write the waiting rows.
 
         Raises
         ------
@@ -95,21 +95,21 @@ class Store:
         self._written = time.monotonic()
 
     def began(self, points: Sequence[int]) -> None:
-        """Note that this process itself now replays some points: if it dies, one of them may be why."""
+        """Record that this process itself now replays some points: if it dies, one of them may be why."""
         self._note("+", points)
 
     def ended(self, points: Sequence[int]) -> None:
-        """Note that it has survived them."""
+        """Record that it has survived them."""
         self._note("-", points)
 
     def cleared(self) -> None:
-        """Forget who was under suspicion."""
+        """Forget all suspects."""
         self._begun = (self.folder / "begun").open("w")
 
     def _note(self, sign: str, points: Sequence[int]) -> None:
         assert self._begun is not None  # noqa: S101 - narrows the type: `cleared` comes first
         try:
-            # What was handed to the system outlasts this process, and a loss of power accuses nobody.
+            # Data passed to the system outlast this process, and a loss of power makes no point a suspect.
             self._begun.write(f"{sign}{','.join(map(str, points))}\n")
             self._begun.flush()
         except OSError as error:
@@ -118,7 +118,7 @@ class Store:
             ) from error
 
     def finish(self) -> pd.DataFrame:
-        """Write what waits, and all rows as one file where every point has one; return them.
+        """Write waiting rows, and all rows as one file if every point has one; return them.
 
         Raises
         ------
@@ -135,14 +135,14 @@ class Store:
         return frame
 
     def close(self) -> None:
-        """Close what is open."""
+        """Close all open files."""
         if self._begun is not None:
             self._begun.close()
 
 
 @contextmanager
 def opened(folder: Path, sweep: Sweep) -> Iterator[Store]:
-    """Open the store of a sweep, a new one or one to be continued; nobody else can until it is closed.
+    """Open the store of a sweep, a new one or one to continue; nobody else can until it is closed.
 
     Raises
     ------
@@ -176,7 +176,7 @@ def opened(folder: Path, sweep: Sweep) -> Iterator[Store]:
 
 
 def _suspects(folder: Path) -> set[int]:
-    """Return the points that were begun and not ended when the last process that wrote here died."""
+    """Return the points that were begun and not ended when the last writer of this folder died."""
     found: set[int] = set()
     notes = folder / "begun"
     for line in notes.read_text().splitlines() if notes.exists() else []:

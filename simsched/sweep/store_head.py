@@ -1,4 +1,4 @@
-"""The head of a store: what the sweep is, its graphs and machines, and who may go on with it."""
+"""The head of a store: the sweep's description, its graphs and machines, and who may continue it."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from simsched.sweep.sweep import Sweep
 
 FORMAT, VERSION = "simsched-sweep", 1
-#: What a store that was left before it had its head may hold.
+#: Possible content of a store that was left before it had its head.
 OWN = {"graphs", "machines", "parts", "lock", "begun"}
 
 
 def write_head(folder: Path, sweep: Sweep) -> None:
-    """Write the graphs and machines of a sweep, and then what it is.
+    """Write the graphs and machines of a sweep, and then its description.
 
     Raises
     ------
@@ -50,7 +50,7 @@ def write_head(folder: Path, sweep: Sweep) -> None:
 
 
 def check_head(folder: Path, sweep: Sweep) -> bool:
-    """Tell whether the folder is a store of the sweep: False where it is none yet.
+    """Return whether the folder is a store of the sweep: False where it is none yet.
 
     Raises
     ------
@@ -74,7 +74,7 @@ def check_head(folder: Path, sweep: Sweep) -> bool:
 
 
 def read_head(folder: Path) -> dict[str, Any]:
-    """Return what stands in `sweep.json`.
+    """Return the content of `sweep.json`.
 
     Raises
     ------

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def results(store: str | Path) -> pd.DataFrame:
-    """Return the rows that a store holds so far, by point; while a sweep runs, too.
+    """Return the rows that a store holds so far, by point; also while a sweep runs.
 
     Returns
     -------
@@ -78,7 +78,7 @@ def points_of(folder: Path) -> set[int]:
 
 
 def all_rows(folder: Path) -> pa.Table:
-    """Return all rows by point, each once: a file that was being replaced may still have its parts beside it."""
+    """Return all rows by point, each once: a file that was being replaced may still have its parts."""
     import pyarrow as pa
 
     tables = _tables(folder)
@@ -94,7 +94,7 @@ def _tables(folder: Path) -> list[pa.Table]:
         try:
             return [_read(file) for file in files]
         except FileNotFoundError:
-            # Whoever writes has merged the parts and removes them, one by one: what they held is in the file of all.
+            # The writer has merged the parts and removes them one by one: their rows are in the file of all.
             if _files(folder) == files:
                 lost = next((file for file in files if not file.exists()), folder)
                 raise SweepError(
@@ -104,7 +104,7 @@ def _tables(folder: Path) -> list[pa.Table]:
 
 
 def _tidy(table: pa.Table) -> pa.Table:
-    """Return a table with what came out in order, and with types for columns that hold nothing."""
+    """Return a table with its outcomes in order, and with types for empty columns."""
     import pyarrow as pa
 
     names = [name for name in table.column_names if name not in LAST]

@@ -84,7 +84,7 @@ class Sweep:
     Raises
     ------
     SimschedError
-        If there is nothing to sweep, or something is impossible for all points. What is impossible for one point
+        If there is nothing to sweep, or something is impossible for all points. An impossibility of one point
         becomes the error in its row.
 
     Examples
@@ -118,11 +118,11 @@ class Sweep:
         check_models(self.costs, self.runtime)
         check_seed(self.design_seed, "design_seed")
         check_design(self.axes, self.design, self.samples)
-        _ = self.choices  # drawn now, so that what is impossible for all points raises here
+        _ = self.choices  # sampled now, so that impossible values for all points raise here
 
     @cached_property
     def axes(self) -> tuple[Axis, ...]:
-        """The inputs and what each takes, in the order of the columns of the results."""
+        """The inputs and their values, in the order of the columns of the results."""
         return (
             axis("graph", [_graph(source) for source in axis("graphs", self.graphs).listed]),
             axis("machine", [machine_of(source) for source in axis("machines", self.machines).listed]),
@@ -148,7 +148,7 @@ class Sweep:
 
     @cached_property
     def choices(self) -> Choices:
-        """Of each point its choice on each axis, shape (points, axes)."""
+        """Choice of each point on each axis, shape (points, axes)."""
         if self.design == "product":
             return without_repeats(product(self.axes), self.axes, sampled=False)
         found = sampled(self.axes, self.design, self.samples or 1, self.design_seed)
@@ -219,7 +219,7 @@ class Sweep:
         Raises
         ------
         SimschedError
-            If the row is none of this sweep; or what the row had as its error.
+            If the row is not of this sweep; or the row's own error.
 
         Examples
         --------
@@ -258,13 +258,13 @@ class Sweep:
         Returns
         -------
         DataFrame
-            One row a point, as `simsched.sweep.results` describes it.
+            One row per point, as `simsched.sweep.results` describes it.
 
         Raises
         ------
         SweepError
             If the store is another sweep's, another version's or in use, or cannot be written; or if the cluster was
-            lost. What was replayed is kept.
+            lost. Finished points are kept.
 
         Examples
         --------

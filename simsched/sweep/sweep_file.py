@@ -21,14 +21,14 @@ from simsched.sweep.design import Design
 from simsched.sweep.sweep import Sweep, checked_scaling
 from simsched.workloads import is_workload, workload
 
-#: Bytes of a file that is read.
+#: Most bytes of a file.
 MOST_B = 1_000_000
-#: What a file calls the layout that an estimate finds, TOML having no word for nothing.
+#: Name in a file of the layout that an estimate finds, as TOML has no null value.
 DEFAULT = "default"
 
 
 def _checked(check: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Return a validator of text, or of what a list holds, whose errors pydantic lists with the others."""
+    """Return a validator of text, or of a list's items, whose errors pydantic lists with the others."""
 
     def validate(value: Any) -> Any:
         try:
@@ -40,7 +40,7 @@ def _checked(check: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 def _beside(info: ValidationInfo) -> Path:
-    """Return the folder of the file, where those that it names are looked for."""
+    """Return the folder of the file, in which the files that it names are searched."""
     return Path(info.context or "")
 
 
@@ -113,7 +113,7 @@ class SweepFile(BaseModel):
 
 
 def read_sweep(path: str | Path) -> Sweep:
-    """Return the sweep that a file describes; files that it names are looked for beside it.
+    """Return the sweep that a file describes; files that it names are searched in its folder.
 
     Raises
     ------

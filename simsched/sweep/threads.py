@@ -1,4 +1,4 @@
-"""Threads over the compiled engine, which lets go of Python's lock."""
+"""Threads over the compiled engine, which releases Python's lock."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Threads:
-    """Replays batches in threads of this process.
+    """Batches replayed in threads of this process.
 
     Parameters
     ----------
@@ -22,10 +22,10 @@ class Threads:
     count : int
         Threads.
     store : Store
-        Told what is begun: a replay that kills a thread kills this process.
+        Records started points: a replay that kills a thread kills this process.
     """
 
-    #: Nothing is lost that this process outlives.
+    #: Nothing is lost as long as this process lives.
     tries = 1
 
     def __init__(self, sweep: Sweep, count: int, store: Store) -> None:

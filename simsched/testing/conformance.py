@@ -1,4 +1,4 @@
-"""A suite that any policy can be run through: ours in the tests, and yours."""
+"""A test suite for any policy: ours in the tests, and yours."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def check_policy(
     ----------
     policy : str, Policy or class of Policy
     work_conserving : bool
-        Check also that no executor, without a layout no core, idles beside a ready task, and Graham's bound.
+        Check also that no executor, without a layout no core, idles with a ready task, and Graham's bound.
     examples : int
         Random cases.
     engine : {"auto", "simpy", "native"}

@@ -62,7 +62,7 @@ class Pooled(RankPolicy):
         return -np.arange(problem.graph.n_tasks)
 
     def shortcuts(self, problem: Problem) -> Shortcuts:
-        """Return the pool, beside small tasks inline and buffers."""
+        """Return the pool, in addition to small tasks inline and buffers."""
         tasks = np.arange(problem.graph.n_tasks)
         singles = np.arange(3, dtype=np.int32) % problem.machine.n_threads
         return Shortcuts(
@@ -77,12 +77,12 @@ class PooledLifo(Pooled):
 
     @property
     def discipline(self) -> Discipline:
-        """Last come."""
+        """Return last come, first served."""
         return "lifo"
 
 
 class LastFirst(CandidateRule):
-    """A rule that decides otherwise than the one that both engines know."""
+    """A rule that decides differently from the one in both engines."""
 
     queue = "shared"
 
@@ -93,7 +93,7 @@ class LastFirst(CandidateRule):
 
 
 class OtherRule(Policy):
-    """Prepares such a rule."""
+    """A policy that prepares such a rule."""
 
     name = "other-rule"
     queue = "shared"
@@ -105,7 +105,7 @@ class OtherRule(Policy):
 
 
 class Misjudging(Policy):
-    """The rule itself, with estimates that are not those of the costs."""
+    """The rule itself, with estimates that differ from the costs."""
 
     name = "misjudging"
 
@@ -218,7 +218,7 @@ def check_engines(examples: int = 100, seed: int | None = None) -> None:
 
 
 def check_same(one: Schedule, other: Schedule) -> None:
-    """Two schedules are the same to the bit: order, cores and times."""
+    """Check that two schedules are the same to the bit: order, cores and times."""
     for column in COLUMNS:
         if getattr(one, column).tobytes() != getattr(other, column).tobytes():
             raise AssertionError(f"{column} differs: {getattr(one, column)} and {getattr(other, column)}")

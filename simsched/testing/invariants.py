@@ -26,7 +26,7 @@ def check_schedule(schedule: Schedule) -> None:
     Raises
     ------
     AssertionError
-        If that does not hold; the message tells tasks and times.
+        If that does not hold; the message names tasks and times.
 
     Examples
     --------
@@ -46,7 +46,7 @@ def check_schedule(schedule: Schedule) -> None:
 
 
 def check_precedence(schedule: Schedule) -> None:
-    """Every task runs once, is ready when its last predecessor finishes, and starts then or later.
+    """Check that every task runs once, is ready when its last predecessor finishes, and starts then or later.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ def check_precedence(schedule: Schedule) -> None:
     Raises
     ------
     AssertionError
-        If that does not hold; the message tells tasks and times.
+        If that does not hold; the message names tasks and times.
 
     Examples
     --------
@@ -84,7 +84,7 @@ def check_precedence(schedule: Schedule) -> None:
 
 
 def check_cores(schedule: Schedule) -> None:
-    """No core runs two tasks at once, and every team has cores of the machine.
+    """Check that no core runs two tasks at a time, and that every team has cores of the machine.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ def check_cores(schedule: Schedule) -> None:
     Raises
     ------
     AssertionError
-        If that does not hold; the message tells tasks and times.
+        If that does not hold; the message names tasks and times.
 
     Examples
     --------
@@ -129,7 +129,7 @@ def check_cores(schedule: Schedule) -> None:
 
 
 def check_bounds(schedule: Schedule) -> None:
-    """The makespan is at least the critical path and the area.
+    """Check that the makespan is at least the critical path and the area.
 
     Parameters
     ----------
@@ -138,7 +138,7 @@ def check_bounds(schedule: Schedule) -> None:
     Raises
     ------
     AssertionError
-        If that does not hold; the message tells tasks and times.
+        If that does not hold; the message names tasks and times.
 
     Examples
     --------
@@ -154,14 +154,14 @@ def check_bounds(schedule: Schedule) -> None:
     """
     numbers = schedule.metrics()
     bound = max(numbers["critical_path_s"], numbers["area_s"])
-    # Short tasks that start late are known to no more digits than the time at which they end.
+    # Short tasks that start late are known only to the digits of their end time.
     rounding_s = schedule.graph.n_tasks * float(np.spacing(schedule.finish_s.max(initial=0.0)))
     if schedule.makespan_s < bound * (1 - RELATIVE) - rounding_s:
         raise AssertionError(f"the makespan {schedule.makespan_s} is below the bound {bound}")
 
 
 def check_work_conserving(schedule: Schedule) -> None:
-    """No executor, without a layout no core, idles while a task is ready; for schedules without software costs.
+    """Check that no executor, or core without a layout, idles while a task is ready; without software costs.
 
     Parameters
     ----------
@@ -170,7 +170,7 @@ def check_work_conserving(schedule: Schedule) -> None:
     Raises
     ------
     AssertionError
-        If that does not hold; the message tells tasks and times.
+        If that does not hold; the message names tasks and times.
 
     Examples
     --------
@@ -202,7 +202,7 @@ def check_work_conserving(schedule: Schedule) -> None:
 
 
 def _least_busy(schedule: Schedule, held: npt.NDArray[np.integer], begin_s: float, end_s: float) -> int:
-    """Return the least number of places, each task holding some, that are busy at any time within an interval."""
+    """Return the least number of busy places at any time within an interval, each task holding some."""
     inside = (
         (schedule.start_s < end_s) & (schedule.finish_s > begin_s) & (schedule.finish_s > schedule.start_s)
     )
@@ -210,14 +210,14 @@ def _least_busy(schedule: Schedule, held: npt.NDArray[np.integer], begin_s: floa
         np.clip(np.r_[schedule.start_s[inside], schedule.finish_s[inside], begin_s, end_s], begin_s, end_s)
     )
     middles = (times[1:] + times[:-1]) / 2
-    # Between neighbouring floats there is no middle to look at.
+    # Neighbouring floats have no midpoint to check.
     middles = middles[(middles > times[:-1]) & (middles < times[1:])]
     running = (schedule.start_s[inside, None] <= middles) & (schedule.finish_s[inside, None] > middles)
     return int((running * held[inside, None]).sum(axis=0).min(initial=np.iinfo(np.int64).max))
 
 
 def check_graham(schedule: Schedule) -> None:
-    """List scheduling on m executors takes at most work / m + (1 - 1/m) critical path.
+    """Check that list scheduling on m executors takes at most work / m + (1 - 1/m) critical path.
 
     For schedules without software costs, of fixed layouts or, where there is none, of teams of one core.
 
@@ -228,7 +228,7 @@ def check_graham(schedule: Schedule) -> None:
     Raises
     ------
     AssertionError
-        If that does not hold; the message tells tasks and times.
+        If that does not hold; the message names tasks and times.
 
     References
     ----------

@@ -25,26 +25,26 @@ from simsched.schedule import Schedule
 from simsched.spec import Engine, Scalar, parse_path
 from simsched.testing.equivalence import check_same
 
-#: Numbers that describe and enter no model yet, as docs/machines.md says; and those that others of a file follow from,
+#: Numbers that describe and enter no model yet, as docs/machines.md says; and those from which others of a file follow,
 #: so that none changes alone.
 UNCOUNTED = ("caches.l1d", "caches.l3", "cores.count", "cores.per_tile", "cores.smt_ways")
 
-#: Elements of streams, up to 1 PB, a fifth apart, so that a memory a fifth smaller holds one less.
+#: Elements of streams, up to 1 PB, in steps of a fifth, so that a memory a fifth smaller holds one less.
 STREAMED = np.geomspace(1e4, 1e14, 128)
 
 
 def idle_numbers(
     machine: Machine, observe: Callable[[Machine], Iterable[object]], uncounted: Iterable[str] = ()
 ) -> list[str]:
-    """Return the places of the numbers of a machine that change nothing of what is observed.
+    """Return the places of the numbers of a machine that change no observation.
 
     Parameters
     ----------
     machine : Machine
     observe : callable
-        Returns what is compared, of a machine, one after the other up to the first difference.
+        Yields the compared values of a machine in sequence up to the first difference.
     uncounted : iterable of str
-        Places that are not looked at, beside `UNCOUNTED`.
+        Places to ignore, in addition to `UNCOUNTED`.
 
     Returns
     -------
@@ -52,7 +52,7 @@ def idle_numbers(
     """
     before, left_out = list(observe(machine)), {*UNCOUNTED, *uncounted}
     if machine.l2_bandwidth_Bps is None:
-        left_out.add("caches.l2")  # how much fits there is of no use where what it delivers is not known
+        left_out.add("caches.l2")  # its size is of no use where its bandwidth is unknown
     return [
         fact.key
         for fact in machine.facts
@@ -63,12 +63,12 @@ def idle_numbers(
 
 
 def _may_change(fact: Fact) -> bool:
-    """Return whether a number may be another: of several the first is not changed, and it may be the only one."""
+    """Return whether a number may change: of several the first stays, and it may be the only one."""
     return not (isinstance(fact.value, tuple) and len(fact.value) == 1)
 
 
 def observed(machine: Machine) -> Iterator[object]:
-    """Yield what the numbers of a machine go into, in each of its memory and cluster modes."""
+    """Yield results that depend on the numbers of a machine, in each of its memory and cluster modes."""
     yield machine.structure.picture().boxes
     for core in (0, machine.n_cores - 1):
         yield from (machine.transfer_s(core).tolist(), machine.hops(core).tolist())
@@ -78,7 +78,7 @@ def observed(machine: Machine) -> Iterator[object]:
     modes = list(_modes(machine))
     for on in modes:
         yield from (on.reach_Bps.tolist(), on.memory.remote_penalty, on.memory.latency_s)
-    # The quick ones of all modes first.
+    # The quick checks of all modes first.
     for on in modes:
         yield _kernels(on)
         yield from (run.finish_s.tolist() for run in replays(on))
@@ -147,7 +147,7 @@ def _stream_s(elements: int, team: Team) -> float | None:
     try:
         return stream_s(Stream(elements, reads=2, writes=1), team)
     except SimschedError:
-        return None  # not what it says: that names the machine, and its variations
+        return None  # not its text: that names the machine, and its variations
 
 
 def changed(machine: Machine, fact: Fact) -> Machine:
@@ -159,7 +159,7 @@ def changed(machine: Machine, fact: Fact) -> Machine:
         table["value"] = [first, *(0.95 * value for value in others)]
         return built(content, parse_path(machine.spec))
     if fact.key == "runtime.misplaced":
-        return machine.varied({fact.key: 0.5})  # the few threads that are drawn would all stay
+        return machine.varied({fact.key: 0.5})  # the few sampled threads would all stay
     if fact.key.endswith(".link_bandwidth"):
         return machine.varied({fact.key: fact.value / 1000})  # a fast link, as within a socket, never binds
     whole = float(fact.value).is_integer() and (fact.unit.startswith(("core", "thread")) or fact.unit == "")
@@ -175,12 +175,12 @@ def _varied(machine: Machine, key: str, value: Scalar) -> Machine | None:
         return None
 
 
-#: Cores whose distances to all others are compared; a machine of more is looked at here and there.
+#: Cores whose distances to all others are compared; a larger machine is checked in samples.
 MOST_CORES = 96
 
 
 def hold(holds: object, failure: str) -> None:
-    """Raise `AssertionError` with a message if something does not hold."""
+    """Raise `AssertionError` with a message if a condition fails."""
     if not holds:
         raise AssertionError(failure)
 
@@ -270,13 +270,13 @@ RELATIVE = 1e-9
 
 
 def check_machine(machine: str | Path | Machine, *, uncounted: Iterable[str] = ()) -> None:
-    """Check that a machine is sensible, at its own size and others, and that each of its numbers changes a result.
+    """Check that a machine is plausible, at its own size and others, and that each number has an effect.
 
     - Distances are symmetric, 0 to the core itself, and no way is shorter by a third core.
     - Tiles and memory domains have all cores, and the picture has each once.
     - More threads never reach less bandwidth, nor one more than a core has, nor all more than the memory has.
-    - With half, twice and three times the cores it stays sensible, keeps what a core, tile and domain have, and comes
-      back to what it was.
+    - With half, twice and three times the cores it stays plausible, keeps its cores', tiles' and domains' data, and
+      returns to the original.
     - Its string makes it again.
     - Each number changes a replay, a kernel's seconds, a bandwidth, a distance, the picture, or a table that a package
       has registered; but for the sizes of L1 and L3, which only describe, and the numbers of cores and of threads.

@@ -1,4 +1,4 @@
-"""A suite that any reader of a format can be run through: ours in the tests and benchmarks, and yours."""
+"""A test suite for any reader of a format: ours in the tests and benchmarks, and yours."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from simsched.errors import SimschedError
 from simsched.graph import TaskGraph
 from simsched.graph.loading import load
 
-#: Beyond this a file is damaged as bytes only: taking JSON apart would take longer than reading it.
+#: Beyond this a file is damaged as bytes only: parsing JSON would take longer than reading it.
 MAX_PARSED_B = 64 * 1024
 EXTREMES = (
     "0", "-1", "1", "-0.0", "1e308", "1e999", "-1e999", "NaN", "Infinity", "null", "true", "4294967296", "2147483648",
@@ -104,7 +104,7 @@ def _splice(data: bytes, random: Random, others: Sequence[bytes]) -> bytes:
 
 
 def _number(data: bytes, random: Random, others: Sequence[bytes]) -> bytes:
-    """Replace one number that stands as text by an extreme one."""
+    """Replace one number in text form by an extreme one."""
     found = list(_NUMBER.finditer(data[:MAX_PARSED_B]))
     if not found:
         return data
@@ -140,7 +140,7 @@ def _json(data: bytes, random: Random, others: Sequence[bytes]) -> bytes:
 
 
 def _lines_of_json(data: bytes, random: Random) -> bytes:
-    """Change one line of a file of a JSON value a line, where it is one."""
+    """Change one line of a file with one JSON value per line, if it is one."""
     lines = data.split(b"\n")
     place = random.randrange(len(lines))
     if lines[place][:1] == b"{" and len(lines[place]) < MAX_PARSED_B:
@@ -188,9 +188,9 @@ MUTATIONS: tuple[Mutation, ...] = (
 )  # fmt: skip
 
 
-#: No file that is damaged may take longer, whatever is in it.
+#: Longest time for a damaged file.
 MOST_S = 10
-#: Nor may the error of one have more characters than this behind the file's name.
+#: Nor may the error of one have more characters than this after the file's name.
 MOST_SAID = 600
 
 
@@ -228,12 +228,12 @@ class Seed:
 
 @dataclass
 class Tally:
-    """What became of damaged files.
+    """Counts of the results of damaged files.
 
     Parameters
     ----------
     graphs, refused : int
-        How many gave a graph, and a clear error.
+        Numbers of graphs, and of clear errors.
     """
 
     graphs: int = 0
@@ -245,7 +245,7 @@ class TooSlowError(AssertionError):
 
 
 def seeds_in(folder: Path) -> dict[str, list[Seed]]:
-    r"""Return the seeds of a folder by format: `FORMAT/NAME/main.*`, beside it companions `OPTION.*`.
+    r"""Return the seeds of a folder by format: `FORMAT/NAME/main.*`, next to its companions `OPTION.*`.
 
     Lines `OPTION=VALUE` of a file `options.txt` are options that are no files.
 
@@ -295,7 +295,7 @@ def check_reader(seeds: Sequence[Seed], examples: int = 100, seed: int = 0) -> T
     Parameters
     ----------
     seeds : sequence of Seed
-        Valid files of one format, small ones; they are read as they are first.
+        Valid files of one format, small ones; they are first read undamaged.
     examples : int
         Damaged files.
     seed : int
@@ -310,7 +310,7 @@ def check_reader(seeds: Sequence[Seed], examples: int = 100, seed: int = 0) -> T
     ------
     AssertionError
         If reading raises anything but a `SimschedError` whose message begins with the file and is one line of text,
-        takes longer than ten seconds, or gives an impossible graph; the message tells seed and example, and where the
+        takes longer than ten seconds, or gives an impossible graph; the message names seed and example, and where the
         damaged files are kept.
 
     Examples
@@ -346,7 +346,7 @@ def damaged(seeds: Sequence[Seed], random: Random) -> tuple[dict[str, bytes], Se
 def judged(
     folder: Path, format: str, files: Mapping[str, bytes], what: str, chosen: Mapping[str, str]
 ) -> TaskGraph | SimschedError:
-    """Read some files, and return the graph or the clear error; fail, and keep the files, on anything else."""
+    """Read some files, and return the graph or the clear error; on anything else fail, and keep the files."""
     try:
         return read(folder, format, files, chosen)
     except Exception as error:
@@ -364,7 +364,7 @@ def _kept(format: str, files: Mapping[str, bytes]) -> Path:
 
 
 def count(tally: Tally, result: TaskGraph | SimschedError) -> None:
-    """Count what became of a file."""
+    """Count the result of a file."""
     if isinstance(result, TaskGraph):
         tally.graphs += 1
     else:
@@ -374,7 +374,7 @@ def count(tally: Tally, result: TaskGraph | SimschedError) -> None:
 def read(
     folder: Path, format: str, files: Mapping[str, bytes], chosen: Mapping[str, str]
 ) -> TaskGraph | SimschedError:
-    """Return the graph of some files, checked, or the clear error; raise whatever else is raised."""
+    """Return the graph of some files, checked, or the clear error; let other exceptions pass."""
     paths = {name: folder / f"{name}.data" for name in files}
     for name, path in paths.items():
         path.write_bytes(files[name])

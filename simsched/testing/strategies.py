@@ -16,7 +16,7 @@ from simsched.machine import machine as machine_of
 from simsched.machine.effects import NAMES
 from simsched.policy import Layout, Policy
 
-#: The last is one of those that `tensorflow` keeps for its pool.
+#: The last is one of the kinds that `tensorflow` reserves for its pool.
 KINDS = ("MatMul", "Conv", "add", "softmax", "view", "mine::custom", "chunk::add")
 
 
@@ -63,7 +63,7 @@ def runtimes(draw: st.DrawFn) -> RuntimeProfile:
     )
 
 
-#: Machines with tiles, memory domains and hardware threads of their own, and the cores of which they are made.
+#: Machines with tiles, memory domains and hardware threads, and their numbers of cores.
 STRUCTURED = {"knl-7250": 2, "knl-7250[cluster=snc4]": 8, "knc-7120p": 1, "xeon-8160x2": 2, "epyc-9654x2": 2}
 
 #: Those whose cores have one hardware thread.
@@ -101,7 +101,7 @@ def effects() -> st.SearchStrategy[dict[str, bool]]:
 
 @st.composite
 def layouts(draw: st.DrawFn, machine: Machine, ways: int | None = None) -> Layout | None:
-    """Layouts that fit so many hardware threads of each core, all in use when not given, and None for the default."""
+    """Layouts for so many hardware threads of each core, by default all in use, or None for the default."""
     if draw(st.booleans()):
         return None
     threads = machine.n_threads if ways is None else machine.n_cores * ways
@@ -110,7 +110,7 @@ def layouts(draw: st.DrawFn, machine: Machine, ways: int | None = None) -> Layou
 
 
 def machines_for(policy: Policy) -> st.SearchStrategy[Machine]:
-    """Machines that a policy can use: one with a parameter `smt` that is true needs two ways of each core."""
+    """Machines that a policy can use: a parameter `smt` that is true needs two ways of each core."""
     return machines(ways=2 if getattr(policy, "smt", False) else 1)
 
 

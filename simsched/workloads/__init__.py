@@ -1,4 +1,4 @@
-"""Generated task graphs: training steps of networks, one file a family; see docs/workloads.md."""
+"""Generated task graphs: training steps of networks, one file per family; see docs/workloads.md."""
 
 from simsched.workloads.builder import Builder
 from simsched.workloads.tensor import Tensor

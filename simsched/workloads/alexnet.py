@@ -24,7 +24,7 @@ class AlexNet(ImageNetwork):
     Parameters
     ----------
     towers : {"two", "one"}
-        Two halves of the convolutions, which see each other's outputs only in the third and behind the last, as
+        Two halves of the convolutions, which see each other's outputs only in the third and after the last, as
         published (60,965,224 parameters); or one tower of the same width (62,378,344).
 
     References

@@ -1,4 +1,4 @@
-"""`Builder`: records the ops of a network, derives the backward pass and the weight updates, makes the task graph."""
+"""`Builder`: records the ops of a network, derives backward pass and weight updates, makes the graph."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from simsched.workloads.ops.elementwise import add_n
 from simsched.workloads.optimizers import Optimizer, optimizer_of
 from simsched.workloads.tensor import NO_TASK, Dims, Gradient, Node, Phase, Place, Tensor
 
-#: A network of more ops or parameters is a mistake, or wants a coarser granularity.
+#: A network of more ops or parameters is a mistake, or needs a coarser granularity.
 MAX_OPS = 1_000_000
 
 
@@ -56,7 +56,7 @@ class Builder:
         self._made: list[Tensor] = []
 
     def input(self, *dims: int) -> Tensor:
-        """Return a tensor that is there from the beginning and is not trained: data, an initial state, a constant."""
+        """Return a tensor that exists from the start and is not trained: data, a state, a constant."""
         return Tensor(self, dims, NO_TASK, trained=False)
 
     def parameter(self, *dims: int) -> Tensor:
@@ -105,16 +105,16 @@ class Builder:
         kind : str
             One that `costs/curves.toml` and `execute/operators.toml` know.
         inputs : sequence of Tensor
-            What it reads, in the order in which the kind has them.
+            Its inputs, in the order of the kind.
         dims : tuple of int
             Shape of the output.
         flops : float
-            Operations; a multiply-add is two, anything else one an element and pass.
+            Operations; a multiply-add is two, anything else one per element and pass.
         gradient : callable, optional
             From the output's gradient to those of the inputs; without one the output is not trained. It adds the ops
             that compute them, and gives None for inputs that are not trained.
         bytes_B : int, optional
-            What it moves, where this is not all of its inputs and its output.
+            Bytes moved, unless these are all of its inputs and its output.
 
         Raises
         ------
@@ -144,7 +144,7 @@ class Builder:
         return more
 
     def views(self, of: Tensor, shapes: Sequence[Dims], gradient: Gradient) -> tuple[Tensor, ...]:
-        """Return tensors that lie in the memory of another one; no task makes them.
+        """Return tensors in the memory of another one; no task makes them.
 
         Parameters
         ----------
@@ -175,7 +175,7 @@ class Builder:
         Parameters
         ----------
         losses : sequence of Tensor
-            What is to become smaller, in sum.
+            Tensors whose sum is minimised.
         optimizer : str
             Name in `simsched.workloads.optimizers`.
         only : iterable of Tensor, optional
@@ -207,7 +207,7 @@ class Builder:
 
     @contextmanager
     def _trained(self, chosen: set[Tensor]) -> Iterator[None]:
-        """Take only what depends on the chosen parameters for trained."""
+        """Treat only tensors that depend on the chosen parameters as trained."""
         for parameter, _ in self.parameters:
             parameter.trained = parameter in chosen
         for node in self._tape:
@@ -231,7 +231,7 @@ class Builder:
                 found.setdefault(x, []).append(gradient)
 
     def _handed_on(self, node: Node, gradients: list[Tensor | None]) -> list[Tensor | None]:
-        """Return the gradients of an op's inputs as those that made the inputs see them."""
+        """Return the gradients of an op's inputs for the ops that made the inputs."""
         return gradients
 
     def _update(self, parameter: Tensor, gradient: Tensor, rule: Optimizer) -> Tensor:
@@ -241,7 +241,7 @@ class Builder:
         )
 
     def cells(self) -> CellWork:
-        """Return the work of each cell that ops were put into (`within`), forward and backward; see `CellWork`."""
+        """Return the work of each cell of ops (`within`), forward and backward; see `CellWork`."""
         return CellWork.of(self._where, self._inputs, self._made, self._flops)
 
     def _made_by(self) -> list[Dims]:
@@ -265,7 +265,7 @@ class Builder:
             np.array(edges, np.int64).reshape(-1, 2),
             kinds=self._kinds,
             names=[_name(kind, *where) for kind, where in zip(self._kinds, self._where, strict=True)],
-            # What moves nothing has no operands.
+            # Ops that move nothing have no operands.
             shapes=[
                 _text(tuple(x.dims for x in inputs)) if moved else ""
                 for inputs, moved in zip(self._inputs, self._bytes, strict=True)

@@ -1,7 +1,7 @@
 """Recurrent networks whose tasks are cells: layers x steps x mini-batches, forward and backward.
 
 Cell (layer l, step t) reads the outputs of (l - 1, t) and (l, t - 1); backward runs the same edges reversed, and reads
-what the forward pass has left. There is a final task a mini-batch: they add up the gradients (`AddN`), and the last of
+the forward pass's results. There is a final task per mini-batch: they add up the gradients (`AddN`), and the last of
 them updates the parameters (`ApplyGradientDescent`).
 
 References
@@ -33,11 +33,11 @@ if TYPE_CHECKING:
 Index = npt.NDArray[np.int64]
 Amounts = npt.NDArray[np.float64]
 
-#: Cells in a row of which all others are copies. The last but one is of its own sort: of a state that is kept in
+#: Cells in a row of which all others are copies. The last but one differs: of a state that is kept in
 #: several ways, fewer gradients arrive from a successor that has none.
 PATTERN = 4
 
-#: Patterns whose work is kept: networks that only have more layers, steps or mini-batches have the same.
+#: Number of cached patterns: networks that differ only in layers, steps or mini-batches share one.
 PATTERNS = 64
 
 #: Cells of a graph, forward and backward.
@@ -45,7 +45,7 @@ MAX_CELLS = 10_000_000
 
 
 def cell_grid(network: Recurrent) -> TaskGraph:
-    """Return the task graph of a recurrent network, a task a cell.
+    """Return the task graph of a recurrent network, one task per cell.
 
     Its work is that of the ops of a cell (`simsched.workloads.cell_work`): both granularities have the same FLOPs.
 
@@ -111,7 +111,7 @@ def _block(
 
 
 def _spread(network: Recurrent, phase: Phase, amounts: Mapping[Key, float]) -> Amounts:
-    """Return what each cell has, layers fastest, from the cells of the pattern."""
+    """Return the amounts of each cell, layers fastest, from the cells of the pattern."""
     layers, steps = _alike(network.layers), _alike(network.steps)
     table = [
         [amounts[phase, (layer, step)] for layer in range(layers[-1] + 1)] for step in range(steps[-1] + 1)
@@ -120,7 +120,7 @@ def _spread(network: Recurrent, phase: Phase, amounts: Mapping[Key, float]) -> A
 
 
 def _alike(n: int) -> Index:
-    """Return, of each of n in a row, which of the pattern's row is like it: the first, the last two, or another."""
+    """Return, for each of n in a row, its equal in the pattern's row: first, the last two, or another."""
     from_end = np.arange(n)[::-1]
     return np.maximum(np.minimum(np.arange(n), 1), min(n, PATTERN) - 1 - from_end)
 
@@ -150,7 +150,7 @@ def _edges(network: Recurrent) -> Iterator[tuple[Index, Index]]:
     b = cells + f[:, ::-1, ::-1]
     yield b[:, :, 1:], b[:, :, :-1]
     yield b[:, 1:], b[:, :-1]
-    # What the forward pass left: of the cell itself, and its inputs for the gradients of the weights.
+    # Results of the forward pass: of the cell itself, and its inputs for the gradients of the weights.
     yield f, b
     yield f[:, :, :-1], b[:, :, 1:]
     yield f[:, :-1], b[:, 1:]

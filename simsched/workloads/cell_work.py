@@ -16,7 +16,7 @@ Key = tuple[Phase, tuple[int, ...] | None]
 class CellWork:
     """FLOPs and bytes of each cell of a network.
 
-    What stays within a cell is in caches: its bytes are those of what it reads from elsewhere and of what is read
+    Data within a cell stay in caches: its bytes are those of inputs from elsewhere and of outputs read
     elsewhere or not at all, each once. A cell adds its gradients of parameters to those of the cells before it, in
     place.
 
@@ -37,7 +37,7 @@ class CellWork:
         made: Sequence[Tensor],
         flops: Sequence[float],
     ) -> CellWork:
-        """Add up the ops of a network, given the phase and place, inputs and FLOPs of each, and all they have made."""
+        """Add up the ops of a network, given phase and place, inputs and FLOPs of each, and their outputs."""
         keys: list[Key] = [(phase, place.cell) for phase, place in where]
         operations: dict[Key, float] = defaultdict(float)
         for key, count in zip(keys, flops, strict=True):
@@ -59,7 +59,7 @@ class CellWork:
 def _added(keys: Sequence[Key], inputs: Sequence[tuple[Tensor, ...]]) -> Iterator[Tensor]:
     """Yield the gradients of parameters that are added to others: all but the first of each."""
     for key, read in zip(keys, inputs, strict=True):
-        # What updates a parameter reads that first, and no task makes it; any other op of this phase is a sum.
+        # An update reads its parameter first, which no task makes; any other op of this phase is a sum.
         if key[0] == "update" and read[0].task != NO_TASK:
             yield from read[1:]
 

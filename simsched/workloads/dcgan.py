@@ -36,7 +36,7 @@ WINDOW, STRIDE = 5, 2
 class DCGAN(Workload):
     """DCGAN for labelled digits: generator and discriminator, both updated in one step.
 
-    The network and sizes of the public program carpedm20/DCGAN-tensorflow for MNIST: labels are put beside the inputs
+    The network and sizes of the public program carpedm20/DCGAN-tensorflow for MNIST: labels are appended to the inputs
     of every layer, biases are everywhere. Both losses share the forward passes, as in one run of both updates;
     the program runs that of the generator twice, to keep up.
 
@@ -113,7 +113,7 @@ def halved(image: int) -> tuple[int, int]:
 
 
 def labelled(x: Tensor, classes: int) -> Tensor:
-    """Return rows or images with labels beside them; for images the labels are spread over the pixels."""
+    """Return rows or images with their labels; for images the labels are spread over the pixels."""
     labels = x.net.input(x.dims[0], *(1,) * (len(x.dims) - 2), classes)
     if len(x.dims) > 2:
         labels = multiply(x.net.input(*x.dims[:-1], classes), labels)
@@ -185,7 +185,7 @@ class Generator:
 
 
 class Discriminator:
-    """From images to whether they are real: two convolutions, two dense layers."""
+    """Classifier of real images: two convolutions, two dense layers."""
 
     def __init__(self, net: Builder, sizes: DCGAN) -> None:
         self._classes = sizes.classes

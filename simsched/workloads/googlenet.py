@@ -25,7 +25,7 @@ MODULES = {
     "5a": (256, 160, 320, 32, 128, 128),
     "5b": (384, 192, 384, 48, 128, 128),
 }
-#: Modules that a helper's logits are computed from.
+#: Modules whose outputs feed a helper's logits.
 HELPED = ("4a", "4d")
 
 
@@ -38,7 +38,7 @@ class GoogLeNet(ImageNetwork):
     width : int
         Factor on the outputs of every convolution.
     auxiliary : bool
-        Whether two helpers with a loss of their own hang at modules 4a and 4d in training, 13,378,280 parameters
+        Whether two helpers with their own losses are attached to modules 4a and 4d in training, 13,378,280 parameters
         then. Their losses are added without weights, which cost nothing.
 
     References

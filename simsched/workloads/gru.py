@@ -19,7 +19,7 @@ GATES = ("reset_gate", "update_gate", "candidate")
 class GRUCell:
     """A layer: 3 (h (h + x) + 2 h) parameters; state h.
 
-    The reset gate acts on the product of the state, after a bias of its own, as in cuDNN and in Keras (`reset_after`).
+    The reset gate acts on the product of the state, after its own bias, as in cuDNN and in Keras (`reset_after`).
     """
 
     def __init__(self, net: Builder, inputs: int, hidden: int, fused: bool) -> None:

@@ -1,4 +1,4 @@
-"""`ImageNetwork`: base of the networks that tell images apart."""
+"""`ImageNetwork`: base of the networks that classify images."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class ImageNetwork(Workload):
         return self.image
 
     def logits(self, images: Tensor) -> list[Tensor]:
-        """Add the forward pass; return logits of (n, classes): those of the network first, then those of helpers."""
+        """Add the forward pass; return logits of (n, classes): the network's first, then those of helpers."""
         raise SpecError(f"workload {self} has no logits(); write one that returns them")
 
     def built(self) -> Builder:

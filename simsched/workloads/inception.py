@@ -28,9 +28,9 @@ class InceptionV3(ImageNetwork):
     Parameters
     ----------
     auxiliary : bool
-        Whether a helper with a loss of its own hangs at module 6e in training; 27,161,264 parameters then.
+        Whether a helper with its own loss is attached to module 6e in training; 27,161,264 parameters then.
     granularity : {"op", "tensorflow"}
-        A task a layer's op; or all that TensorFlow 1 runs in a training step of its public Inception program, with
+        One task per layer op; or all that TensorFlow 1 runs in a training step of its public Inception program, with
         variables, gradients' book-keeping and averages (docs/workloads.md): no scale in batch normalisation, the
         helper, RMSProp.
 

@@ -44,7 +44,7 @@ class BatchNorm:
     scope : str
         Name of the layer.
     channels : int
-        Last axis of what it normalises.
+        Last axis of its input.
     """
 
     def __init__(self, net: Builder, scope: str, channels: int) -> None:
@@ -166,7 +166,7 @@ class Layers:
         *,
         rectified: bool = True,
     ) -> Tensor:
-        """Return a new convolution's outputs, normalised, and rectified unless told otherwise."""
+        """Return a new convolution's outputs, normalised, and by default rectified."""
         high, wide, outputs = filters
         y = Convolution(self.net, scope, (high, wide, x.dims[-1], outputs), stride, padding, normalised=True)(
             x
@@ -179,7 +179,7 @@ class Layers:
         return relu(add(x, y))
 
     def chain(self, x: Tensor, scope: str, *filters: Filters) -> Tensor:
-        """Return the outputs of new convolutions one behind the other, which keep the size."""
+        """Return the outputs of new convolutions in sequence, which keep the size."""
         for i, each in enumerate(filters):
             x = self.convolution(x, f"{scope}/{i}_{each[0]}x{each[1]}", each)
         return x

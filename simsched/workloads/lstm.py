@@ -19,7 +19,7 @@ GATES = ("input_gate", "forget_gate", "candidate", "output_gate")
 class LSTMCell:
     """A layer: 4 (h (h + x) + h) parameters; state h, c.
 
-    Each gate has products of its own, as in the equations, or all share those of four times the columns. There are two,
+    Each gate has its own products, as in the equations, or all share those of four times the columns. There are two,
     of the input and of the state, or one of both side by side.
     """
 
@@ -42,7 +42,7 @@ class LSTMCell:
         return multiply(show, tanh(c)), c
 
     def _gates(self, x: Tensor, h: Tensor) -> list[Tensor]:
-        """Return the pre-activations, of all gates in one tensor or each in its own."""
+        """Return the pre-activations, of all gates in one tensor or one tensor each."""
         if not self._joined:
             return [affine(x, h) for affine in self._affine]
         both = concat([x, h])
@@ -58,7 +58,7 @@ class LSTM(Recurrent):
     fused : bool
         Whether the gates of a cell share one matrix product of its input and one of its state.
     joined : bool
-        Whether input and state are put side by side and multiplied at once; with `fused` a cell has one product, as in
+        Whether input and state are put side by side and multiplied together; with `fused` a cell has one product, as in
         TensorFlow's BasicLSTMCell.
     layers, steps, hidden, input, batch, mini_batches, classes, outputs, training, granularity
         See `simsched.workloads.recurrent.Recurrent`.

@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 
     from simsched.graph import TaskGraph
 
-#: Element-wise kinds whose kernels are Eigen's, behind an `InputConversion` each.
+#: Element-wise kinds whose kernels are Eigen's, each after an `InputConversion`.
 ELEMENTWISE = frozenset({"AddV2", "Maximum", "Mul", "SquaredDifference", "Sub"})
 #: Kinds whose images come out in MKL-DNN's blocked layout.
 BLOCKING = frozenset({"Conv2D", "Conv2DBackpropInput", "AvgPool", "AvgPoolGrad", "MaxPool", "MaxPoolGrad"})
-#: Kinds whose output lies as their first operand does.
+#: Kinds whose output has the layout of their first operand.
 FOLLOWING = frozenset(
     {"Identity", "Relu", "ReluGrad", "Reshape", "FusedBatchNormV3", "FusedBatchNormGradV3", "LRN", "LRNGrad"}
 )
@@ -31,8 +31,8 @@ class _Laid(Builder):
 
     As TensorFlow 1.9 has it (core/graph/mkl_layout_pass.cc, core/graph/mkl_tfconversion_pass.cc,
     core/kernels/mkl_input_conversion_op.cc): convolutions and pools make images in blocked layout, and rewritten kinds
-    hand it on. Before an element-wise op of two operands of which one is blocked, the other one is converted, or the
-    blocked one if the op broadcasts; before any op that is not rewritten, what is blocked is. Conversions that find
+    pass it on. Before an element-wise op of two operands of which one is blocked, the other one is converted, or the
+    blocked one if the op broadcasts; before any op that is not rewritten, blocked operands are. Conversions that find
     nothing to convert are left out.
     """
 
@@ -53,7 +53,7 @@ class _Laid(Builder):
                 self._blocked.add(places[task])
 
     def _converted(self, kind: str, inputs: list[Tensor], dims: tuple[int, ...]) -> tuple[list[Tensor], bool]:
-        """Return an op's operands, converted where it wants that, and whether its output is blocked."""
+        """Return an op's operands, converted where it needs that, and whether its output is blocked."""
         laid = [x.task in self._blocked and len(x.dims) == 4 for x in inputs]
         if kind in BLOCKING:
             return inputs, len(dims) == 4
@@ -76,12 +76,12 @@ class _Laid(Builder):
         ], False
 
     def _conversion(self, kind: str, wrong: Sequence[Tensor], inputs: Sequence[Tensor]) -> Tensor:
-        """Add a conversion, which reads and writes what lies wrong."""
+        """Add a conversion, which reads and writes tensors of the wrong layout."""
         return self.op(kind, inputs, wrong[0].dims, 0.0, bytes_B=2 * sum(x.size_B for x in wrong))
 
 
 def with_conversions(net: Builder, name: str) -> TaskGraph:
-    """Return the graph of a network as TensorFlow 1 runs it with MKL-DNN: with conversions between layouts of images.
+    """Return the graph of a network as TensorFlow 1 runs it with MKL-DNN: with layout conversions of images.
 
     Parameters
     ----------

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class PathNet(Workload):
     """Modules of a 3x3 convolution, ReLU and 2x2 pooling; the active ones of a layer read the sum of those before.
 
-    Only active modules are part of the graph: what is not on a path neither runs nor is trained. A dense layer on the
+    Only active modules are part of the graph: others neither run nor are trained. A dense layer on the
     sum of the last layer gives the logits.
 
     Parameters

@@ -1,4 +1,4 @@
-"""Phased long short-term memory, stacked: each unit is open in a phase of its own, and keeps its state outside it."""
+"""Phased long short-term memory, stacked: each unit is open in its own phase, else keeps its state."""
 
 from __future__ import annotations
 

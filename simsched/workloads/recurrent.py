@@ -22,7 +22,7 @@ State = tuple["Tensor", ...]
 
 
 class Cell(Protocol):
-    """A layer of a recurrent network: its parameters, and what it does in a step."""
+    """A layer of a recurrent network: its parameters, and its work in a step."""
 
     def step(self, x: Tensor, state: State) -> State:
         """Return the next state from the input (batch, inputs) and the state."""
@@ -50,7 +50,7 @@ class Affine:
     def __call__(self, x: Tensor, h: Tensor) -> Tensor:
         """Return the pre-activations, (batch, outputs)."""
         with self._net.within(self._scope):
-            # Scopes of their own: parameters of one shape in one scope are taken for one parameter when run.
+            # Separate scopes: parameters of one shape in one scope count as one parameter when run.
             with self._net.within("input"):
                 from_input = matmul(x, self.weights)
             with self._net.within("recurrent"):

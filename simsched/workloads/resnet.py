@@ -38,7 +38,7 @@ class ResNet50(ImageNetwork):
         Which convolution of a stage's first block has the stride: the second, as today's programs (4.1 G multiply-adds
         on ImageNet), or the first, as published (3.8 G).
     granularity : {"op", "tensorflow"}
-        A task a layer's op; or all that TensorFlow 1 runs in a training step of its public program of 2016
+        One task per layer op; or all that TensorFlow 1 runs in a training step of its public program of 2016
         (tensorflow/models, research/resnet; docs/workloads.md), whose batch normalisation is composed of single ops.
 
     References

@@ -29,7 +29,7 @@ class Tensor:
     dims : tuple of int
         Its shape.
     task : int
-        The task that makes it; `NO_TASK` where it is there from the beginning.
+        The task that makes it; `NO_TASK` where it exists from the beginning.
     trained : bool
         Whether it depends on parameters, so that it has a gradient.
     storage : Tensor, optional
@@ -76,7 +76,7 @@ class Place(NamedTuple):
     scope : str
         The module, outermost first (`layer0/forget`); ops of one scope share parameters.
     label : str
-        What tells ops of one module apart (`step3`).
+        Label that distinguishes ops of one module (`step3`).
     cell : tuple of int or None
         The cell of a coarser graph that the op belongs to.
     """
@@ -88,7 +88,7 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Node:
-    """An op or a view on the tape, with all that its gradient needs."""
+    """An op or a view on the tape, with all data for its gradient."""
 
     inputs: tuple[Tensor, ...]
     outputs: tuple[Tensor, ...]

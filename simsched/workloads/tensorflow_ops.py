@@ -1,6 +1,6 @@
 """Ops as TensorFlow 1 composes them, gradients included, after constants are folded.
 
-What only names memory or orders ops (`Identity`, `Reshape`, `NoOp`, ...) is an op that computes and moves nothing.
+Ops that only name memory or order others (`Identity`, `Reshape`, `NoOp`, ...) compute and move nothing.
 Shapes are known, so that what computes them is folded away; a sum over no axes hands its operand on.
 """
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def renamed(
     kind: str, x: Tensor, *dims: int, after: Sequence[Tensor] = (), gradient: Gradient | None = None
 ) -> Tensor:
-    """Return the memory of `x` in a shape, by an op of the given kind that moves nothing; of its own shape, if none."""
+    """Return the memory of `x` in a shape (by default its own), by an op of the kind that moves nothing."""
     return x.net.op(kind, [x, *after], dims or x.dims, 0.0, gradient, bytes_B=0)
 
 
@@ -88,7 +88,7 @@ def inverse_root(x: Tensor) -> Tensor:
 
 
 def squared_difference(x: Tensor, fixed: Tensor) -> Tensor:
-    """Return (x - fixed) squared; `fixed` hands no gradient on."""
+    """Return (x - fixed) squared; `fixed` passes no gradient on."""
 
     def gradient(dy: Tensor) -> Iterator[Tensor | None]:
         twice = elementwise("Mul", dy, dy.net.input())

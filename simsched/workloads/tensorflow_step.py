@@ -42,7 +42,7 @@ class TensorFlowStep(Builder):
         self._groups: dict[str, list[Tensor]] = {"updates": [], "moving": [], "averages": []}
 
     def variable(self, *dims: int) -> Tensor:
-        """Add a variable, and return what a read of it gives."""
+        """Add a variable, and return the result of reading it."""
         made = self.op("VariableV2", [], dims, 0.0, bytes_B=0)
         read = renamed("Identity", made, *dims)
         self._variables[read] = made
@@ -89,7 +89,7 @@ class TensorFlowStep(Builder):
             loss = total = add_n([*losses, *self._decays])
             if self._averages:
                 followed = [self._follow(self.variable(), each, self.input()) for each in (*losses, total)]
-                # What is minimised waits for the averages of the losses.
+                # The minimised loss waits for the averages of the losses.
                 loss = renamed("Identity", total, after=[self._group(followed)])
             step = self.variable()
             self._rate = self._learning_rate(step) if self._averages else self.input()
@@ -122,7 +122,7 @@ class TensorFlowStep(Builder):
         return self.op("NoOp", done, (), 0.0, bytes_B=0)
 
     def _handed_on(self, node: Node, gradients: list[Tensor | None]) -> list[Tensor | None]:
-        """Return gradients that wait for all of the same op, as TensorFlow ties them."""
+        """Return gradients that wait for all gradients of the same op, as TensorFlow ties them."""
         there = [gradient for gradient in gradients if gradient is not None]
         if len(there) < 2:
             return gradients
@@ -135,7 +135,7 @@ class TensorFlowStep(Builder):
     def _update(self, parameter: Tensor, gradient: Tensor, rule: Optimizer) -> Tensor:
         dims = parameter.dims
         if self._averages:
-            # The mean over towers, of which there is one: a concatenation of one hands its operand on.
+            # The mean over towers, of which there is one: a concatenation of one passes its operand on.
             gradient = mean(renamed("Identity", renamed("ExpandDims", gradient, 1, *dims)), *dims)
         slots = [self.op("VariableV2", [], dims, 0.0, bytes_B=0) for _ in range(rule.slots)]
         inputs = [self._variables[parameter], *slots, gradient, self._rate]
@@ -145,7 +145,7 @@ class TensorFlowStep(Builder):
 
 
 class TensorFlowLayers(Layers):
-    """Layers with variables, weight decay, moments and moving averages apart.
+    """Layers with separate variables, weight decay, moments and moving averages.
 
     Parameters
     ----------
@@ -169,7 +169,7 @@ class TensorFlowLayers(Layers):
         *,
         rectified: bool = True,
     ) -> Tensor:
-        """Return a new convolution's outputs, normalised, and rectified unless told otherwise."""
+        """Return a new convolution's outputs, normalised, and by default rectified."""
         high, wide, outputs = filters
         step = self._step
         with step.within(scope):

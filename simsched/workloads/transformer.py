@@ -41,7 +41,7 @@ class Attention:
     hidden, heads : int
         Features of a token, and heads.
     apart : bool
-        Whether each head has products of its own: the output is then the sum of what each head gives through its rows
+        Whether each head has its own products: the output is then the sum of each head's result through its rows
         of the output's matrix, which is the same as one product of all heads together.
     """
 
@@ -116,9 +116,9 @@ class Transformer(Workload):
     heads : int
         Heads of the attention; they divide the features.
     attention : {"batched", "apart"}
-        Whether all heads share one product, or each has products of its own that run side by side.
+        Whether all heads share one product, or each has its own products that run side by side.
     norm : {"post", "pre"}
-        Whether a layer norm follows a residual, or precedes what it goes around (then one more ends the encoder).
+        Whether a layer norm follows a residual, or precedes its sublayer (then one more ends the encoder).
     activation : {"gelu", "relu"}
         Of the feed-forward network.
     tokens, batch : int

@@ -24,7 +24,7 @@ __all__ = ["Workload", "family", "is_workload", "one_of", "whole", "workload"]
 class Workload(Parameters):
     """Base of all families: a frozen dataclass whose fields are the parameters; subclass it and write `graph`.
 
-    Fields are made by `whole` and `one_of`, or are switches with a default; what they are given is checked.
+    Fields are made by `whole` and `one_of`, or are switches with a default; their values are checked.
 
     Attributes
     ----------
@@ -74,7 +74,7 @@ def family(source: str | Workload, /, **parameters: Scalar) -> Workload:
     Parameters
     ----------
     source, **parameters
-        As `workload` takes them; a Workload is returned as it is.
+        As in `workload`; a Workload is returned unchanged.
 
     Returns
     -------
@@ -102,7 +102,7 @@ def family(source: str | Workload, /, **parameters: Scalar) -> Workload:
 
 
 def _sized(cls: type[Workload], parameters: Mapping[str, Scalar]) -> Mapping[str, Scalar]:
-    """Return the parameters with those of a published size, where one is named, below what is said beside it."""
+    """Return the parameters with those of a published size, if named, overridden by the explicit ones."""
     rest = {key: value for key, value in parameters.items() if key != "size"}
     if len(rest) == len(parameters):
         return rest
@@ -142,7 +142,7 @@ def workload(source: str | Workload, /, **parameters: Scalar) -> TaskGraph:
 
 
 def is_workload(source: str) -> bool:
-    """Tell whether a text names a registered workload, whatever its parameters.
+    """Return whether a text names a registered workload, whatever its parameters.
 
     Parameters
     ----------

@@ -89,7 +89,7 @@ Pairs = list[tuple[int, int]]
 
 
 def of_nodes(path: Path, records: list[Record], report: ImportReport, name: str) -> TaskGraph:
-    """Return the graph of all nodes, with the dependencies that stand in it as its edges.
+    """Return the graph of all nodes, with the dependencies in the file as its edges.
 
     These are `data_deps` and `ctrl_deps`; but in traces with tensors, which come from PyTorch, `ctrl_deps` are the
     calls around a call.
@@ -154,7 +154,7 @@ def written(records: list[Record], control: bool) -> tuple[Pairs, int]:
 
 
 def is_chain(edges: Pairs, nodes: int) -> bool:
-    """Tell whether edges put all nodes, or all but pseudo nodes, one after the other.
+    """Return whether edges put all nodes, or all but pseudo nodes, in a chain.
 
     Examples
     --------
@@ -176,12 +176,12 @@ _PIECE = re.compile(r"(.*)\(\d+\)\Z", re.DOTALL)
 
 @dataclass
 class _Parts:
-    """The nodes of a trace by what they are.
+    """The nodes of a trace by their roles.
 
     Parameters
     ----------
     host, device : list of Record
-        Calls, and what ran on devices.
+        Calls, and activity of devices.
     alias : dict of int to int
         Id of the first piece by that of any further one, of operators that the linker cut at their launches.
     """

@@ -43,7 +43,7 @@ class Chakra:
     }
 
     def recognises(self, head: bytes) -> bool:
-        """Tell whether a file is a Chakra trace of either form."""
+        """Return whether a file is a Chakra trace of either form."""
         if head.lstrip()[:1] == b"{":
             return b'"nodes"' in head and b'"inclusive_dur"' in head and b'"ctrl_deps"' in head
         return looks_delimited(head)
@@ -56,9 +56,9 @@ class Chakra:
         path : Path
             The file, plain or gzipped.
         data_deps : bool or str, optional
-            Whether every node is a task, with the dependencies that stand in the file, though it holds tensors.
+            Whether every node is a task, with the dependencies in the file, although it holds tensors.
         tolerant : bool or str, optional
-            Whether to read what is complete of a file that is cut off.
+            Whether to read the complete part of a file that is cut off.
 
         Raises
         ------

@@ -73,7 +73,7 @@ def _length(file: BinaryIO, path: Path, at: int) -> tuple[int, int] | None:
 
 
 def looks_delimited(head: bytes) -> bool:
-    r"""Tell whether a file begins with Chakra's metadata and a node, each after its length.
+    r"""Return whether a file begins with Chakra's metadata and a node, each after its length.
 
     Examples
     --------
@@ -91,7 +91,7 @@ def looks_delimited(head: bytes) -> bool:
 
 
 def _within(message: bytes) -> bool:
-    """Tell whether the first field of a message, a text or a message, is as long as it says."""
+    """Return whether the first field of a message, a text or a message, has its stated length."""
     return _split(message[1:], complete=True) is not None
 
 
@@ -139,7 +139,7 @@ def messages() -> dict[str, Any]:
 
 
 def attributes(message: Any) -> dict[str, Any]:
-    """Return the scalar attributes of a node or of the metadata by name; lists are passed over."""
+    """Return the scalar attributes of a node or of the metadata by name; lists are skipped."""
     found: dict[str, Any] = {}
     for attribute in message.attr:
         for entry, value in attribute.ListFields():
@@ -162,7 +162,7 @@ class Record:
     Parameters
     ----------
     place : Place
-        Where it stands.
+        Its place.
     id, type : int
         Its number, and what sort of node it is.
     name : str
@@ -197,7 +197,7 @@ class Record:
     outputs: dict[str, Any] = field(default_factory=dict)
 
     def raw(self) -> dict[str, Any]:
-        """Return the node as an execution trace of PyTorch has it."""
+        """Return the node in the form of a PyTorch execution trace."""
         told = {"rf_id": 0, **self.attributes}
         return {
             "id": self.id,
@@ -209,7 +209,7 @@ class Record:
         }
 
     def has_tensors(self) -> bool:
-        """Tell whether any argument or result is a tensor."""
+        """Return whether any argument or result is a tensor."""
         return any(
             "Tensor" in str(kind) for side in (self.inputs, self.outputs) for kind in side.get("types", ())
         )
@@ -276,7 +276,7 @@ def _sides(held: Any, place: Place) -> dict[str, Any]:
 
 
 def _list(text: bytes, key: str, place: Place) -> list[Any]:
-    """Return a list that was written as Python writes it; nothing but literals is evaluated."""
+    """Return a list in Python's notation; nothing but literals is evaluated."""
     problem = f"{key} is {shown(text)}"
     if len(text) > _MAX_TEXT:
         raise place.error(f"{problem}, of more than {_MAX_TEXT} bytes")

@@ -30,7 +30,7 @@ class Flows:
     backwards : int
         Arrows that are no edges: their second task started before the first had finished.
     unbound : int
-        Arrows with an end that lies in no task, or both in one.
+        Arrows with an end in no task, or both in one.
     """
 
     edges: Edges
@@ -39,7 +39,7 @@ class Flows:
 
 
 def nest(spans: Sequence[Span]) -> int:
-    """Set depth and inner of all spans; return how many overlap another one of their lane without lying within it."""
+    """Set depth and inner of all spans; return how many overlap another one of their lane without nesting."""
     overlaps, around, lane = 0, list[tuple[int, Span]](), -1
     ordered = sorted(spans, key=lambda s: (s.lane, s.start_ns, -s.finish_ns, s.order))
 
@@ -68,10 +68,10 @@ def nest(spans: Sequence[Span]) -> int:
 
 
 def flow_edges(events: Events, tasks: Sequence[Span]) -> Flows:
-    """Return the edges that the flows of a trace draw between its tasks.
+    """Return the edges between a trace's tasks, from its flows.
 
-    An arrow leaves and enters the task in which it lies; where its end says no `bp: e`, it enters the next task of the
-    lane, as the format has it.
+    An arrow leaves and enters the task that contains it; without `bp: e` at its end, it enters the next task of the
+    lane, as in the format.
     """
     by_lane: dict[int, list[int]] = {}
     for index, span in enumerate(tasks):
@@ -90,7 +90,7 @@ def flow_edges(events: Events, tasks: Sequence[Span]) -> Flows:
     found = Flows([])
     for points in events.flows.values():
         for one, other in pairwise(sorted(points, key=lambda p: (p.time_ns, FLOW_PHASES.index(p.phase)))):
-            # An id is used again once its flow has ended: the next beginning is another flow's.
+            # An id is used again once its flow has ended: the next beginning belongs to another flow.
             if one.phase != "f" and other.phase != "s":
                 _add(found, tasks, bound(one), bound(other))
     return found
@@ -107,7 +107,7 @@ def _add(found: Flows, tasks: Sequence[Span], before: int | None, after: int | N
 
 LEVELS = ("outermost", "innermost")
 _DEPTH = re.compile(r"(?P<least>[0-9]{1,6})(?:-(?P<most>[0-9]{1,6}))?", re.ASCII)
-#: What messages list of names, lanes and depths: so many, and so many characters.
+#: Most names, lanes and depths in messages, and most characters.
 MOST_LISTED, MOST_CHARACTERS = 8, 300
 
 
@@ -118,7 +118,7 @@ class Choice:
     Parameters
     ----------
     level : str
-        The outermost or the innermost of the chosen spans that lie within each other.
+        The outermost or the innermost of nested chosen spans.
     depths : range or None
         How many spans of its lane may be around a span; any where None.
     names, lanes : str
@@ -132,7 +132,7 @@ class Choice:
 
     @classmethod
     def of(cls, path: Path, level: object, depth: object, names: object, lanes: object) -> Choice:
-        """Return the choice of some options; raise `FormatError` where one is none."""
+        """Return the selection of some options; raise `FormatError` where one is invalid."""
         if level not in LEVELS:
             raise FormatError(f"{path}: level is {shown(level)}; expected one of {', '.join(LEVELS)}")
         texts = [_patterns(path, *option) for option in (("names", names), ("lanes", lanes))]
@@ -144,7 +144,7 @@ class Choice:
         Raises
         ------
         FormatError
-            If there are none; the message says what there is to choose from.
+            If there are none; the message lists the choices.
         """
         spans = events.spans
         report.facts["overlaps"] = nest(spans)
@@ -211,7 +211,7 @@ def _spelled(depths: range) -> str:
 
 
 def _on_lanes(events: Events, matching: Callable[[str], bool]) -> list[tuple[bool, str]]:
-    """Return of each lane whether its name, with or without that of its process, matches, and the name."""
+    """Return, for each lane, whether its name, with or without that of its process, matches, and the name."""
     names = events.lane_names(range(len(events.lanes)))
     alone = [events.lane_names([lane])[0] for lane in range(len(events.lanes))]
     return [(matching(name) or matching(short), name) for name, short in zip(names, alone, strict=True)]
@@ -226,7 +226,7 @@ def _kept(
     chosen: Callable[[Span], bool],
     called: Callable[[Span], str],
 ) -> list[Span]:
-    """Return the spans that an option chooses, and count the others."""
+    """Return the spans selected by an option, and count the others."""
     kept = [span for span in spans if chosen(span)]
     if not kept:
         there = Counter(map(called, spans)).most_common()
@@ -239,7 +239,7 @@ def _kept(
 
 
 def _listed(values: Iterable[str], most: int) -> str:
-    """Return the first of some values in a line, and how many more there are."""
+    """Return the first of some values in a line, and the number of the others."""
     every = list(values)
     first, characters = list[str](), 0
     for value in every[:most]:

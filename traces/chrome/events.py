@@ -33,7 +33,7 @@ Lane = tuple[str, str]
 
 @dataclass(slots=True)
 class Span:
-    """Something that ran on a thread from a start to a finish.
+    """A span on a thread from a start to a finish.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ class Span:
     name, category : str
         As recorded; "" where there is none.
     args : dict
-        What the event holds besides.
+        Further fields of the event.
     depth : int
         Spans of its lane around it.
     inner : int
@@ -87,9 +87,9 @@ class Events:
     flows : dict
         Points of each flow, by category, name and id, in file order.
     names : dict of (str, str) to str
-        What metadata calls a process (thread "") or a thread.
+        Name of a process (thread "") or a thread in the metadata.
     counts : Counter of str
-        What else there was, and what was dropped.
+        Other and dropped events.
     other, metadata : dict
         The objects `otherData` and `metadata`; Chromium describes the machine in the latter.
     """
@@ -103,7 +103,7 @@ class Events:
     metadata: dict[str, Any] = field(default_factory=dict)
 
     def lane_names(self, lanes: Sequence[int]) -> tuple[str, ...]:
-        """Return what lanes are called: their threads, and the processes where these are of several."""
+        """Return the names of lanes: their threads, and the processes where these are of several."""
         several = len({self.lanes[lane][0] for lane in lanes}) > 1
         return tuple(self._name(*self.lanes[lane], several) for lane in lanes)
 
@@ -113,7 +113,7 @@ class Events:
 
 
 class _Reading:
-    """Events as they come; beginnings and ends of spans are paired once all are there."""
+    """Incoming events; beginnings and ends of spans are paired once all are there."""
 
     def __init__(self, path: Path, tolerant: bool) -> None:
         self.path, self.found, self._tolerant = path, Events(), tolerant
@@ -154,7 +154,7 @@ class _Reading:
             return
         span = self._span(place, event, number, start_ns, finish_ns)
         if span.name.startswith("Total ") and "avg ms" in span.args:
-            # LLVM's time trace ends with a lane a kind of span, and their sum on it, which never ran.
+            # LLVM's time trace ends with one lane per kind of span, with their sum on it, which never ran.
             self.found.counts["sums"] += 1
             return
         self.found.spans.append(span)
@@ -189,7 +189,7 @@ class _Reading:
         self._bound(place, len(self.found.flows))
 
     def _bound_flow(self, place: Place, event: dict[str, Any], time_ns: int) -> None:
-        """Keep the flow that a span itself is a point of: `bind_id`, with `flow_out`, `flow_in` or both."""
+        """Keep the flow that includes a span itself: `bind_id`, with `flow_out`, `flow_in` or both."""
         leaves, enters = event.get("flow_out") is True, event.get("flow_in") is True
         ident = event.get("bind_id")
         if type(ident) in (int, str) and (leaves or enters):
@@ -236,7 +236,7 @@ def read_events(path: Path, mend: Mend | None = None, unclosed: Mend | None = No
 
 
 def _interval(place: Place, event: dict[str, Any]) -> tuple[int, int]:
-    """Return start and finish; what is below a nanosecond is rounded last, so that what lies within stays within."""
+    """Return start and finish; fractions of a nanosecond are rounded last, so that nesting is kept."""
     start, duration = _number(event, "ts"), _number(event, "dur")
     start_ns, duration_ns = place.nanoseconds(start, "ts"), place.nanoseconds(duration, "dur")
     if type(start) is int or type(duration) is int:
@@ -251,7 +251,7 @@ def _number(event: dict[str, Any], key: str) -> Any:
 
 
 def _flow_id(event: dict[str, Any]) -> str | None:
-    """Return what the ends of a flow share, `id` or `id2`, of which a local one is its process's own; else None."""
+    """Return the common id of a flow's ends, `id` or `id2`, local ones per process; else None."""
     ident, owner = event.get("id", event.get("bind_id")), ""
     if isinstance(told := event.get("id2"), dict):
         ident = told.get("global", told.get("local"))
@@ -284,7 +284,7 @@ class _Open:
         self._named.setdefault(span.name, []).append(span)
 
     def end(self, name: str) -> Span | None:
-        """Return the innermost span that an end of this name ends, as Perfetto has it; no name is that of any span."""
+        """Return the innermost span that an end of this name ends, as in Perfetto; no name matches all."""
         of_name = self._named.get(name, []) if name else self._all
         span = self._innermost(of_name) or self._innermost(self._named.get("", []))
         if span is not None:
@@ -298,7 +298,7 @@ class _Open:
 
 
 def paired(halves: Iterable[tuple[Span, bool]], counts: Counter[str]) -> list[Span]:
-    """Return the spans of beginnings and their ends on each lane, in the order of their times.
+    """Return the spans of beginnings and their ends on each lane, in order of time.
 
     Parameters
     ----------

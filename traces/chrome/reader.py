@@ -1,4 +1,4 @@
-"""Chrome traces in general: spans on lanes, whatever wrote them.
+"""Chrome traces in general: spans on lanes, by any writer.
 
 The format knows no dependencies. Tasks are spans of each lane, chosen by lane, name, depth and level (the outermost,
 when nothing is given); edges are the recorded order of each lane, a chain, and the arrows (flow events), which tools
@@ -55,7 +55,7 @@ class ChromeTrace:
     title = "Chrome trace (Trace Event Format), of any tool"
     dependencies = "recorded order of each lane, a chain, and arrows as hints; simsched's own: as written"
     times = "us with decimals, exact"
-    #: Other formats are Chrome traces, too, and know more of them.
+    #: Formats that are Chrome traces, too, with readers that extract more.
     general = True
     options = {  # noqa: RUF012 - the protocol's attribute
         "depth": "how many spans of its lane are around a task: 2, or 1-3; any when not given",
@@ -68,7 +68,7 @@ class ChromeTrace:
     }
 
     def recognises(self, head: bytes) -> bool:
-        """Tell by the key of the object form, or a first event of the list form."""
+        """Recognise the key of the object form, or a first event of the list form."""
         text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
         if text.startswith(b"{"):
             return b'"traceEvents"' in text
@@ -99,7 +99,7 @@ class ChromeTrace:
         if edges not in EDGES:
             raise FormatError(f"{path}: edges is {shown(edges)}; expected one of {', '.join(EDGES)}")
         report = ImportReport(path.name, "chrome")
-        # The format lets the list form end without its bracket: what wrote it may have been stopped at any time.
+        # The format lets the list form end without its bracket: its writer may have been stopped at any time.
         events = read_events(path, mends_if(path, tolerant, report), report.note)
         if made_by_simsched(events):
             report.note(

@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     from simsched.graph.taskgraph import Seconds, TaskGraph
     from simsched.schedule import Schedule
 
-#: Of the lanes of executors; another one has the lanes of cores, where tasks stand again.
+#: Process of the lanes of executors; another one has the lanes of cores, where tasks appear again.
 EXECUTORS, CORES = 1, 2
-#: Notes of recorders that are taken over, and of each so many characters.
+#: Most notes of recorders that are copied, and most characters of each.
 MOST_NOTES, MOST_CHARACTERS = 10, 300
 
 
@@ -50,7 +50,7 @@ def graph_written(path: Path, events: Events, report: ImportReport) -> TaskGraph
     Raises
     ------
     FormatError
-        If a task is missing or occurs twice, or an event lacks what simsched writes.
+        If a task is missing or occurs twice, or an event lacks data that simsched writes.
     GraphError
         If the tasks form a cycle.
     """
@@ -76,7 +76,7 @@ def graph_written(path: Path, events: Events, report: ImportReport) -> TaskGraph
 
 
 def _tell_origin(events: Events, report: ImportReport) -> None:
-    """Note what wrote the trace; a recorder, unlike a replay, has notes that matter to the graph."""
+    """Note the writer of the trace; a recorder, unlike a replay, has notes that matter to the graph."""
     if not isinstance(events.other.get("recorder"), str):
         report.note("simsched wrote this trace; durations are those of its schedule")
         return
@@ -123,7 +123,7 @@ def _text_of(path: Path, span: Span, key: str) -> str:
     return value
 
 
-# One event a task and core: beyond this many they would double the time that a viewer takes to open.
+# One event per task and core: beyond this many they would double the time that a viewer takes to open.
 MAX_CORE_EVENTS = 200_000
 #: 146 years: nanoseconds, and differences of two times, still fit 64 bits.
 MAX_S = 2**62 / 1e9
@@ -151,8 +151,8 @@ class ChromeWriter:
     def write(self, schedule: Schedule, path: Path) -> None:
         """Write a schedule; a name ending in .gz is compressed.
 
-        Process 1 has a lane an executor and a counter of running tasks; process 2 has a lane a core, where they
-        make no more than 200,000 events together. `otherData` holds what made the schedule.
+        Process 1 has a lane per executor and a counter of running tasks; process 2 has a lane per core, where they
+        make no more than 200,000 events together. `otherData` holds the schedule's inputs.
 
         Raises
         ------
@@ -174,7 +174,7 @@ CHROME = ChromeWriter()
 
 
 def refuse_unwritable(times_s: Seconds, what: str) -> None:
-    """Raise `SimschedError` if a time cannot be counted in nanoseconds; `what` is what messages call the file."""
+    """Raise `SimschedError` if a time cannot be counted in nanoseconds; `what` names the file in messages."""
     unknown = np.flatnonzero(~np.isfinite(times_s))
     if len(unknown):
         raise SimschedError(f"task {unknown[0]} has no finite start or finish, which a {what} needs")
@@ -191,7 +191,7 @@ def _text_file(path: Path) -> Iterator[io.TextIOWrapper]:
     with replacing(path) as raw:
         packed: IO[bytes] | gzip.GzipFile = raw
         if path.name.lower().endswith(".gz"):
-            # Neither name nor time in the header, so that the same schedule gives the same bytes.
+            # No name and no time in the header, so that the same schedule gives the same bytes.
             packed = gzip.GzipFile("", "wb", compresslevel=6, fileobj=raw, mtime=0)
         text = io.TextIOWrapper(packed, encoding="utf-8", newline="\n")
         try:

@@ -1,7 +1,7 @@
-"""Dask's task streams: when and where each task computed, with the low-level graph for the dependencies.
+"""Dask's task streams: time and place of each task, with the low-level graph for the dependencies.
 
 Dask fuses tasks when it optimizes a graph and gives some of them new keys, so that neither all keys of the graph are
-executed nor all executed ones in the graph; the report says how many match. `compute` adds a task that collects the
+executed nor all executed ones in the graph; the report counts the matches. `compute` adds a task that collects the
 pieces of a result, which depends on all of them.
 """
 
@@ -51,7 +51,7 @@ class Record:
 
 
 def read_records(path: Path, mend: Mend | None) -> tuple[list[Record], int]:
-    """Return the records of a task stream by start, and how many were left out, since they failed or did not compute.
+    """Return the records of a task stream by start, and the number of failed or not computed ones.
 
     Raises
     ------
@@ -71,7 +71,7 @@ def read_records(path: Path, mend: Mend | None) -> tuple[list[Record], int]:
 
 
 def read_dependencies(path: Path) -> dict[str, list[str]]:
-    """Return of every key those it depends on, from `{"dependencies": {key: [key, ...]}}` or the inner object alone.
+    """Return the dependencies of each key, from `{"dependencies": {key: [key, ...]}}` or the inner object.
 
     Raises
     ------
@@ -114,7 +114,7 @@ def _tuples(key: object) -> object:
 
 
 def kind_of(key: str) -> str:
-    """Return what a key says its task does.
+    """Return the function of a task, from its key.
 
     Examples
     --------
@@ -143,7 +143,7 @@ def _record(where: str, value: Mapping[str, Any]) -> Record | None:
 
 
 def _step(where: str, step: object) -> tuple[str, int, int]:
-    """Return what was done from when to when, in nanoseconds; older versions write a list."""
+    """Return an action with its start and end in nanoseconds; older versions write a list."""
     parts: Sequence[object] = ()
     if isinstance(step, dict):
         parts = [step.get(name) for name in ("action", "start", "stop")]
@@ -166,7 +166,7 @@ def _ns(where: str, value: object) -> int:
 
 _HTML = re.compile(rb"<title>\s*Dask Performance Report")
 _GRAPH = re.compile(rb'\{\s*"dependencies"\s*:\s*\{')
-#: What `compute` calls its own last task.
+#: Name of the last task of `compute`.
 _FINAL = "finalize-"
 _STREAM = re.compile(rb'[\[{].*"startstops"\s*:\s*\[', re.DOTALL)
 
@@ -199,13 +199,13 @@ class DaskReader:
     }
 
     def recognises(self, head: bytes) -> bool:
-        """Tell by records with `startstops`; the performance report and a graph alone are refused with advice."""
+        """Recognise records with `startstops`; performance reports and graphs alone get advice."""
         text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
         html = text[:1] == b"<" and _HTML.search(text) is not None
         return html or _GRAPH.match(text) is not None or _STREAM.match(text) is not None
 
     def read(self, path: Path, *, graph: str | Path | None = None, tolerant: bool | str = False) -> TaskGraph:
-        """Return the graph of what was computed.
+        """Return the graph of the computed tasks.
 
         Parameters
         ----------
@@ -214,7 +214,7 @@ class DaskReader:
         graph : str or Path, optional
             The dependencies of the low-level graph.
         tolerant : bool or str
-            Keep what is complete of a cut-off file.
+            Keep the complete part of a cut-off file.
 
         Raises
         ------
@@ -243,7 +243,7 @@ DASK = DaskReader()
 
 
 def _advise(path: Path) -> None:
-    """Refuse what Dask writes and what holds no task stream, saying what to record instead."""
+    """Reject Dask's files without a task stream, with advice on what to record instead."""
     with open_plain(path) as file:
         head = read_bounded(file, 4096).removeprefix(b"\xef\xbb\xbf").lstrip()
     if head.startswith(b"<"):
@@ -284,7 +284,7 @@ def _edges(
 def _with_final(
     runs: Mapping[str, Sequence[int]], before: Mapping[str, Sequence[str]]
 ) -> Mapping[str, Sequence[str]]:
-    """Return the dependencies with those of the task that collects the result, on all that nothing depends on."""
+    """Return the dependencies with those of the task that collects the result, on all final tasks."""
     final = [key for key in runs if key.startswith(_FINAL) and key not in before]
     needed = {source for sources in before.values() for source in sources}
     pieces = [key for key in before if key not in needed]
@@ -292,7 +292,7 @@ def _with_final(
 
 
 def _latest(finishes: Sequence[tuple[int, int]], moment_ns: int) -> int:
-    """Return the last of some tasks that had finished at a moment; the first one where none had."""
+    """Return the last of some tasks finished by a given moment; the first one where none was."""
     return finishes[max(bisect_right(finishes, moment_ns, key=lambda finish: finish[0]) - 1, 0)][1]
 
 

@@ -43,7 +43,7 @@ class DotFile:
     options: dict[str, str] = OPTIONS
 
     def recognises(self, head: bytes) -> bool:
-        """Tell by the opening of a graph, unless it is one of Nanos++."""
+        """Recognise the opening of a graph, unless it is one of Nanos++."""
         return _BEGINNING.match(head) is not None and not tdg.TDG.recognises(head)
 
     def read(self, path: Path, *, duration: str = "duration_s", unit: str = "s") -> TaskGraph:
@@ -52,7 +52,7 @@ class DotFile:
         Raises
         ------
         FormatError
-            If the file is not DOT, is undirected, or an attribute is not what it should be.
+            If the file is not DOT, is undirected, or an attribute is invalid.
         GraphError
             If its edges form a cycle.
         """
@@ -68,7 +68,7 @@ DOT = DotFile()
 
 
 def in_dot(column: str) -> str:
-    """Return what a column is called in DOT."""
+    """Return the name of a column in DOT."""
     return "label" if column == "name" else column
 
 

@@ -28,11 +28,11 @@ from simsched.traces.shared.json_stream import shown
 if TYPE_CHECKING:
     from lark import Lark
 
-#: Files that programs write nest two or three deep.
+#: Deepest nesting: files written by programs nest two or three deep.
 MAX_DEPTH = 100
 
-# Graphviz reads an unquoted 2.5e3 as 2.5 and another id e3, with a warning; here it is refused.
-# Statements are rules of their own, as are the openings of graphs, because each acts when it is complete.
+# Graphviz reads an unquoted 2.5e3 as 2.5 and another id e3, with a warning; here it is rejected.
+# Statements are separate rules, as are the openings of graphs, because each acts when it is complete.
 GRAMMAR = r"""
 start: opening body
 opening: STRICT? (GRAPH | DIGRAPH) id? -> graph_opening
@@ -117,16 +117,16 @@ class Dot:
     name: str = ""
 
 
-#: Of a graph behind another.
+#: Separator of a graph after another.
 _OPENING = re.compile(r"(strict\s+)?(di)?graph\b", re.IGNORECASE)
 _ESCAPE = re.compile(r"\\([\\nlrN])")
-#: So many names of attributes that were not asked for are worth telling.
+#: Most names of ignored attributes in a report.
 MAX_UNREAD = 20
 
 
 @dataclass
 class _Scope:
-    """A graph or subgraph that is open: the defaults in it, and its nodes in order."""
+    """An open graph or subgraph: its defaults, and its nodes in order."""
 
     name: str
     nodes: dict[str, str]
@@ -143,7 +143,7 @@ class Statements:
         self._scopes = [_Scope("", {}, {})]
 
     def graph_opening(self, children: list[Any]) -> None:
-        """Refuse an undirected graph; `strict` needs nothing, as a task graph has every edge once anyway."""
+        """Reject an undirected graph; `strict` needs nothing, as a task graph has every edge once anyway."""
         kinds = {token.type for token in children if hasattr(token, "type")}
         if "DIGRAPH" not in kinds:
             raise FormatError(
@@ -158,10 +158,10 @@ class Statements:
         return _Id("".join(parts))
 
     def port(self, children: list[Any]) -> None:
-        """Forget a port: it says where on the node an edge is drawn."""
+        """Ignore a port, which only affects drawing."""
 
     def point(self, children: list[Any]) -> tuple[str, ...]:
-        """Create a node where it is met first, with the defaults as they then are."""
+        """Create a node at its first occurrence, with the defaults at that point."""
         name = str(children[0])
         scope = self._scopes[-1]
         if name not in self.dot.nodes:
@@ -219,7 +219,7 @@ class Statements:
         self._scopes.append(_Scope(name, dict(outer.nodes), dict(outer.edges)))
 
     def subgraph(self, children: list[Any]) -> Collection[str]:
-        """Close a subgraph and return its nodes, with those from where it was opened before."""
+        """Close a subgraph and return its nodes, with those from its earlier occurrences."""
         scope = self._scopes.pop()
         self._scopes[-1].members |= scope.members
         members = self.dot.clusters.setdefault(scope.name, {}) if scope.name else {}
@@ -238,13 +238,13 @@ class Statements:
 
 
 class _Delegate:
-    """Hands what the one parser calls to the statements of the file that this thread reads."""
+    """Forwarding of the parser's calls to the statements of the file that this thread reads."""
 
     def __init__(self) -> None:
         self._reading = local()
 
     def begin(self, statements: Statements) -> None:
-        """Hand all that follows to some statements."""
+        """Forward all that follows to some statements."""
         self._reading.statements = statements
 
     def __getattr__(self, rule: str) -> Callable[[list[Any]], Any]:
@@ -258,7 +258,7 @@ class _Delegate:
 
 @cache
 def _parser() -> tuple[Lark, _Delegate]:
-    """Return the parser, whose tables take longer to make than a small file to read."""
+    """Return the parser, whose tables take longer to make than a small file takes to read."""
     from lark import Lark
 
     delegate = _Delegate()
@@ -266,14 +266,14 @@ def _parser() -> tuple[Lark, _Delegate]:
 
 
 def parsed_into(statements: Statements, text: str) -> None:
-    """Parse a text and let statements act; raise `lark.exceptions.UnexpectedInput` where it is not DOT."""
+    """Parse a text into statements; raise `lark.exceptions.UnexpectedInput` if it is not DOT."""
     parser, delegate = _parser()
     delegate.begin(statements)
     parser.parse(text)
 
 
 class _Id(str):
-    """An id, which is not a token of the parser's."""
+    """An id, as opposed to a token of the parser."""
 
 
 def _unquoted(token: str) -> str:
@@ -302,7 +302,7 @@ def read_dot(
     path : Path
         The file.
     nodes, edges, graph : collection of str
-        Names of the attributes to keep; others are forgotten at once.
+        Names of the attributes to keep; others are dropped immediately.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Task dependency graphs of Nanos++: DOT files for a picture, in which times are the sizes of nodes.
+"""Task dependency graphs of Nanos++: DOT files for drawing, in which sizes of nodes show times.
 
 A node's diameter is that of a circle whose area is the task's time, over the smallest one: the width itself
 (`--node-size=linear`), or the logarithm of e times it (`log`, the default). Times are therefore known as ratios only.
@@ -42,7 +42,7 @@ NESTING = "gray47"
 MOST_LOG = 1 + math.log(1e6) / 2
 MOST_WIDTH = 1e100
 SIZES = ("linear", "log")
-#: The least and the most that `seconds` may be.
+#: Bounds of `seconds`.
 SECONDS = math.ulp(0.0), sys.float_info.max
 
 
@@ -74,7 +74,7 @@ class TdgFile:
     }
 
     def recognises(self, head: bytes) -> bool:
-        """Tell by the attribute of the graph and the first node, as Nanos++ writes them."""
+        """Recognise the attribute of the graph and the first node, as Nanos++ writes them."""
         return _BEGINNING.match(head) is not None
 
     def read(self, path: Path, *, seconds: object = None, node_size: object = None) -> TaskGraph:
@@ -83,7 +83,7 @@ class TdgFile:
         Raises
         ------
         FormatError
-            If the file is no such file, or an option is not what it should be.
+            If the file is no such file, or an option is invalid.
         GraphError
             If its edges form a cycle.
         """
@@ -173,7 +173,7 @@ def _graph(path: Path, dot: Dot, tasks: list[str], seconds: list[float], report:
 
 
 def _edges(path: Path, dot: Dot, tasks: list[str], report: ImportReport) -> list[tuple[int, int]]:
-    """Return the dependencies; an edge of a cluster is one of each of its nodes."""
+    """Return the dependencies; an edge of a cluster is one for each of its nodes."""
     index = {task: i for i, task in enumerate(tasks)}
     found: list[tuple[int, int]] = []
     nested = 0
@@ -195,7 +195,7 @@ def _edges(path: Path, dot: Dot, tasks: list[str], report: ImportReport) -> list
 
 
 def _functions(dot: Dot) -> dict[str, str]:
-    """Return the name of the function that each colour stands for, of the legend: a table, or edges in older files."""
+    """Return the name of the function of each colour, from the legend: a table, or edges in older files."""
     found: dict[str, str] = {}
     # Several colours of one function are a chain that ends at its name.
     names: dict[str, str] = {}

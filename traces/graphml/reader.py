@@ -21,18 +21,18 @@ if TYPE_CHECKING:
 
     from simsched.graph.taskgraph import TaskGraph
 
-# Expat itself expands only entities that a file declares, which is refused here before the first is read.
+# Expat itself expands only entities that a file declares, which is rejected here before the first is read.
 
 
 MOST_DEPTH = 30
 HYPEREDGE = "hyperedge: an edge of several tasks is not a dependency; write one edge per pair"
-#: Only those that every XML file may use. Expat refuses others, but where a DOCTYPE is given they would vanish.
+#: Only those that every XML file may use. Expat rejects others, but with a DOCTYPE they would vanish.
 _ENTITY = re.compile(rb"&(?!(?:amp|lt|gt|quot|apos|#[0-9]{1,7}|#x[0-9a-fA-F]{1,6});)[^;&<>\"'\s]{0,40};?")
 _UNDEFINED = expat.errors.codes[expat.errors.XML_ERROR_UNDEFINED_ENTITY]
 
 
 class Guard:
-    """Goes through a file and refuses what is not one plain directed graph."""
+    """Checker that rejects files which are not one plain directed graph."""
 
     def __init__(self, path: Path) -> None:
         self._path, self._depth, self._graphs = path, 0, 0
@@ -141,12 +141,12 @@ class Guard:
             self._ends.append((attributes[end], self._parser.CurrentLineNumber))
 
 
-#: Behind blanks, instructions, comments and a DOCTYPE.
+#: After blanks, instructions, comments and a DOCTYPE.
 _BEGINNING = re.compile(
     rb"(?:\xef\xbb\xbf)?(?:\s|<\?(?:[^?]|\?(?!>))*+\?>|<!--(?:[^-]|-(?!->))*+-->|<![A-Z](?:[^>\[]|\[[^\]]*+\])*+>)*+"
     rb"<(?:[A-Za-z_][\w.-]{0,40}:)?graphml[\s>]"
 )
-#: What a root without attributes stands for.
+#: Replacement of a root without attributes.
 _ROOT = '<graphml xmlns="http://graphml.graphdrawing.org/xmlns">'
 MOST_UNREAD = 20
 
@@ -176,7 +176,7 @@ class GraphmlFile:
     options: dict[str, str] = OPTIONS
 
     def recognises(self, head: bytes) -> bool:
-        """Tell by XML whose first element is graphml."""
+        """Recognise XML whose first element is graphml."""
         return _BEGINNING.match(head) is not None
 
     def read(self, path: Path, *, duration: str = "duration_s", unit: str = "s") -> TaskGraph:
@@ -212,7 +212,7 @@ GRAPHML = GraphmlFile()
 
 
 def _parsed(path: Path, data: bytes) -> tuple[nx.MultiDiGraph[str], dict[str, Any]]:
-    """Return the graph of a file, and what nodes' data are where a node has none."""
+    """Return the graph of a file, and the defaults of nodes' data."""
     from networkx import NetworkXException
     from networkx.readwrite.graphml import GraphMLReader
 
@@ -220,7 +220,7 @@ def _parsed(path: Path, data: bytes) -> tuple[nx.MultiDiGraph[str], dict[str, An
     reader: Any = GraphMLReader(edge_key_type=str, force_multigraph=True)
     try:
         with warnings.catch_warnings():
-            # It says so where a key has no type; its data are text then.
+            # It warns where a key has no type; its data are text then.
             warnings.simplefilter("ignore", UserWarning)
             graph = next(reader(string=data.decode().replace("<graphml>", _ROOT, 1)), None)
             keys, defaults = reader.find_graphml_keys(reader.xml)
@@ -228,13 +228,13 @@ def _parsed(path: Path, data: bytes) -> tuple[nx.MultiDiGraph[str], dict[str, An
         raise FormatError(f"{path}: networkx cannot read this GraphML: {one_line(str(error))}") from None
     if graph is None:
         raise FormatError(f"{path}: its namespace is none of GraphML; expected {_ROOT}")
-    # networkx itself passes over those for all elements.
+    # networkx itself ignores those for all elements.
     of_nodes = (key for key in defaults if keys[key]["for"] in ("node", "all", None))
     return graph, {keys[key]["name"]: defaults[key] for key in of_nodes}
 
 
 def _labelled(rows: dict[str, Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
-    """Return nodes with their labels as names, as yEd and Gephi call them, unless the file has names."""
+    """Return nodes with their labels as names, as in yEd and Gephi, unless the file has names."""
     if any("name" in row for row in rows.values()):
         return rows
     return {

@@ -1,1 +1,1 @@
-"""OpenMP tasks, as a tool on the OMPT interface writes them down."""
+"""OpenMP tasks, as written by a tool on the OMPT interface."""

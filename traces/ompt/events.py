@@ -1,4 +1,4 @@
-"""Events of a file of OMPT callbacks: one JSON object a line, checked field by field."""
+"""Events of a file of OMPT callbacks: one JSON object per line, checked field by field."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from simsched.graph.loading import Mend
 from simsched.traces.shared.json_stream import shown
 from simsched.traces.shared.timeline import LATEST_NS
 
-#: The format's version that this reader knows; files without one are as of before versions.
+#: The format's version that this reader knows; files without one predate versions.
 VERSION = 1
 Dependency = tuple[str, int]
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Something that happened on a thread.
+    """An event on a thread.
 
     Parameters
     ----------
@@ -35,13 +35,13 @@ class Event:
     task : int
         The task: created, implicit, waiting, encountering; of `sched` the one that stops.
     other : int
-        The parent of a task that is created; of `sched` the one that goes on.
+        The parent of a task that is created; of `sched` the one that continues.
     code : int
         Flags of a task that is created; of `sched` the state of the one that stops; of `sync` and `wait` the kind.
     region : int
         The parallel region.
     threads : int
-        Of `implicit` how many the team has, of `parallel` how many were asked for; 0 where that is not told.
+        Of `implicit` how many the team has, of `parallel` the requested number; 0 where unknown.
     at : str
         The address of a created task's code.
     """
@@ -71,7 +71,7 @@ class Log:
     places : dict of str to str
         Of an address of code its object file and place in it.
     tool : dict
-        What the recorder tells of itself.
+        The recorder's own data.
     complete : bool
         Whether the recorder reached its end.
     lost_B : int
@@ -87,13 +87,13 @@ class Log:
 
 
 class _Line:
-    """One line's object, and where it stands."""
+    """One line's object, and its place."""
 
     def __init__(self, path: Path, number: int, values: dict[str, Any]) -> None:
         self.path, self.number, self.values = path, number, values
 
     def wrong(self, key: str, expected: str) -> FormatError:
-        """Return the error of a field that is not what it should be."""
+        """Return the error of an invalid field."""
         found = shown(self.values[key]) if key in self.values else "missing"
         return FormatError(f"{self.path}: line {self.number}: {key} is {found}; expected {expected}")
 
@@ -122,7 +122,7 @@ class _Line:
         return [(plain_text(address), kind) for address, kind in found]
 
     def event(self) -> Event:
-        """Return what happened."""
+        """Return the event."""
         names = {
             "create": ("task", "parent", "flags"), "sched": ("prior", "next", "status"), "parallel": ("task", "", ""),
             "implicit": ("task", "", ""), "sync": ("task", "", "kind"), "wait": ("task", "", "kind"),
@@ -168,7 +168,7 @@ def read_log(path: Path, numbered: Iterable[tuple[int, str]], mend: Mend | None)
             values = _parsed(path, number, text, mend)
             if values is not None:
                 _add(log, _Line(path, number, values))
-    # Each thread writes for itself; sorting is stable, so that what it did within a nanosecond stays in order.
+    # Each thread writes for itself; sorting is stable, so that its events within a nanosecond stay in order.
     log.events.sort(key=lambda event: event.ns)
     return log
 

@@ -1,4 +1,4 @@
-"""OpenMP: a run's tasks, as a tool on the OMPT interface wrote them down.
+"""OpenMP: a run's tasks, as written by a tool on the OMPT interface.
 
 The tool comes with the project, in `traces/recorders/ompt`: build it there with `make`, then::
 
@@ -58,7 +58,7 @@ class OmptReader:
     }
 
     def recognises(self, head: bytes) -> bool:
-        """Tell by the first event."""
+        """Recognise the first event."""
         return _FIRST.match(head) is not None
 
     def read(self, path: Path, *, names: str | Path | None = None, tolerant: bool | str = False) -> TaskGraph:
@@ -71,7 +71,7 @@ class OmptReader:
         names : str or Path, optional
             A text file of lines `ADDRESS NAME`; an address is a `codeptr` of the file, or its `at`.
         tolerant : bool or str
-            Whether lines that are cut off are passed over.
+            Whether lines that are cut off are skipped.
 
         Raises
         ------
@@ -138,7 +138,7 @@ def _graph(path: Path, run: TaskRun, labels: Mapping[str, str], report: ImportRe
 
 
 def _resolved(run: TaskRun) -> tuple[int, list[tuple[int, int]]]:
-    """Return how many nodes there are with those of tasks that never ran, and all edges between nodes."""
+    """Return the number of nodes, with those of tasks that never ran, and all edges between nodes."""
     ends: dict[int, int] = {}
     n = len(run.nodes)
     edges = []
@@ -146,7 +146,7 @@ def _resolved(run: TaskRun) -> tuple[int, list[tuple[int, int]]]:
         if task.pieces:
             ends[task.index] = task.pieces[-1]
         else:
-            # What waits for it waits for what it would have waited for.
+            # Tasks that wait for it inherit its dependencies.
             ends[task.index] = n
             edges += [(ref, n) for ref in task.after]
             n += 1
@@ -155,7 +155,7 @@ def _resolved(run: TaskRun) -> tuple[int, list[tuple[int, int]]]:
 
 
 def _kept(run: TaskRun, edges: list[tuple[int, int]], n: int) -> list[bool]:
-    """Keep all pieces of tasks, and the empty nodes that one of them comes behind."""
+    """Keep all pieces of tasks, and the empty nodes that precede one of them."""
     before: dict[int, list[int]] = {}
     for a, b in edges:
         before.setdefault(b, []).append(a)

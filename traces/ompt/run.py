@@ -1,7 +1,7 @@
-"""From events to tasks and edges, in order of time.
+"""Construction of tasks and edges from events, in order of time.
 
-A task is cut into pieces where it creates another, waits, or is interrupted: what it creates can start after the piece
-before, and what it waits for comes before the piece behind. Where the implicit task of a thread waits (`taskwait`,
+A task is cut into pieces where it creates another, waits, or is interrupted: a created task can start after the piece
+before, and an awaited one comes before the piece after. Where the implicit task of a thread waits (`taskwait`,
 `taskgroup`, barriers) for more than one, an empty node joins them.
 
 References
@@ -19,9 +19,9 @@ from simsched.graph.contracting import MAX_EDGES
 from simsched.traces.ompt.events import Dependency, Event, Log
 
 IN, OUT, INOUT, MUTEXINOUTSET, SOURCE, SINK, INOUTSET = range(1, 8)
-#: `omp_all_memory`, as OpenMP 5.2 numbers it.
+#: `omp_all_memory`, with its number in OpenMP 5.2.
 ALL_MEMORY = (34, 35)
-#: Kinds whose tasks, one after the other on the same address, have no order among them.
+#: Kinds whose consecutive tasks on the same address are unordered.
 _SETS = (IN, MUTEXINOUTSET, INOUTSET)
 
 
@@ -35,7 +35,7 @@ class _Address:
 
 
 class Siblings:
-    """Finds what each new task of a parent waits for.
+    """Finder of the dependencies of each new task of a parent.
 
     Examples
     --------
@@ -79,7 +79,7 @@ class Siblings:
 
 #: `ompt_task_flag_t`
 INITIAL_OR_IMPLICIT, TASKWAIT, UNDEFERRED = 0x3, 0x10, 0x08000000
-#: `ompt_task_status_t`: fulfilling an event of a detached task stops nobody.
+#: `ompt_task_status_t`: fulfilling an event of a detached task stops no task.
 COMPLETE, CANCEL, DETACH, EARLY_FULFIL, LATE_FULFIL, TASKWAIT_COMPLETE = 1, 3, 4, 5, 6, 8
 #: `ompt_sync_region_t`
 SYNC_TASKWAIT, SYNC_TASKGROUP, SYNC_REDUCTION = 5, 6, 7
@@ -102,7 +102,7 @@ class Node:
 
 @dataclass
 class Region:
-    """A parallel region: the tasks of its team since the last barrier, and what each barrier ended in."""
+    """A parallel region: its team's tasks since the last barrier, and the end node of each barrier."""
 
     number: int = 0
     threads: int = 0
@@ -113,9 +113,9 @@ class Region:
 
 @dataclass(eq=False)
 class Task:
-    """A task on its way through the run.
+    """A task during the run.
 
-    `explicit` is None for implicit tasks. `after` is what the next piece waits for, or, of an implicit task, what it
+    `explicit` is None for implicit tasks. `after`: awaited by the next piece, or, for an implicit task, by those it
     creates next.
     """
 
@@ -158,18 +158,18 @@ class TaskRun:
 
     @property
     def undeferred(self) -> int:
-        """Tasks that ran at once, whose order with their creator is not kept."""
+        """Number of undeferred tasks, whose order with their creator is not kept."""
         explicit = ((task, task.explicit) for task in self.tasks if task.explicit is not None)
         return sum(told.code & UNDEFERRED > 0 and not self._defers(task.region) for task, told in explicit)
 
     def _defers(self, region: Region) -> bool:
-        """Tell whether a region's team may defer tasks; where it may not, that it does not says nothing."""
-        # Where the size of the team is not told, a program that defers nothing ran on one thread.
+        """Return whether a region's team may defer tasks; if not, undeferred tasks carry no information."""
+        # Where the size of the team is unknown, a program that defers nothing ran on one thread.
         return region.threads > 1 if region.threads else self._deferring
 
     @property
     def exclusive(self) -> int:
-        """Tasks that exclude each other (`mutexinoutset`), which edges cannot say."""
+        """Tasks that exclude each other (`mutexinoutset`), which edges cannot express."""
         told = self._log.dependencies.values()
         return sum(any(kind == MUTEXINOUTSET for _, kind in one) for one in told)
 
@@ -270,7 +270,7 @@ class TaskRun:
         task.children = []
 
     def _joined(self, before: Iterable[Ref], event: Event, what: str) -> list[Ref]:
-        """Return one reference for all that came before, through an empty node where they are several."""
+        """Return one reference for all given ones, through an empty node where they are several."""
         distinct = list(dict.fromkeys(before))
         if len(distinct) < 2:
             return distinct
@@ -310,7 +310,7 @@ class TaskRun:
         task.waiting = task.explicit is not None
 
     def _wait_for(self, task: Task, event: Event, before: list[Ref]) -> None:
-        """Put what a task does next behind others."""
+        """Make the rest of a task depend on others."""
         if task.explicit is None:
             task.after = self._joined([*task.after, *before], event, "wait")
         else:
@@ -319,7 +319,7 @@ class TaskRun:
             self._count(len(before))
 
     def _resume(self, task: Task, event: Event, before: list[Ref]) -> None:
-        """Let a task go on behind what it waited for."""
+        """Resume a task after the tasks that it waited for."""
         self._wait_for(task, event, before)
         task.waiting = False
         self._start(task, event)

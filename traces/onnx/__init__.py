@@ -1,1 +1,1 @@
-"""ONNX models: nodes, shapes and what they cost."""
+"""ONNX models: nodes, shapes and costs."""

@@ -1,8 +1,8 @@
-"""Floating-point operations of ONNX operators, from the shapes of what they read and write.
+"""Floating-point operations of ONNX operators, from the shapes of their inputs and outputs.
 
-One multiply-add is two operations. Everything else is counted as one operation an element and pass, whatever
+One multiply-add is two operations. Everything else is counted as one operation per element and pass, whatever
 its instruction costs (an exponential counts like an addition): matrix products and convolutions are exact,
-the rest tells "almost nothing" from "something".
+the rest distinguishes "almost nothing" from "something".
 
 A blocked (NCHWc) convolution keeps the weight's shape, with channels padded to whole blocks; the padding is
 really computed, so it is counted.
@@ -38,7 +38,7 @@ WINDOW_ATTRIBUTES = frozenset({"strides", "pads", "dilations", "group", "auto_pa
 
 
 def shape_attributes(op_type: str, inputs: Sequence[Dims], attributes: Values) -> Attributes:
-    """Return what sets the size of an operator beside the shapes of its inputs.
+    """Return the attributes that set the size of an operator in addition to its shapes.
 
     Parameters
     ----------
@@ -164,12 +164,12 @@ def flops(op_type: str, inputs: Sequence[Dims], outputs: Sequence[Dims], attribu
     inputs, outputs : sequences of sequences of int
         Shapes; of the outputs at least the first.
     attributes : mapping
-        Those named in `ATTRIBUTES`, where the model tells them.
+        Those named in `ATTRIBUTES`, if the model has them.
 
     Returns
     -------
     float
-        Operations; NaN for an operator that is not known, or where the shapes do not tell.
+        Operations; NaN for an unknown operator, or where the shapes do not suffice.
 
     Examples
     --------
@@ -260,7 +260,7 @@ def _attention(inputs: Sequence[Dims], outputs: Sequence[Dims], attributes: Valu
     return 2.0 * keys * (numel(query) + numel(outputs[0]))
 
 
-#: Labels for the dimensions behind an ellipsis: letters that no equation has, the last for the last dimension.
+#: Labels for the dimensions of an ellipsis: letters that no equation has, the last for the last dimension.
 _ELLIPSIS = "".join(map(chr, range(0xE000, 0xE000 + MAX_RANK)))
 
 

@@ -19,7 +19,7 @@ from simsched.traces.onnx.flops import ATTRIBUTES, WINDOW_ATTRIBUTES, Values
 from simsched.traces.onnx.proto import Tensor, bodies, library_errors, read_proto
 from simsched.traces.shared.json_stream import shown
 
-#: Functions call functions call functions: each level may double the graph, and the library recurses.
+#: Most levels of calls: each may double the graph, and the library recurses.
 MAX_LEVELS = 64
 MAX_INLINED_B = 64 * 1024 * 1024
 MAX_GROWTH = 16
@@ -28,7 +28,7 @@ Key = tuple[str, str, str]
 
 
 def inlined(file: Path, proto: Any, report: ImportReport) -> Any:
-    """Return a model without functions of its own, but for those written for another version of the operators.
+    """Return a model without functions of its own, except those for another version of the operators.
 
     Raises
     ------
@@ -95,7 +95,7 @@ def _key(domain: str, name: str, overload: str) -> Key:
 
 
 def edges(model: Model, kept: Sequence[object]) -> dict[tuple[int, int], str]:
-    """Return the dependencies between the nodes that are kept, each with one tensor that carries it.
+    """Return the dependencies between the kept nodes, each with one tensor that carries it.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ def edges(model: Model, kept: Sequence[object]) -> dict[tuple[int, int], str]:
     passed_on = 0
     for i, node in enumerate(model.nodes):
         reads = [name for name in (*node.inputs, *node.captured) if name in sources]
-        # Nodes left out hand the same set on and on: each set counts once.
+        # Nodes left out pass the same set on repeatedly: each set counts once.
         distinct = {id(sources[name]): name for name in reversed(reads)}.values()
         if kept[i] is not None:
             made_by = frozenset([i])
@@ -158,7 +158,7 @@ class Node:
     scope : str
         Module it comes from (`encoder/layer1`); "" where unknown.
     has_body : bool
-        Whether it runs a graph of its own (`If`, `Loop`, `Scan`).
+        Whether it runs its own graph (`If`, `Loop`, `Scan`).
     """
 
     name: str
@@ -184,7 +184,7 @@ class Model:
     initialisers : mapping of str to Tensor
         Constants: weights and the like.
     declared : mapping of str to Tensor
-        What the model says of its inputs, outputs and intermediate tensors.
+        The model's declarations of its inputs, outputs and intermediate tensors.
     body_names : frozenset of str
         Names of nodes inside bodies.
     """
@@ -285,7 +285,7 @@ def _initialisers(file: Path, graph: Any) -> Iterator[tuple[str, Tensor]]:
 
 
 def declared(graph: Any) -> Iterator[tuple[str, Tensor]]:
-    """Yield what a graph says of its tensors; dimensions that it leaves open, or absurd ones, are None."""
+    """Yield a graph's declarations of its tensors; open dimensions, or absurd ones, are None."""
     for value in (*graph.value_info, *graph.input, *graph.output):
         tensor = value.type.tensor_type
         if (

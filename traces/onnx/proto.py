@@ -1,7 +1,7 @@
 """An ONNX file as the message it holds, within limits, its tensors, and the shapes that can be inferred.
 
 Inference knows no operators but ONNX's. Fused ones of ONNX Runtime whose output is shaped like that of a standard
-operator pass as that one; of others only what the model declares is known.
+operator are treated as that one; for others only the model's declarations are known.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Tensor:
 
 
 def tensor_bytes(tensors: Iterable[Tensor]) -> float:
-    """Return the bytes of tensors; NaN where an element's size is not known.
+    """Return the bytes of tensors; NaN where an element's size is unknown.
 
     Examples
     --------
@@ -54,7 +54,7 @@ def tensor_bytes(tensors: Iterable[Tensor]) -> float:
 
 
 def dims(tensor: Tensor) -> tuple[int, ...]:
-    """Return the dimensions of a tensor all of whose are known."""
+    """Return the dimensions of a tensor, all of which are known."""
     return tuple(d or 0 for d in tensor.dims)
 
 
@@ -92,7 +92,7 @@ def read_proto(file: Path) -> Any:
 
 def _content(file: Path) -> bytes:
     with open_plain(file) as stream:
-        # A compressed file is no smaller than what it is refused for, but for a few bytes.
+        # A compressed file is no smaller than its rejected content, except for a few bytes.
         data = read_bounded(stream, MAX_MODEL_B + 1) if file.stat().st_size <= MAX_MODEL_B else None
     if data is None or len(data) > MAX_MODEL_B:
         raise FormatError(
@@ -105,7 +105,7 @@ def _content(file: Path) -> bytes:
 
 
 def library_errors() -> tuple[type[Exception], ...]:
-    """Return what the library raises on models that it does not understand."""
+    """Return the exceptions that the library raises on models that it does not support."""
     from onnx.checker import ValidationError
     from onnx.shape_inference import InferenceError
 
@@ -121,7 +121,7 @@ def bodies(node: Any) -> Iterator[Any]:
 
 
 def starts_as_model(head: bytes) -> bool:
-    """Tell whether bytes start as a `ModelProto`: the version first, then only its fields, up to its graph.
+    """Return whether bytes start as a `ModelProto`: the version first, then only its fields, up to its graph.
 
     Examples
     --------
@@ -139,15 +139,15 @@ def starts_as_model(head: bytes) -> bool:
         seen.add(field)
         value, at = _varint(head, at)
         if field == GRAPH and value and at < len(head):
-            # Of a graph: nodes, a name, or what else is a message or text.
+            # Of a graph: nodes, a name, or other messages or texts.
             return head[at] & 7 == 2 and 1 <= head[at] >> 3 <= 15
         at += value if wire == 2 else 0
-    # What lies beyond the head is a long field of a model, or the end of an empty one.
+    # Beyond the head is a long field of a model, or the end of an empty one.
     return bool(seen & {GRAPH, OPSETS} or 2 in seen)
 
 
 def _varint(data: bytes, at: int) -> tuple[int, int]:
-    """Return the number that starts at a byte, and where the next one starts; 0 where it does not end."""
+    """Return the number that starts at a byte, and the start of the next one; 0 if it does not end."""
     value = 0
     for shift in range(0, 70, 7):
         if at >= len(data):
@@ -205,7 +205,7 @@ def sized(file: Path, proto: Any, dims: Mapping[str, int], batch: int | None) ->
     dims : mapping of str to int
         By the dimension's name.
     batch : int, optional
-        Of the first dimension of every input where it is open.
+        Size of the first dimension of every input where it is open.
 
     Raises
     ------
@@ -256,7 +256,7 @@ def _first_dimensions(graph: Any) -> Iterator[Any]:
 
 
 def infer(proto: Any, report: ImportReport) -> Any:
-    """Return a graph's value descriptions with all shapes that can be inferred; tell where that failed.
+    """Return a graph's value descriptions with all shapes that can be inferred; report where that failed.
 
     The model is changed: weights are dropped, and operators pass as others. Keep what else is needed before.
     """
@@ -275,7 +275,7 @@ def infer(proto: Any, report: ImportReport) -> Any:
 
 
 def drop_weights(graph: Any) -> None:
-    """Take the data of all large constants away, and what tells in which file they lie."""
+    """Remove the data of all large constants, and the names of the files with their data."""
     for tensor in graph.initializer:
         _drop(tensor)
     for node in graph.node:
@@ -291,7 +291,7 @@ def _drop(tensor: Any) -> None:
 
     if tensor.ByteSize() > MAX_CONSTANT_B:
         kept = TensorProto(name=tensor.name, data_type=tensor.data_type, dims=tensor.dims)
-        # Inference then knows that there is nothing to look at.
+        # Inference then knows that there is no data.
         kept.data_location = TensorProto.EXTERNAL
         tensor.CopyFrom(kept)
 
@@ -309,7 +309,7 @@ def _pass_as_standard(node: Any) -> None:
 
 
 def _import_standard(proto: Any) -> None:
-    """Say which version of the standard operators is meant, where a model uses none but others."""
+    """State the version of the standard operators, if a model uses only others."""
     from onnx import defs
 
     if not any(o.domain in ("", "ai.onnx") for o in proto.opset_import):

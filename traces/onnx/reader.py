@@ -1,6 +1,6 @@
 """ONNX models alone: their graph, without times.
 
-What a task costs comes from its operations and bytes, which follow from the shapes of its tensors.
+A task's cost follows from its operations and bytes, which follow from the shapes of its tensors.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ from simsched.traces.onnx.proto import (
 from simsched.traces.shared.json_stream import shown
 from simsched.traces.shared.options import whole_number
 
-#: Name memory anew, and move none.
+#: Ops that rename memory, and move none.
 VIEWS = frozenset(
     {"Flatten", "Identity", "Optional", "OptionalGetElement", "Reshape", "Squeeze", "Unsqueeze"}
 )
-#: Lists of tensors: what is put in and taken out is not copied.
+#: Lists of tensors: their items are not copied.
 VIEWS |= {"SequenceAt", "SequenceConstruct", "SequenceEmpty", "SequenceErase", "SequenceInsert"}
-#: Tell of a tensor without reading it.
+#: Describing a tensor without reading it.
 DESCRIBE = frozenset({"OptionalHasElement", "SequenceLength", "Shape", "Size"})
-#: Read of their first input as much as they write, whatever its size: rows of a table, parts of a tensor.
+#: Reading as much of their first input as they write, whatever its size: rows of a table, parts of a tensor.
 PICK = frozenset({"Gather", "GatherElements", "GatherND", "GatherBlockQuantized", "Slice"})
 
 
@@ -80,7 +80,7 @@ def moved_bytes(op_type: str, inputs: Sequence[Tensor] | None, outputs: Sequence
     return float(written_B + tensor_bytes(inputs))
 
 
-#: Sizes of dimensions, as text: `batch:8+seq:128`.
+#: Example of sizes of dimensions, as text: `batch:8+seq:128`.
 _SIZE = re.compile(r"(.+):([0-9]{1,9})")
 MAX_SIZE = 10**9
 #: Open dimensions and operators named in a report.
@@ -95,13 +95,13 @@ class _Row:
 
     @property
     def shape(self) -> str:
-        """Shapes of the inputs as text, with strides and the like; "" where one is not known."""
+        """Shapes of the inputs as text, with strides and the like; "" where one is unknown."""
         read = [tuple(map(int, dims(tensor))) for tensor in self.inputs or ()]
         return format_shape(read, shape_attributes(self.node.op_type, read, self.node.attributes))
 
     @property
     def flops(self) -> float:
-        """Operations; NaN where operator or shapes are not known."""
+        """Operations; NaN where operator or shapes are unknown."""
         if self.node.has_body:
             return math.nan
         read, written = (tuple(map(dims, tensors or ())) for tensors in (self.inputs, self.outputs))
@@ -109,17 +109,17 @@ class _Row:
 
     @property
     def bytes_B(self) -> float:
-        """Bytes moved; NaN where shapes are not known."""
+        """Bytes moved; NaN where shapes are unknown."""
         return moved_bytes(self.node.op_type, self.inputs, self.outputs)
 
     @property
     def unsized(self) -> bool:
-        """Whether the shape of something that it reads or writes is not known."""
+        """Whether the shape of an input or output is unknown."""
         return self.inputs is None or self.outputs is None
 
 
 class OnnxReader:
-    """Reads ONNX models: a task a node, an edge a tensor.
+    """Reader of ONNX models: one task per node, one edge per tensor.
 
     Examples
     --------
@@ -144,7 +144,7 @@ class OnnxReader:
     }
 
     def recognises(self, head: bytes) -> bool:
-        """Tell whether a file starts as the message of a model: its version, and then only fields it has."""
+        """Return whether a file starts as the message of a model: its version, and then only its fields."""
         return starts_as_model(head)
 
     def read(
@@ -225,7 +225,7 @@ def _graph(path: Path, model: Model, report: ImportReport) -> TaskGraph:
 
 
 def _row(node: Node, known: Mapping[str, Tensor]) -> _Row:
-    # Inference does not tell of all optional outputs, such as Dropout's mask.
+    # Inference does not cover all optional outputs, such as Dropout's mask.
     told = [name for i, name in enumerate(node.outputs) if i == 0 or name in known]
     return _Row(node, _known(node.inputs, known), _known(told, known))
 

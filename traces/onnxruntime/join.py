@@ -1,9 +1,9 @@
-"""Joining a run's events to the nodes of the optimized model, and refusing a model of another session.
+"""Joining a run's events to the nodes of the optimized model, and rejecting another session's model.
 
-ONNX Runtime makes up names of fused and inserted nodes (`ReorderOutput_token_60`) anew in every session, so
-that the names of two sessions may match and mean different nodes. What the run did then contradicts the model
+ONNX Runtime makes up names of fused and inserted nodes (`ReorderOutput_token_60`) in every session, so
+that the names of two sessions may match and mean different nodes. The run then contradicts the model
 somewhere: a name is missing, an operator differs, a tensor has two shapes, or a node starts before one that
-it depends on has finished. Each of these refuses the join. Two sessions may also save the same model, node by
+it depends on has finished. Each of these is an error. Two sessions may also save the same model, node by
 node; then the join is right whichever of them it came from.
 """
 
@@ -38,8 +38,8 @@ class Task:
 def outermost(events: Sequence[Event], model: Model | None) -> list[Event]:
     """Return the events without those of nodes inside bodies (`If`, `Loop`, `Scan`).
 
-    The time of such a node is part of its owner's. With a model its names tell. Else, or where a name is used
-    inside and outside, an event is inside if it lies within the owner's event on the same thread.
+    The time of such a node is part of its owner's. With a model names decide. Else, or where a name is used
+    inside and outside, an event is inside if it is within the owner's event on the same thread.
     """
     owners = {"If", "Loop", "Scan", "SequenceMap"}
     outside: set[str] = set()
@@ -102,7 +102,7 @@ def _event_key(event: Event, nodes: Mapping[str, object]) -> str:
 def _check_counts(
     file: Path, model: Model, groups: Mapping[str, object], group: Sequence[Event], nodes: int
 ) -> None:
-    """Refuse a name that ran and is not in the model, or not as often as it ran."""
+    """Reject a name that ran and is not in the model, or not as often as it ran."""
     name = shown(group[0].name)
     if not nodes:
         raise FormatError(
@@ -144,12 +144,12 @@ def _same_operator(file: Path, event: Event, model: Model, i: int) -> Node:
 def check_order(
     file: Path, model: Model, tasks: Sequence[Task | None], found: Mapping[tuple[int, int], str]
 ) -> int:
-    """Return how many edges start early by no more than the clock can tell.
+    """Return the number of edges that start early within the clock's resolution.
 
     Raises
     ------
     FormatError
-        If a node started earlier than that before one that it depends on had finished.
+        If a node started earlier than that before a dependency had finished.
     """
     early = []
     for (before, after), tensor in found.items():
@@ -168,7 +168,7 @@ def check_order(
     return len(early)
 
 
-#: Operators with packed weights have few inputs; of longer lists the absent ones are not looked for.
+#: Operators with packed weights have few inputs; longer lists are not searched for absent ones.
 MAX_ALIGNED = 64
 
 
@@ -206,7 +206,7 @@ def sizes(file: Path, model: Model, tasks: Sequence[Task | None]) -> list[Sizes 
 
 @dataclass(frozen=True)
 class _View:
-    """One task, and what is known of all tensors when its turn comes."""
+    """One task, and the known tensors at its turn."""
 
     file: Path
     model: Model
@@ -222,7 +222,7 @@ class _View:
         return Sizes(inputs, outputs, packed_B)
 
     def _see(self, names: Sequence[str], tensors: Sequence[Tensor]) -> None:
-        """Remember the shapes of tensors, or refuse one that contradicts what is known."""
+        """Record the shapes of tensors, or reject one that contradicts known ones."""
         for name, tensor in zip(names, tensors, strict=True):
             for other in (self.known.get(name), self.model.declared.get(name)):
                 if other is not None and not _agree(tensor, other):
@@ -255,7 +255,7 @@ class _View:
         return tuple(self.known[name] for name in names), tensor_bytes(packed)
 
     def _may_lack(self, name: str) -> bool:
-        """Tell whether an event may leave an input out: packed constants; sequences, which have no shape."""
+        """Return whether an event may lack an input: packed constants; sequences, which have no shape."""
         return name in self.model.initialisers or name not in self.known
 
     def _contradiction(self, here: str, there: str) -> FormatError:

@@ -1,4 +1,4 @@
-"""The events of an ONNX Runtime profile: which runs it holds, and the nodes of one of them.
+"""The events of an ONNX Runtime profile: its runs, and the nodes of one of them.
 
 The file is read twice as a stream: once to find the runs, once to keep the nodes of the chosen one, so that
 memory does not grow with the runs that are not used. Times are whole microseconds since the session was made,
@@ -32,7 +32,7 @@ LONGEST_ID = 80
 
 @dataclass(frozen=True)
 class Fields:
-    """An object of the file, and where it stands, for messages.
+    """An object of the file, and its place, for messages.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ class Fields:
     values: Mapping[str, Any]
 
     def wrong(self, key: str, value: object, expected: str) -> FormatError:
-        """Return the error of a field that is not what it should be."""
+        """Return the error of an invalid field."""
         return FormatError(
             f"{self.file}: event {self.place} has {shown(key)[1:-1]} {shown(value)}; expected {expected}"
         )
@@ -69,7 +69,7 @@ class Fields:
         return plain_text(value)
 
     def count(self, key: str) -> int:
-        """Return a count that must be there."""
+        """Return a required count."""
         value = self.values.get(key)
         if type(value) is not int or not 0 <= value < 2**63:
             raise self.wrong(key, value, "a whole number of 0 or more")
@@ -121,9 +121,9 @@ class Fields:
 
 #: Suffix of the events that time a node's computation; older versions also write `_fence_before` and others.
 KERNEL = "_kernel_time"
-#: Categories of what a device did, as its own profiler tells: the times of launched kernels, calls of its library.
+#: Categories of a device's activity, from its own profiler: the times of launched kernels, calls of its library.
 DEVICE = ("Kernel", "Api")
-#: The profiler keeps as many events and drops those that come later.
+#: Number of events that the profiler keeps before it drops further ones.
 MAX_EVENTS = 1_000_000
 
 
@@ -155,7 +155,7 @@ class ModelRun:
         return self.finish_us - self.start_us
 
     def overlaps(self, other: ModelRun) -> bool:
-        """Tell whether both ran at the same time."""
+        """Return whether both ran at the same time."""
         return self.start_us < other.finish_us and other.start_us < self.finish_us
 
 
@@ -200,9 +200,9 @@ class Event:
     provider : str
         Execution provider: `CPUExecutionProvider`, ...
     inputs, outputs : tuples of Tensor, or None
-        Shapes of its tensors, where told; constants packed at load time are not among them.
+        Shapes of its tensors, where known; constants packed at load time are not among them.
     counted_bytes : int or None
-        Bytes of inputs, parameters and outputs, where told.
+        Bytes of inputs, parameters and outputs, where known.
     width, pool : int
         Threads that ran a part of it, of how many that could have.
     """
@@ -223,7 +223,7 @@ class Event:
 
 
 def read_contents(file: Path, mend: Mend | None = None) -> Contents:
-    """Return what a profile holds.
+    """Return the content of a profile.
 
     Parameters
     ----------
@@ -269,7 +269,7 @@ def read_contents(file: Path, mend: Mend | None = None) -> Contents:
 
 
 def _moment_us(value: object) -> int:
-    """Return when a device's event started; -1 for no such time, for nothing hangs on it but a count."""
+    """Return when a device's event started; -1 for no such time, as only a count depends on it."""
     return value if type(value) is int and 0 <= value < 2**62 else -1
 
 
@@ -290,13 +290,13 @@ def read_events(file: Path, run: ModelRun, mend: Mend | None = None) -> list[Eve
     Raises
     ------
     FormatError
-        If one of them is malformed; the message tells which.
+        If one of them is malformed; the message names it.
     """
     events = []
     parts_run: dict[str, int] = {}
     for fields in _events(file, mend):
         if (name := _kernel(fields)) is not None:
-            # The counters run on through the whole file, so that those of earlier runs must be seen too.
+            # The counters continue through the whole file, so that those of earlier runs must be seen too.
             threads = _threads(fields.inside("args"), parts_run)
             if run.start_us <= fields.times_us()[0] <= run.finish_us:
                 events.append(_event(fields, name, *threads))
@@ -326,7 +326,7 @@ def _event(fields: Fields, name: str, width: int, pool: int) -> Event:
 
 
 def _kernel(event: Fields) -> str | None:
-    """Return the node that an event times, which old versions leave empty; None if it is no such event."""
+    """Return the node that an event times, which old versions leave empty; None for other events."""
     name = event.values.get("name")
     if event.values.get("cat") != "Node" or not isinstance(name, str) or not name.endswith(KERNEL):
         return None
@@ -334,7 +334,7 @@ def _kernel(event: Fields) -> str | None:
 
 
 def _threads(args: Fields, parts_run: dict[str, int]) -> tuple[int, int]:
-    """Return how many threads ran a part of a node, and of how many; remember the counters for the next one.
+    """Return how many threads ran a part of a node, and of how many; keep the counters for the next one.
 
     `num_run` of a pool's thread counts all parts it ever ran; those that grew since the last event helped
     with this one. The caller always runs a part itself. A session without a pool writes "".

@@ -10,7 +10,7 @@ Record both from one session::
         session.run(None, inputs)
     profile = session.end_profiling()
 
-The profile alone tells times and shapes and no dependencies; the model as exported is not enough either, since
+The profile alone has times and shapes and no dependencies; the model as exported is not enough either, since
 the session fuses, splits and renames its nodes.
 """
 
@@ -44,7 +44,7 @@ LISTED_RUNS = 20
 
 @dataclass(frozen=True)
 class Row:
-    """One task of the graph: an execution and what is known of its node."""
+    """One task of the graph: an execution and the known data of its node."""
 
     event: Event
     kind: str
@@ -55,7 +55,7 @@ class Row:
 
 
 def describe_contents(report: ImportReport, contents: Contents, chosen: int) -> None:
-    """Tell of the profile as a whole, and of the run chosen from it."""
+    """Describe the profile as a whole, and the run chosen from it."""
     run = contents.runs[chosen]
     spans = [f"{each.span_us / 1e6:.6f}" for each in contents.runs[:LISTED_RUNS]]
     report.facts.update(
@@ -82,7 +82,7 @@ def describe_contents(report: ImportReport, contents: Contents, chosen: int) -> 
 
 
 def describe_model(report: ImportReport, model: Model, tasks: Sequence[Task | None]) -> None:
-    """Tell of the model, and which of its nodes did not run."""
+    """Describe the model, and its nodes that did not run."""
     report.facts["model"] = model.file.name
     dropped = [node for node, task in zip(model.nodes, tasks, strict=True) if task is None]
     report.facts["nodes_not_run"] = len(dropped)
@@ -95,7 +95,7 @@ def describe_model(report: ImportReport, model: Model, tasks: Sequence[Task | No
 
 
 def describe_tasks(report: ImportReport, run: ModelRun, rows: Sequence[Row], recording: Recording) -> None:
-    """Tell of the tasks, who ran them, and what is suspicious about them."""
+    """Describe the tasks, their threads, and suspicious findings."""
     events = [row.event for row in rows]
     covered_us = covered(((e.start_us, e.finish_us) for e in events), run.start_us, run.finish_us)
     report.facts.update(
@@ -134,7 +134,7 @@ Edges = list[tuple[int, int]]
 
 
 class OnnxRuntimeReader:
-    """Reads ONNX Runtime profiles.
+    """Reader of ONNX Runtime profiles.
 
     Examples
     --------
@@ -163,7 +163,7 @@ class OnnxRuntimeReader:
     }
 
     def recognises(self, head: bytes) -> bool:
-        """Tell whether a file starts as a JSON list whose first event is a session's or a node's."""
+        """Return whether a file starts as a JSON list whose first event is a session's or a node's."""
         first = FIRST_CATEGORY.search(head)
         listed = head.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"[")
         return listed and first is not None and first[1] in (b"Session", b"Node")
@@ -188,7 +188,7 @@ class OnnxRuntimeReader:
             Index of the run in time order, as a number or its digits; the last complete one if not given, since
             the first ones warm up.
         tolerant : bool or str
-            Whether to read what is complete of a profile that is cut off, and to mend characters JSON does not allow.
+            Whether to read the complete part of a cut-off profile, and to mend characters JSON does not allow.
 
         Raises
         ------
@@ -202,13 +202,13 @@ class OnnxRuntimeReader:
         optimized = None if model is None else read_model(given(path, "model", model, "the optimized model"))
         contents = read_contents(path, mend)
         chosen = _choose(path, contents.runs, run)
-        # The second time nothing new is mended.
+        # A second pass mends nothing new.
         events = _events(path, contents, chosen, report, mend and (lambda _: None))
         return _graph(path, contents.runs[chosen], events, optimized, report)
 
 
 def _choose(path: Path, runs: Sequence[ModelRun], wanted: object) -> int:
-    """Return the index of the run asked for, or of the last one in which as many nodes ran as in any."""
+    """Return the index of the requested run, or of the last one with the most nodes."""
     if wanted is None:
         return max(range(len(runs)), key=lambda i: (runs[i].nodes, i))
     expected = f"one of the profile's runs 0 to {len(runs) - 1}"

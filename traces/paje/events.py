@@ -3,7 +3,7 @@
 References
 ----------
 "Paje trace file format", version 1.2.5: a header of `%EventDef NAME ID`, `% FIELD TYPE` and `%EndEventDef`, then an
-event a line: its id, and its fields in their order, those with spaces in double quotes.
+event per line: its id, and its fields in their order, those with spaces in double quotes.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from simsched.graph.loading import Mend
 from simsched.traces.shared.json_stream import shown
 from simsched.traces.shared.timeline import LATEST_NS, whole_ns
 
-#: Single quotes, which the specification does not have, are ViTE's.
+#: Single quotes, missing in the specification, are ViTE's.
 _WORD = re.compile(r"""["]((?:[^"\\]|\\.)*)["]|'([^']*)'(?!\S)|(\S+)""")
 #: Names that older traces give to fields.
 _SYNONYMS = {
@@ -50,13 +50,13 @@ class Event:
     values: dict[str, str]
 
     def text(self, key: str) -> str:
-        """Return a field that must be there."""
+        """Return a required field."""
         if key not in self.values:
             raise FormatError(f"{self.file}: line {self.line}: a {self.name} without {key}")
         return self.values[key]
 
     def time_ns(self, unit_ns: int) -> int:
-        """Return when it happened, in nanoseconds."""
+        """Return the time of the event, in nanoseconds."""
         time_ns = whole_ns(self.text("Time"), unit_ns, most_ns=LATEST_NS)
         if time_ns is None:
             raise FormatError(
@@ -118,19 +118,19 @@ def _words(line: str, definition: Definition) -> list[str]:
         words = [word.strip().strip('"') for word in by_tabs]
     else:
         words = [found[found.lastindex or 0] for found in _WORD.finditer(line)][1:]
-    # Containers, types and states stand in line after line.
+    # Containers, types and states recur in line after line.
     return [sys.intern(word) for word in words]
 
 
 class _Header:
-    """The definitions, as they come."""
+    """The definitions, in the order of reading."""
 
     def __init__(self, path: Path, known: dict[str, Definition]) -> None:
         self._path, self._known = path, known
         self._open: tuple[str, str, list[str]] | None = None
 
     def add(self, number: int, words: list[str]) -> None:
-        """Take a line that begins with a percent sign."""
+        """Add a line that begins with a percent sign."""
         match words:
             case ["EventDef", name, key] if self._open is None and len(self._known) < MAX_DEFINITIONS:
                 self._open = name, key, []
@@ -173,7 +173,7 @@ class Interval:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """From one container at one time to another at another."""
+    """A link from one container and time to another."""
 
     source: str
     sent_ns: int
@@ -211,7 +211,7 @@ class Trace:
         self._ended: dict[tuple[str, str], tuple[str, int]] = {}
 
     def add(self, events: Iterable[Event]) -> None:
-        """Take all events."""
+        """Add all events."""
         for event in events:
             if event.name in STATES:
                 self._state(event)
@@ -223,7 +223,7 @@ class Trace:
 
     @property
     def unfinished(self) -> int:
-        """States that the trace does not end."""
+        """Number of states that the trace does not end."""
         return sum(len(stack.states) for stack in self._stacks.values())
 
     def _define(self, event: Event) -> None:
@@ -236,7 +236,7 @@ class Trace:
         elif event.name == "PajeCreateContainer":
             self.containers[alias] = event.values.get("Container", ""), name
         else:
-            # Old SimGrid calls it as events of containers do.
+            # Old SimGrid uses the name in events of containers.
             container = event.text("Name" if "Name" in event.values else "Container")
             for track in self._tracks.pop(container, ()):
                 self._close(self._stacks.pop(track), track, event.time_ns(self._unit_ns))
@@ -263,7 +263,7 @@ class Trace:
             )
 
     def _close(self, stack: _Stack, track: Track, now_ns: int) -> None:
-        """End the interval of what is on top."""
+        """End the interval of the top state."""
         if stack.states:
             if now_ns < stack.since_ns:
                 self.backwards += 1
@@ -280,7 +280,7 @@ class Trace:
             self._started[key] = event.text("StartContainer"), now_ns
         else:
             self._ended[key] = event.text("EndContainer"), now_ns
-        # The end may stand before the start: a clock, another thread's buffer.
+        # The end may come before the start: a clock, another thread's buffer.
         if key in self._started and key in self._ended:
             source, target = self._started.pop(key), self._ended.pop(key)
             self.links.append(Link(*source, *target))
@@ -291,7 +291,7 @@ class Trace:
         return self.value_names.get((interval.track[1], value), value)
 
     def container_name(self, container: str, path: Path) -> str:
-        """Return the name of a container, with those of the containers around it where it has some: `node0/T1`."""
+        """Return the name of a container, with those of the containers around it: `node0/T1`."""
         names: list[str] = []
         while container in self.containers:
             container, name = self.containers[container]

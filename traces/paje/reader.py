@@ -1,4 +1,4 @@
-"""Paje: states of containers become tasks on lanes; what programs on StarPU, SimGrid, ViTE, Aftermath or poti write.
+"""Paje: states of containers as tasks on lanes; as written by StarPU, SimGrid, ViTE, Aftermath or poti.
 
 The format knows no dependencies: the tasks of each lane are chained in their order, and links (messages) join lanes.
 """
@@ -25,7 +25,7 @@ from simsched.traces.starpu.records import Record, dag_edges
 
 _FIRST = re.compile(rb"(?:\s|#[^\n]*\n)*%\s*EventDef\s+Paje")
 UNITS = {"s": 10**9, "ms": 10**6, "us": 1000, "ns": 1}
-#: States in which nothing is computed, in small letters, as common producers call them.
+#: States in which nothing is computed, in lower case, by the names of common producers.
 WAITING = frozenset(
     (
         "idle", "sleeping", "sleep", "blocked", "waiting", "wait", "overhead", "scheduling",
@@ -36,7 +36,7 @@ WAITING = frozenset(
 
 
 class PajeReader:
-    """Reads Paje traces of any producer.
+    """Reader of Paje traces of any producer.
 
     Examples
     --------
@@ -91,7 +91,7 @@ class PajeReader:
     }
 
     def recognises(self, head: bytes) -> bool:
-        """Tell by the first definition of an event."""
+        """Recognise the first definition of an event."""
         return _FIRST.match(head) is not None
 
     def read(
@@ -112,11 +112,11 @@ class PajeReader:
         states : str, optional
             Names of the states that are tasks, separated by commas.
         unit : str, optional
-            What the trace counts in: `s`, `ms`, `us` or `ns`.
+            Unit of the trace: `s`, `ms`, `us` or `ns`.
         dag : str or Path, optional
             StarPU's `dag.dot` of the same run, plain or gzipped.
         tolerant : bool or str
-            Whether lines that are no event are passed over.
+            Whether lines that are no event are skipped.
 
         Raises
         ------
@@ -137,10 +137,10 @@ PAJE = PajeReader()
 
 
 def _unit(path: Path, unit: object, report: ImportReport, mend: Mend | None) -> str:
-    """Return the unit given, or what the producer uses."""
+    """Return the given unit, or that of the producer."""
     if unit is None:
         unit = "s"
-        # What is mended is told when the whole file is read.
+        # Mends are reported when the whole file is read.
         for number, line in lines(path, None if mend is None else Mends(ImportReport(path.name))):
             if '"Worker State"' in line:
                 unit = "ms"
@@ -263,7 +263,7 @@ def _edges(
 
 
 def _linked(trace: Trace, tasks: Sequence[Interval]) -> list[Edge]:
-    """Return for each link the last task that had ended where it starts, and the first that begins where it ends."""
+    """Return, for each link, the last task that had ended at its start, and the first one after its end."""
     on: dict[str, list[int]] = defaultdict(list)
     for i, interval in enumerate(tasks):
         on[interval.track[0]].append(i)

@@ -52,7 +52,7 @@ def dependencies(path: Path, trace: TaskTrace, index: dict[Key, int]) -> dict[tu
 
 
 def _meetings(trace: TaskTrace) -> Iterator[tuple[list[Key], list[Key]]]:
-    """Yield, for each point where concurrent or commutative tasks meet, those before it and those behind it."""
+    """Yield, for each meeting point of concurrent or commutative tasks, those before and those after it."""
     points: dict[Key, tuple[list[Key], list[Key]]] = {}
     for (a, b), why in trace.meetings.items():
         task, point = (a, b) if why == 1 else (b, a)
@@ -61,7 +61,7 @@ def _meetings(trace: TaskTrace) -> Iterator[tuple[list[Key], list[Key]]]:
 
 
 def taskwaits(trace: TaskTrace, keys: Sequence[Key]) -> list[tuple[list[int], list[int]]]:
-    """Return of each taskwait that has tasks on both sides the last created before it and the first behind it.
+    """Return, for each taskwait with tasks on both sides, the last created before it and the first after it.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def taskwaits(trace: TaskTrace, keys: Sequence[Key]) -> list[tuple[list[int], li
     Returns
     -------
     list of (list of int, list of int)
-        Indices of the tasks that the same task created since the taskwait before, and until the one behind.
+        Indices of the tasks that the same task created since the taskwait before, and until the one after.
     """
     children: dict[Key, list[tuple[int, int]]] = {}
     for task, key in enumerate(keys):
@@ -100,7 +100,7 @@ TASKWAIT = "taskwait"
 
 @dataclass(frozen=True)
 class _Row:
-    """A task of the graph: from its first start to its last finish, and for how long it ran in between."""
+    """A task of the graph: from its first start to its last finish, with its running time in between."""
 
     kind: str
     name: str
@@ -130,7 +130,7 @@ def assemble(
     trace : TaskTrace
         What the records say of tasks.
     vocabulary : Vocabulary
-        What the numbers mean.
+        Meaning of the numbers.
     names : sequence of str
         Of the threads, in the header's order.
     report : ImportReport
@@ -263,7 +263,7 @@ def _tell_outside(
     rows: Sequence[_Row],
     edges: Mapping[tuple[int, int], None],
 ) -> None:
-    """Tell what whole tasks cannot say: times in the runtime, switches, dependents that ran inside predecessors."""
+    """Report limits of whole tasks: runtime, switches, dependents that ran inside predecessors."""
     facts, tasks = report.facts, [trace.tasks[key] for key in keys]
     visited_ns = sum(_length(visit) for task in tasks if task.bodies for visit in task.visits)
     facts.update(

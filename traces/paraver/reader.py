@@ -1,4 +1,4 @@
-"""Reader of Paraver traces: the tasks of an OmpSs program, their dependencies, when and where they ran."""
+"""Reader of Paraver traces: the tasks of an OmpSs program, their dependencies, times and places."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class ParaverFile:
     }
 
     def recognises(self, head: bytes) -> bool:
-        """Tell by the header."""
+        """Recognise the header."""
         return _BEGINNING.match(head) is not None
 
     def read(

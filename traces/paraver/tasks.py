@@ -34,7 +34,7 @@ class Records(NamedTuple):
     ----------
     header : Header
     threads : list of triple of int
-        Which `thread` stands for.
+        Meaning of `thread`.
     thread, time_ns, event, value : int64 arrays
         Where, when, what and its number; values of 2**63 and more are not kept.
     kinds : dict of str to int
@@ -51,7 +51,7 @@ class Records(NamedTuple):
 
 
 class _Table:
-    """Rows as they are met."""
+    """Rows in the order of reading."""
 
     def __init__(self) -> None:
         self.columns = tuple(array("q") for _ in range(4))
@@ -154,7 +154,7 @@ def _communication(
     if event is None:
         return
     fields = [int(word) for word in words[1:]]
-    # The runtime tells itself; between processes these are messages of MPI, whose tags may be any.
+    # The runtime records itself; between processes these are messages of MPI with arbitrary tags.
     if fields[1:3] != fields[7:9]:
         return
     if not 0 <= fields[12] < 2**63:
@@ -169,7 +169,7 @@ def _time(path: Path, line: int, time: int, unit_ns: int) -> int:
 
 
 class Key(NamedTuple):
-    """A task: application and process, which count their tasks apart, and its number there."""
+    """A task: application and process, which number their tasks separately, and its number there."""
 
     application: int
     process: int
@@ -177,7 +177,7 @@ class Key(NamedTuple):
 
 
 class Interval(NamedTuple):
-    """A stretch in which a thread was in a task: in nanoseconds, and in how many of them its body ran."""
+    """A period of a thread in a task: in nanoseconds, with the time in which its body ran."""
 
     start_ns: int
     finish_ns: int
@@ -195,7 +195,7 @@ class Task:
     bodies : list of Interval
         When its body ran.
     function, location : int
-        Values of the events that tell what runs; 0 where none did.
+        Values of the events that name the running function; 0 for none.
     """
 
     visits: list[Interval] = field(default_factory=list)
@@ -213,7 +213,7 @@ class TaskTrace:
     tasks : dict of Key to Task
         All that threads were in, those of the runtime's own included.
     created : dict of Key to (int, Key or None, bool)
-        When a task was first handed over, by which task, and whether that was after an event that tells of a creation.
+        When a task was first handed over, by which task, and whether that was after an event of a creation.
     by_events, by_communications : dict of (Key, Key) to None
         Dependencies, first to second.
     meetings : dict of (Key, Key) to int
@@ -221,7 +221,7 @@ class TaskTrace:
     taskwaits : list of (int, Key)
         When, and which task waited for those that it had created.
     first : set of Key
-        What each thread was in first: no task, but the thread itself.
+        The first task of each thread: not a real task, but the thread itself.
     unfinished : set of Key
         Those whose bodies still run where the trace ends.
     """
@@ -236,7 +236,7 @@ class TaskTrace:
     unfinished: set[Key] = field(default_factory=set)
 
 
-#: Directions of dependencies from a task to where concurrent, commutative or other tasks meet, and from there.
+#: Directions of dependencies from a task to a meeting point of concurrent, commutative or other tasks, and from there.
 INTO, OUT_OF = (4, 6, 8), (5, 7, 9)
 LOW = 2**32 - 1
 
@@ -260,21 +260,21 @@ def follow(records: Records, vocabulary: Vocabulary) -> TaskTrace:
 
 
 class _Walk:
-    """A thread, followed through its events: the task that it is in, and whether the body of that runs."""
+    """A thread, followed through its events: its current task, and whether the task's body runs."""
 
     def __init__(self, trace: TaskTrace, thread: int, place: Thread, vocabulary: Vocabulary) -> None:
         self._trace, self._thread, self._vocabulary = trace, thread, vocabulary
         self._process = place[:2]
         self._task: Key | None = None
         self._entered_ns = self._body_ns = -1
-        # States are pushed, and popped by zeros; leaving a task pops them, coming back pushes them again.
+        # States are pushed, and popped by zeros; leaving a task pops them, returning pushes them again.
         self._states: list[int] = []
         self._running = 0
         self._creating = False
         self._pair: tuple[Key, Key] | None = None
 
     def step(self, time_ns: int, event: Event, value: int) -> None:
-        """Take the next event."""
+        """Process the next event."""
         if event is Event.TASK:
             self._leave(time_ns)
             if value:
@@ -301,7 +301,7 @@ class _Walk:
             self._release(value)
 
     def end(self) -> None:
-        """Tell of a task whose body still runs."""
+        """Report a task whose body still runs."""
         if self._task is not None and self._body_ns >= 0:
             self._trace.unfinished.add(self._task)
 
@@ -364,10 +364,10 @@ class _Walk:
 
 
 def tasks_of(trace: TaskTrace, vocabulary: Vocabulary) -> Iterator[Key]:
-    """Yield those that are tasks, by process and number, and not threads or idle loops of the runtime.
+    """Yield the real tasks, by process and number, without threads or idle loops of the runtime.
 
     These are the ones whose creation an event reports, or that a dependency names; where no event tells of
-    creations, all but what each thread was in first.
+    creations, all except the first of each thread.
     """
     named = {end for pair in (*trace.by_events, *trace.by_communications) for end in pair}
     named |= {pair[why - 1] for pair, why in trace.meetings.items()}

@@ -1,7 +1,7 @@
 """The numbers of a Paraver trace: its header, its labels (.pcf, .row), and which of them are about tasks.
 
 Nanos++ numbers its event types from 9200000 in the order in which it registers them, which changes between versions;
-their labels are kept. Nanos6 has numbers and labels of its own for the same things.
+their labels are kept. Nanos6 has its own numbers and labels for the same things.
 
 References
 ----------
@@ -47,7 +47,7 @@ class Labels:
 
 
 def companion(path: Path, value: object, option: str) -> Path | None:
-    """Return the file beside a trace: the one given, or that of the same stem, or None where there is none.
+    """Return the companion of a trace: the given one, or that of the same stem; None if there is none.
 
     Raises
     ------
@@ -63,8 +63,8 @@ def companion(path: Path, value: object, option: str) -> Path | None:
 def read_labels(path: Path) -> Labels:
     """Return the labels of a .pcf file, plain or gzipped.
 
-    Blocks begin with EVENT_TYPE, a line a type with colour, number and label; after VALUES follow the values of all
-    types of the block. What belongs to no such block, such as colours, is passed over.
+    Blocks begin with EVENT_TYPE, one line per type with colour, number and label; after VALUES follow the values of all
+    types of the block. Text outside such blocks, such as colours, is skipped.
     """
     labels, block, place, count = Labels(), list[int](), "", 0
     for _, line in lines(path):
@@ -118,7 +118,7 @@ class Event(IntEnum):
     RELEASED = 10
 
 
-#: Labels as the two runtimes register them, in small letters, and the number where there is no .pcf file.
+#: Labels registered by the two runtimes, in lower case, and the number where there is no .pcf file.
 NANOS = {
     Event.TASK: ("work descriptor id", 9200002),
     Event.STATE: ("thread state", 9000000),
@@ -173,7 +173,7 @@ class Vocabulary:
         return next((number for number, kept in self.events.items() if kept is event), -1)
 
     def tag(self, tag: int) -> Event | None:
-        """Return what a communication of this tag says of tasks; None where nothing."""
+        """Return the meaning of a communication with this tag for tasks; None for no meaning."""
         if self.nanos6:
             return Event.RELEASED if tag % 2**32 in NANOS6_TAGS else None
         return {HANDED_TAG: Event.HANDED, RELEASED_TAG: Event.RELEASED}.get(tag)
@@ -209,7 +209,7 @@ class Header:
     duration_ns : int
         Length of the trace.
     threads : tuple of triple of int
-        All threads in the order in which the .row file names them; empty where the header does not tell.
+        All threads in the order in which the .row file names them; empty where the header does not list them.
     """
 
     unit_ns: int

@@ -22,7 +22,7 @@ class Call:
     Parameters
     ----------
     inputs : sequence of (tuple of int or None)
-        Shape of each positional argument; None for what is not a tensor.
+        Shape of each positional argument; None for other values.
     tensors : sequence of tuple of int
         Shapes of all input tensors, those in lists included.
     outputs : sequence of tuple of int
@@ -49,9 +49,9 @@ def short(name: str) -> str:
 
 
 def flops(name: str, call: Call) -> float:
-    """Return the floating-point operations of a call; NaN where they are not known.
+    """Return the floating-point operations of a call; NaN where they are unknown.
 
-    A multiply-add is two. Elementwise operators and reductions count one an element of their largest tensor,
+    A multiply-add is two. Elementwise operators and reductions count one per element of their largest tensor,
     views and allocations none.
 
     Parameters
@@ -136,7 +136,7 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-#: Views, allocations and questions about a tensor.
+#: Views, allocations and queries of a tensor.
 _NO_WORK = _words(
     """alias as_strided broadcast_to chunk detach detach_ diagonal empty empty_like empty_strided expand
     expand_as is_nonzero item _local_scalar_dense lift_fresh movedim narrow new_empty new_empty_strided permute
@@ -195,7 +195,7 @@ def has_window(name: str) -> bool:
 
 
 def shape_attributes(name: str, values: Sequence[Any]) -> Attributes:
-    """Return what the arguments of a call say of its size beside the shapes of its tensors.
+    """Return the properties of a call's size from its arguments, in addition to its shapes.
 
     Parameters
     ----------
@@ -222,7 +222,7 @@ def _operator(name: str) -> str:
 
 
 def _numbers(value: Any) -> tuple[int, ...]:
-    """Return an argument's whole numbers; () for what has none."""
+    """Return an argument's whole numbers; () if it has none."""
     if isinstance(value, str):
         found = _LIST.fullmatch(value.strip())
         if found is None:

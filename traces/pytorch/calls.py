@@ -41,7 +41,7 @@ class Calls:
     found : Dependencies
         Edges between indices of tasks.
     task_of : dict of int to int
-        Index of the task that each call is or lies in, by the call's id.
+        Index of the task that each call is or belongs to, by the call's id.
     """
 
     tasks: list[Node] = field(default_factory=list)
@@ -61,7 +61,7 @@ class _Around:
 
 
 def topmost(trace: ExecutionTrace) -> Calls:
-    """Return the operators of a trace that lie in no other operator, with their dependencies through tensors.
+    """Return the operators of a trace that are in no other operator, with their dependencies through tensors.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ def topmost(trace: ExecutionTrace) -> Calls:
 
 
 def _with_outer(trace: ExecutionTrace, node: Node, around: dict[int, _Around]) -> list[Node]:
-    """Return a call with those around it that were not met yet, outermost first; circles are cut."""
+    """Return a call with the new calls around it, outermost first; cycles are cut."""
     path, seen = [], set()
     top: Node | None = node
     while top is not None and top.id not in around and top.id not in seen:

@@ -1,8 +1,8 @@
 """The graph of a step with its devices: operators cut at launches and waits, kernels on their streams.
 
 A kernel may start while its operator still runs, so it cannot depend on the whole operator: it depends on the part
-before the launch. Where a call waits for the device, the wait is not work: it is cut out, and what follows depends on
-the kernels that were waited for.
+before the launch. Where a call waits for the device, the wait is not work: it is cut out, and the next part depends on
+the awaited kernels.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class Host:
         return self._on
 
     def before(self, lane: int, moment_ns: int) -> int | None:
-        """Return the last segment of a thread that was over at a moment."""
+        """Return the last segment of a thread that was finished at a moment."""
         on = self.on_lanes().get(lane, [])
         place = bisect_right(on, moment_ns, key=lambda i: self.segments[i].finish_ns)
         return on[place - 1] if place else None
@@ -137,7 +137,7 @@ def _cut_one(
 MAX_STREAMS = 1000
 #: Of traces whose times are whole microseconds.
 _COARSE_NS = 1000
-#: Of a call of which the device tells nothing: it may wait for any stream of any device.
+#: For a call without the device's records: it may wait for any stream of any device.
 _ANY_WAIT = Wait(UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN)
 
 
@@ -161,7 +161,7 @@ class _Edges:
         self.pairs[before, after] = None
 
     def in_order(self, tasks: list[int]) -> None:
-        """Add the order of a stream's tasks, by start: each after those that are over and that none came after yet."""
+        """Add the order of a stream's tasks, by start: each after finished ones without a successor."""
         running: list[tuple[int, int]] = []
         for task in tasks:
             over = 0
@@ -175,14 +175,14 @@ class _Edges:
 def with_devices(
     path: Path, held: Survey, step: Step, nesting: Nesting, width: int, report: ImportReport
 ) -> TaskGraph:
-    """Return the graph of a step with what it launched on devices.
+    """Return the graph of a step with its work on devices.
 
     Parameters
     ----------
     path : Path
         The Kineto trace.
     held : Survey
-        What it holds.
+        Its content.
     step : Step
         The events of the host.
     nesting : Nesting
@@ -195,7 +195,7 @@ def with_devices(
     Raises
     ------
     FormatError
-        If there are more streams than any machine has, or the step is longer than seconds can tell exactly.
+        If there are more streams than any machine has, or the step is longer than seconds can hold exactly.
     """
     streams = held.streams.within(step.window)
     waited = _waited(path, streams)
@@ -229,13 +229,13 @@ def with_devices(
 
 
 def _names_of_streams(firsts: list[Kernel]) -> list[str]:
-    """Return what streams are called, by the first kernel of each: their devices, too, where there are several."""
+    """Return the names of streams, by the first kernel of each: with devices where there are several."""
     several = len({kernel.device for kernel in firsts}) > 1
     return [f"device {k.device} stream {k.stream}" if several else f"stream {k.stream}" for k in firsts]
 
 
 def _waited(path: Path, streams: Streams) -> dict[int, list[int]]:
-    """Return for every waiting call the last kernel of each stream that it waited for, by its correlation."""
+    """Return, for every waiting call, the last kernel of each awaited stream, by its correlation."""
     found: dict[int, list[int]] = {}
     launched = {k: streams.calls[kernel.correlation].start_ns for k, kernel in enumerate(streams.kernels)
                 if kernel.correlation in streams.calls}  # fmt: skip
@@ -244,7 +244,7 @@ def _waited(path: Path, streams: Streams) -> dict[int, list[int]]:
         raise FormatError(
             f"{path}: {len(by_stream)} streams; {MAX_STREAMS} at most are read; leave devices= out"
         )
-    # A copy that waits for itself tells at least the device.
+    # A copy that waits for itself shows at least the device.
     copies = {k.correlation: Wait(k.device, UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN) for k in streams.kernels}
     for call in streams.calls.values():
         if not call.blocks:
@@ -260,7 +260,7 @@ def _waited(path: Path, streams: Streams) -> dict[int, list[int]]:
 def _last_before(
     on: list[int], kernels: list[Kernel], launched: dict[int, int], start_ns: int, finish_ns: int
 ) -> int | None:
-    """Return the last kernel of a stream that was launched when a wait began, if the wait was for it."""
+    """Return the last kernel of a stream launched before a wait began, if the wait was for it."""
     low, high = 0, len(on)
     while low < high:
         middle = (low + high) // 2
@@ -304,7 +304,7 @@ def _draw(
 
 
 def _between_streams(edges: _Edges, streams: Streams, first: int) -> None:
-    """Add the waits of streams for events of other ones; calls are numbered in the order in which they were made."""
+    """Add the waits of streams for events of other ones; calls are numbered in order."""
     on: dict[tuple[int, int], list[tuple[int, int]]] = {}
     for number, kernel in enumerate(streams.kernels):
         for device in {kernel.device, UNKNOWN}:

@@ -30,7 +30,7 @@ class Event:
     lane : int
         Index into `Step.lanes`.
     order : int
-        Position among the events, parents before children where the profiler says so.
+        Position among the events, parents before children where the profiler records it.
     name : str
         As recorded: `aten::mm`.
     annotation : bool
@@ -59,7 +59,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """A ProfilerStep: its number, and when it ran in nanoseconds."""
+    """A ProfilerStep: its number, and its time in nanoseconds."""
 
     number: int
     start_ns: int
@@ -79,7 +79,7 @@ class Step:
     lanes : list of str
         Names of the threads.
     lane_numbers : list of int
-        What the file's lanes number them.
+        Numbers of them by the file's lanes.
     """
 
     window: Window | None
@@ -89,7 +89,7 @@ class Step:
 
 
 class Lanes:
-    """Lanes by number, in the order in which they were met."""
+    """Lanes by number, in the order of their first occurrence."""
 
     def __init__(self) -> None:
         self._numbers: dict[tuple[str, str], int] = {}
@@ -100,7 +100,7 @@ class Lanes:
         return self._numbers.setdefault(_ids(pid, tid, place), len(self._numbers))
 
     def name(self, pid: Any, tid: Any, name: str, place: Place) -> None:
-        """Note what the file calls a lane."""
+        """Record the name of a lane in the file."""
         self._names[_ids(pid, tid, place)] = name
 
     def names(self) -> list[str]:
@@ -115,7 +115,7 @@ def _ids(pid: Any, tid: Any, place: Place) -> tuple[str, str]:
     return str(pid), str(tid)
 
 
-#: Longer texts are looked at with care.
+#: Longer texts are parsed with care.
 _PLAIN_DIGITS = 15
 #: Ascend's profiler writes starts as JSON texts, so that no reader rounds them.
 _QUOTED = re.compile(rb'"(-?[0-9]{1,18}(?:\.[0-9]{1,18})?)"')

@@ -1,4 +1,4 @@
-"""PyTorch's execution trace: for every call its tensors, by storage, and what it wrote.
+"""PyTorch's execution trace: the tensors of every call, by storage, and the ones written.
 
 Schemas 1.0.1 (flat fields), 1.0.2, 1.0.3, 1.1.0 and 1.1.1 (attributes), with or without Chakra's suffix. A tensor is
 written `[tensor id, storage id, offset, elements, bytes an element, device]`.
@@ -30,10 +30,10 @@ _UNDEFINED = "nullptr"
 
 @dataclass(frozen=True, slots=True)
 class Tensor:
-    """A tensor of a call: its own id, that of the storage it lies in, bytes an element and in all, shape.
+    """A tensor of a call: its own id, that of its storage, bytes per element and in all, shape.
 
-    The profiler tells no storage of sparse and MKL-DNN tensors and of functorch's wrappers: minus the tensor's id
-    stands in for it, and the bytes are unknown. Storage 0 is that of undefined tensors, which all have one id.
+    The profiler records no storage of sparse and MKL-DNN tensors and of functorch's wrappers: minus the tensor's id
+    replaces it, and the bytes are unknown. Storage 0 is that of undefined tensors, which all have one id.
     """
 
     id: int
@@ -73,7 +73,7 @@ class Side:
         return self._by_position[position] if position < len(self._by_position) else []
 
     def positional(self) -> list[Dims | None]:
-        """Return the shape of each argument; None for what is not a single tensor, or may be a sparse one."""
+        """Return the shape of each argument; None for anything but a single dense tensor."""
         pairs = zip(self._by_position, self._is_list, strict=True)
         return [held[0].dims if held and not many and held[0].storage >= 0 else None for held, many in pairs]
 
@@ -87,7 +87,7 @@ class Side:
 
 
 def _placed(tensors: list[Tensor], kind: str) -> list[Tensor]:
-    """Return the tensors, with a storage where theirs is unknown; undefined ones, as their types tell, have none."""
+    """Return the tensors, with a storage where theirs is unknown; undefined ones (by type) have none."""
     if all(t.storage for t in tensors):
         return tensors
     types = _TENSOR_TYPES.findall(kind)
@@ -147,7 +147,7 @@ _TAKES_WHOLE, _RETURNS_PART = re.compile(r"[^(]*\(Tensor\(a\) self\b"), "-> Tens
 
 @dataclass(frozen=True, slots=True)
 class Io:
-    """The tensors of a task: what goes in, what comes out, and the text of its shapes with strides and the like."""
+    """The tensors of a task: inputs, outputs, and the text of its shapes with strides and the like."""
 
     inputs: tuple[Tensor, ...]
     outputs: tuple[Tensor, ...]
@@ -178,9 +178,9 @@ class Node:
     updates : tuple of int
         Storages it writes in place, by its schema (`Tensor(a!)`).
     elements : tuple of (int, int)
-        Storage of every output, and bytes an element there.
+        Storage of every output, and bytes per element there.
     parts : tuple of (int, int)
-        Stand-in storage of a sparse tensor, and storage of its indices or values, of those it takes apart or makes.
+        Substitute storage of a sparse tensor, and storage of its indices or values, of those it splits or makes.
     flops : float
         From its shapes; NaN where unknown.
     io : Io or None
@@ -214,7 +214,7 @@ class ExecutionTrace:
     by_rf_id: dict[int, Node] = field(default_factory=dict)
 
     def within_tasks(self) -> dict[int, list[Node]]:
-        """Return the calls within each call, by the id of the outer one, those of tasks left out.
+        """Return the calls within each call, by the id of the outer one, without those of tasks.
 
         A call is then within one task at most: walks from all tasks together see every call once. The circles of a
         damaged file, where a call is within itself, are within no task.
@@ -263,20 +263,20 @@ def read_execution_trace(
 
 
 def node_of(raw: dict[str, Any], place: Place, wanted: Collection[int] | None) -> Node:
-    """Return a call as a file of any schema has it, or raise `FormatError` if it is malformed.
+    """Return a call of any schema, or raise `FormatError` if it is malformed.
 
     Parameters
     ----------
     raw : dict
         The call, with flat fields (schema 1.0.1) or attributes.
     place : Place
-        Where it stands.
+        Its place.
     wanted : collection of int or None
         As for `read_execution_trace`.
     """
     fields = _attributes(raw, place)
     name = sys.intern(place.text(raw.get("name"), "name"))
-    # The oldest writers had flat fields and no such ids.
+    # The oldest versions had flat fields and no such ids.
     rf_id = place.integer(fields.get("rf_id", 0 if fields is raw else None), "rf_id")
     ins = Side.of(raw, "input", place)
     outs = Side.of(raw, "output", place)
@@ -312,8 +312,8 @@ def _shape(name: str, ins: Side) -> str:
 def _parts(name: str, schema: str, ins: Side, outs: Side) -> tuple[tuple[int, int], ...]:
     """Return the sparse tensors of a call with the storages they are made of, as far as the call shows them.
 
-    `_values`, `_indices` and their like return a part of what they read, as `Tensor(a)` in their schemas says; the
-    innermost makers of sparse tensors put their arguments into what they return.
+    `_values`, `_indices` and their like return a part of their input, as shown by `Tensor(a)` in their schemas; the
+    innermost makers of sparse tensors put their arguments into their results.
     """
     if _MAKES_SPARSE.match(name):
         wholes, parts = outs.tensors, ins.tensors

@@ -52,7 +52,7 @@ class Columns:
 
 
 def alone(path: Path, tasks: list[Task]) -> Columns:
-    """Return the columns that a Kineto trace alone gives: the order of every lane, and shapes where recorded."""
+    """Return the columns of a Kineto trace alone: the order of every lane, and shapes where recorded."""
     calls = []
     for task in tasks:
         place = Place(path, f"operator {shown(task.event.name)} (event index {task.event.order})")
@@ -92,7 +92,7 @@ def _recorded_dims(dims: Any, place: Place) -> list[Dims | None]:
 
 
 def joined(path: Path, et_path: Path, nesting: Nesting) -> Columns:
-    """Return the columns that an execution trace gives; compiled regions keep their recorded order as well.
+    """Return the columns of an execution trace; compiled regions keep their recorded order as well.
 
     Raises
     ------

@@ -1,7 +1,7 @@
-"""Kineto's Chrome trace: which steps it holds, and the operators and annotations of one of them.
+"""Kineto's Chrome trace: its steps, and the operators and annotations of one of them.
 
-One pass over the file. Operators are kept as columns until a step is chosen, because a step may stand in the file
-after what it holds: some 70 bytes each, less than half of their text.
+One pass over the file. Operators are kept as columns until a step is chosen, because a step may come in the file
+after its content: some 70 bytes each, less than half of their text.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ class Kernel:
 
 @dataclass(frozen=True, slots=True)
 class RuntimeCall:
-    """A call of the device's runtime on a thread of the host: when, where, and whether it waits for the device."""
+    """A call of the device's runtime on a host thread: time, place, and whether it waits for the device."""
 
     start_ns: int
     finish_ns: int
@@ -157,7 +157,7 @@ class Streams:
             self.calls[correlation] = RuntimeCall(*when_ns, lane, correlation, blocks)
 
     def within(self, window: Window | None) -> Streams:
-        """Return what was launched or waited for within a step."""
+        """Return the kernels launched or awaited within a step."""
         if window is None:
             return self
         inside = range(window.start_ns, window.finish_ns)
@@ -169,7 +169,7 @@ class Streams:
         return Streams(kernels, calls, self.waits)
 
     def by_stream(self) -> dict[int, list[int]]:
-        """Return the indices of the kernels of each lane, by their start; those that start at once, by their launch."""
+        """Return the indices of the kernels of each lane, by start; simultaneous ones by their launch."""
         found: dict[int, list[int]] = defaultdict(list)
         when = [(kernel.start_ns, kernel.correlation, kernel.order) for kernel in self.kernels]
         for index in sorted(range(len(when)), key=when.__getitem__):
@@ -178,7 +178,7 @@ class Streams:
 
 
 def is_of_device(category: object) -> bool:
-    """Tell whether events of a category are a device's, or calls of its runtime."""
+    """Return whether events of a category are a device's, or calls of its runtime."""
     return isinstance(category, str) and (
         category in DEVICE or category == SYNC or _RUNTIME.fullmatch(category) is not None
     )
@@ -188,7 +188,7 @@ def _number(value: object) -> int:
     return value if type(value) is int and 0 <= value < 2**63 else UNKNOWN
 
 
-#: Older profilers say Operator.
+#: Older profilers write Operator.
 ROLES = {
     "cpu_op": "operators",
     "Operator": "operators",
@@ -214,13 +214,13 @@ class Survey:
     metadata : dict
         What simsched's recorder added; empty for other recorders.
     counts : Counter of str
-        Events by what they are: `operators`, `annotations`, `device`, `other`.
+        Events by kind: `operators`, `annotations`, `device`, `other`.
     repeated_steps : int
-        Steps that stand in the file more than once; the longest is kept.
+        Steps that occur in the file more than once; the longest is kept.
     untimed : int
         Operators without a duration, or with one below zero, that were left out.
     streams : Streams
-        What ran on devices, where that was asked for.
+        Activity of devices, if requested.
     """
 
     table: Table
@@ -244,7 +244,7 @@ class Survey:
 
 
 def survey(path: Path, mend: Mend | None = None, devices: bool = False) -> Survey:
-    """Return what a Kineto file holds.
+    """Return the content of a Kineto file.
 
     Parameters
     ----------
@@ -253,7 +253,7 @@ def survey(path: Path, mend: Mend | None = None, devices: bool = False) -> Surve
     mend : callable, optional
         As for `simsched.traces.shared.json_stream.stream`; operators without a valid duration are then left out.
     devices : bool
-        Whether to keep what ran on devices.
+        Whether to keep the activity of devices.
 
     Raises
     ------

@@ -1,6 +1,6 @@
 """From nested events to tasks: the topmost operator under annotations and autograd wrappers, with its scope.
 
-`torch.compile` fuses operators into kernels of its own, of which a trace holds neither times nor tensors; only the
+`torch.compile` fuses operators into kernels of its own, for which a trace has neither times nor tensors; only the
 operators that were not fused are there, within wrappers. Their dependencies lead through the kernels. So the tasks of a
 region keep their recorded order, after the last task before the region on its lane and before the next one after it.
 """
@@ -18,7 +18,7 @@ from simsched.traces.pytorch.events import Event
 BACKWARD = "backward"
 #: Operators live in a namespace. These namespaces hold wrappers around operators, and the profiler's own calls.
 _OPERATOR = re.compile(r"(?!autograd::|torch::|profiler::)[A-Za-z_]\w*::[A-Za-z_][\w.]*")
-#: The profiler's record of a collective, where no operator stands around it.
+#: The profiler's record of a collective, without an operator around it.
 _COLLECTIVE = "record_param_comms"
 _COMPILED_KERNEL = re.compile(r"(graph_\d+_)?(triton|cpp)_\w+")
 _COMPILED_REGION = re.compile(
@@ -28,7 +28,7 @@ _AUTOGRAD = re.compile(r"autograd::.*|torch::autograd::.*|.*Backward\d*", re.DOT
 
 
 def is_operator(name: str) -> bool:
-    """Tell whether an event is an operator that computes, not a wrapper around some.
+    """Return whether an event is an operator that computes, not a wrapper around some.
 
     Examples
     --------
@@ -39,7 +39,7 @@ def is_operator(name: str) -> bool:
 
 
 def is_autograd(name: str) -> bool:
-    """Tell whether an event is one of autograd's wrappers."""
+    """Return whether an event is one of autograd's wrappers."""
     return bool(_AUTOGRAD.fullmatch(name))
 
 
@@ -54,7 +54,7 @@ class Task:
     scope : str
         Names of the annotations around it, outermost first, joined by `/`.
     region : int or None
-        Index of the compiled region that it lies in.
+        Index of the compiled region that contains it.
     inner : int
         Operators within it.
     """
@@ -95,7 +95,7 @@ class Nesting:
 
 @dataclass(frozen=True, slots=True)
 class _Open:
-    """An event that is still running, and what an event within it inherits."""
+    """An event that is still running, and the data inherited by events within it."""
 
     finish_ns: int
     scope: tuple[str, ...] = ()
@@ -115,12 +115,12 @@ class _Forward:
         self._scopes: dict[int, tuple[int, str | None]] = {}
 
     def ran(self, event: Event, scope: tuple[str, ...]) -> None:
-        """Note the scope of a forward operator under the sequence number it carries."""
-        # Operators that make no backward node carry the number of the next one: the last to start is the maker.
+        """Record the scope of a forward operator under its sequence number."""
+        # Operators that make no backward node carry the number of the next one: the last one to start is the maker.
         if event.sequence is None:
             return
         lane, _ = self._scopes.get(event.sequence, (event.lane, None))
-        # Numbers are counted per thread: one that two threads used tells nothing.
+        # Numbers are counted per thread: one used by two threads is ambiguous.
         self._scopes[event.sequence] = (lane, "/".join(scope) if lane == event.lane else None)
 
     def scope_of(self, sequence: int | None) -> str:
@@ -155,7 +155,7 @@ def nest(events: Iterable[Event]) -> Nesting:
 
 
 def _close(stack: list[_Open], event: Event) -> bool:
-    """Close what ended before an event; tell whether something overlaps it without containing it."""
+    """Close the events that end before an event; return whether one overlaps it without containing it."""
     while len(stack) > 1 and stack[-1].finish_ns <= event.start_ns:
         stack.pop()
     overlaps = False

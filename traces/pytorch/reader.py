@@ -34,7 +34,7 @@ from simsched.traces.shared.options import TOLERANT, flag, given, mends_if, whol
 from simsched.traces.shared.places import MAX_INTEGER, Place
 from simsched.traces.shared.timeline import recording
 
-#: What an object with events holds in its first lines, and what a bare list of events does.
+#: First lines of an object with events, and of a bare list of events.
 _MARKS = (b'"Operator"', b'"baseTimeNanoseconds"', b'"deviceProperties"')
 _MARKS_OF_LISTS = (b'"cpu_op"', b"ProfilerStep#", b"PyTorch Profiler", b'"cuda_runtime"')
 MAX_THREADS = 2**16
@@ -66,7 +66,7 @@ class PyTorch:
     }
 
     def recognises(self, head: bytes) -> bool:
-        """Tell whether a file is a Kineto trace, or an execution trace given in its place."""
+        """Return whether a file is a Kineto trace, or an execution trace given in its place."""
         begin = head.lstrip()[:1]
         if begin == b"[":
             return any(mark in head for mark in _MARKS_OF_LISTS)
@@ -104,16 +104,16 @@ class PyTorch:
             Number of the ProfilerStep, or its digits; the last complete one when not given.
         threads : int or str, optional
             Threads that ran each operator (`torch.get_num_threads()`), or their digits, which PyTorch does not write
-            down; what the recorder of simsched noted, else 1, when not given.
+            down; by default the number noted by simsched's recorder, else 1.
         devices : bool or str, optional
-            Whether what ran on devices is tasks, too; operators are then cut where they launched it.
+            Whether the activity of devices is tasks, too; operators are then cut where they launched it.
         tolerant : bool or str, optional
-            Whether to read what is complete of a file that is cut off or not quite valid.
+            Whether to read the complete part of a file that is cut off or not quite valid.
 
         Raises
         ------
         FormatError
-            If a file is damaged, there is no such step, or the two files are of different runs.
+            If a file is damaged, there is no such step, or the two files belong to different runs.
         GraphError
             If launches and waits of devices contradict each other.
         """
@@ -250,7 +250,7 @@ def _require_distinct(path: Path, tasks: list[Task]) -> None:
 
 
 def _names(tasks: list[Task]) -> list[str]:
-    """Kind and record function id, by which a task is found in both files; or the event's index, after an `@`."""
+    """Kind and record function id, which identify a task in both files; else `@` and the event's index."""
     return [
         f"{short(t.event.name)}@{t.event.order}"
         if t.event.rf_id is None
@@ -260,7 +260,7 @@ def _names(tasks: list[Task]) -> list[str]:
 
 
 def _noted_threads(metadata: dict[str, Any], place: Place) -> int | None:
-    """Return the threads of an operator as the recorder noted them, None where it did not."""
+    """Return the threads of an operator as noted by the recorder, None where they are not."""
     noted = metadata.get("threads")
     if noted is None:
         return None

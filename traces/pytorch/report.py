@@ -1,4 +1,4 @@
-"""What an import of a PyTorch trace kept, dropped and suspects."""
+"""Import report of a PyTorch trace: kept, dropped and suspicious parts."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def fill_report(
 
 
 def tell_step(graph: TaskGraph, held: Survey, step: Step, nesting: Nesting) -> None:
-    """Add which step was taken, how much of it operators cover, and the graph's parallelism to its report."""
+    """Add the chosen step, its share covered by operators, and the graph's parallelism to its report."""
     _parallelism(graph)
     _steps(graph, held, step)
     _coverage(graph, step, nesting)
@@ -178,7 +178,7 @@ def _edges(graph: TaskGraph, edges: Edges) -> None:
 
 
 def tell_dependencies(report: ImportReport, found: Dependencies) -> None:
-    """Add what makes edges through tensors doubtful to a report."""
+    """Add doubts about edges through tensors to a report."""
     report.facts.update(
         in_place_writes=found.in_place,
         reused_storage_ids=found.reused_ids,
@@ -235,7 +235,7 @@ def _tracing_cost(graph: TaskGraph, path: Path, held: Survey) -> None:
     median_s, least_s = (
         place.positive(seconds.get(key), f"untraced_step_s.{key}") for key in ("median", "min")
     )
-    # The capture that was kept is the quickest of several, so it is held against the quickest untraced step.
+    # The capture that was kept is the quickest of several, so it is compared with the quickest untraced step.
     extra_s = report.facts["span_s"] - least_s
     report.facts.update(
         untraced_step_s=median_s,

@@ -1,23 +1,23 @@
-"""Dependencies through tensors: who wrote what a task reads.
+"""Dependencies through tensors: the writers of a task's inputs.
 
 An edge runs from the last writer of a storage to every task that reads it (read after write), and from a view to the
 tasks that use the tensor it made, because that tensor does not exist before. Storages carry versions:
 
-- a task whose output lies in a storage that is not among its inputs starts a fresh one: storage ids are pointers,
+- a task whose output is in a storage that is not among its inputs starts a fresh one: storage ids are pointers,
   and a freed one comes back with other contents, on which nothing depends;
 - a task that writes in place, by its own schema or by that of an operator within it (`Tensor(a!)`), reads the version
   it changes and leaves a new one;
 - an output in the storage of an input that is not written is a view: it makes a tensor and no version;
-- a read with another element size than anything that was put into the storage is of memory that came back outside
+- a read with another element size than anything written to the storage is of memory that was reused outside
   recorded calls (Python turns every plain number into such a tensor): it depends on nothing.
 
-Sparse and MKL-DNN tensors have no storage in the trace: minus the tensor's id stands in for it. A sparse tensor is
-made of the storages of its indices and values, as far as calls tell: who reads it reads them, who writes it writes
+Sparse and MKL-DNN tensors have no storage in the trace: minus the tensor's id replaces it. A sparse tensor
+consists of the storages of its indices and values, as far as calls show: its readers read them, its writers write
 them.
 
 A storage is one thing: writes to disjoint parts of it follow each other, although they need not.
-What operators within a task make is the task's: backward tasks read storages that only the inner calls show.
-Write-after-read order is counted, not drawn: memory that a runtime allocates anew carries none.
+Outputs of operators within a task are its own: backward tasks read storages that only the inner calls show.
+Write-after-read order is counted, not drawn: memory that a runtime reallocates carries none.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Access:
     Parameters
     ----------
     reads : tuple of (int, int, int)
-        (tensor, storage, bytes an element) of every input.
+        (tensor, storage, bytes per element) of every input.
     makes : tuple of (int, int)
         (tensor, storage) of every output.
     creates : frozenset of int
@@ -43,9 +43,9 @@ class Access:
     updates : frozenset of int
         Storages that were there before and that it writes.
     elements : frozenset of (int, int)
-        (storage, bytes an element) of all it puts anywhere.
+        (storage, bytes per element) of all it puts anywhere.
     parts : frozenset of (int, int)
-        (stand-in storage of a sparse tensor, storage of its indices or values).
+        (substitute storage of a sparse tensor, storage of its indices or values).
     """
 
     reads: tuple[tuple[int, int, int], ...] = ()
@@ -62,7 +62,7 @@ class Access:
 
 
 def access(node: Node, inner: dict[int, list[Node]]) -> Access:
-    """Return what a task does to storages, with all calls within it.
+    """Return a task's accesses to storages, with all calls within it.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ def access(node: Node, inner: dict[int, list[Node]]) -> Access:
 
 @dataclass
 class Dependencies:
-    """Edges between tasks, and what makes some of them doubtful.
+    """Edges between tasks, and the doubts about some of them.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ class Dependencies:
     in_place : int
         Writes to storages that were there before.
     anti : int
-        Pairs of a reader and a later in-place writer of what it read, which are no edges.
+        Pairs of a reader and a later in-place writer of its input, which are no edges.
     by_tensor : int
         Tensors whose storage is unknown, joined by their own ids.
     """
@@ -139,9 +139,9 @@ class _Version:
     reused : bool
         Whether its id had been used before.
     readers : list of int
-        Tasks that read what the writer left.
+        Tasks that read the writer's output.
     elements : set of int
-        Bytes an element of all tensors that were made in it or read from it.
+        Bytes per element of all tensors that were made in it or read from it.
     """
 
     writer: int | None = None
@@ -163,7 +163,7 @@ class _Storages:
         self._by_tensor: set[int] = set()
 
     def run(self, task: int, it: Access) -> None:
-        """Add the edges into a task, then what it writes and which views it makes."""
+        """Add the edges into a task, then its writes and its views."""
         before = self._read(task, it)
         self.found.edges += [(writer, task) for writer in sorted(before)]
         self.found.through_reused += sum(before.values())
@@ -185,7 +185,7 @@ class _Storages:
         self.found.reused_ids, self.found.by_tensor = len(self._reused), len(self._by_tensor)
 
     def _made_of(self, whole: int) -> list[int]:
-        """Return the storages of a sparse tensor's indices and values, those left out that hold other things by now."""
+        """Return the storages of a sparse tensor's indices and values, without those reused since."""
         return [part for part, born in self._parts.get(whole, {}).items() if self._at(part).born == born]
 
     def _at(self, storage: int) -> _Version:
@@ -210,7 +210,7 @@ class _Storages:
         return before
 
     def _meet(self, storage: int, element_B: int) -> None:
-        """Note how a storage is read; start it afresh where its contents cannot be what is read."""
+        """Record how a storage is read; reset it where its contents cannot be the input."""
         version = self._at(storage)
         if version.writer is not None and version.elements and element_B not in version.elements:
             self.found.foreign += 1

@@ -1,1 +1,1 @@
-"""Scripts that record runs of one's own models in a form that simsched reads."""
+"""Scripts that record runs of one's own models in a form readable by simsched."""

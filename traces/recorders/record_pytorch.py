@@ -163,7 +163,7 @@ def record(
     step : callable
         Runs one training (or inference) step.
     out : str or Path
-        What the names of the two files start with.
+        Prefix of the names of the two files.
     warmup : int
         Calls before anything is measured.
     repeats_untraced : int
@@ -173,7 +173,7 @@ def record(
     slim : bool
         Leave out of the execution trace what simsched does not read: strides and kernel files.
     label : str
-        What was recorded, for people.
+        Description of the recording, for readers.
 
     Returns
     -------
@@ -214,7 +214,7 @@ def _torch() -> Any:
 
 
 def _require_writable(*files: Path) -> None:
-    """Refuse, before minutes of recording, names under which nothing can be written."""
+    """Check, before minutes of recording, that the files can be written."""
     for file in files:
         try:
             folder, there, parent = file.is_dir(), file.exists(), file.parent.is_dir()

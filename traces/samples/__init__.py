@@ -1,4 +1,4 @@
-"""Small recorded traces to try things on; how they were recorded is in README.md beside them."""
+"""Small recorded traces to try; README.md next to them describes their recording."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tasks as nodes with attributes, as DOT and GraphML hold them: the columns of a graph, read and written by name."""
+"""Tasks as nodes with attributes, as in DOT and GraphML: the columns of a graph, read and written by name."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ TEXTS = ("name", "kind", "scope", "shapes")
 NUMBERS = ("flops", "bytes_B", "start_s", "finish_s")
 #: All that is read and written: columns of `TaskGraph.to_frames` and of a recording.
 COLUMNS = ("duration_s", *TEXTS, "threads", *NUMBERS, "lane")
-#: Columns that files call otherwise, because a node's width and shape are those of its drawing to many programs.
+#: Columns with other names in files, because many programs take a node's width and shape for those of its drawing.
 RENAMED = {"width": "threads", "shape": "shapes"}
 #: Of the graph: the names of the recording's lanes, a JSON list.
 LANE_NAMES = "lane_names"
@@ -38,7 +38,7 @@ OPTIONS = {
     "unit": "its unit: s (when not given), ms, us or ns",
 }
 _NUMBER = re.compile(r"[+-]?(\d{1,400}\.?\d{0,400}|\.\d{1,400})([eE][+-]?\d{1,4})?", re.ASCII)
-#: Some programs, as igraph, write all numbers as floats.
+#: Some programs, such as igraph, write all numbers as floats.
 _WHOLE = re.compile(r"(\d{1,10})(?:\.0*)?", re.ASCII)
 
 
@@ -51,7 +51,7 @@ class Durations:
 
     @classmethod
     def of(cls, path: Path, duration: object, unit: object) -> Durations:
-        """Return what the options `duration` and `unit` say, or raise `FormatError`."""
+        """Return the meaning of the options `duration` and `unit`, or raise `FormatError`."""
         if not isinstance(duration, str) or not duration:
             raise FormatError(f"{path}: duration is {shown(duration)}; expected the name of an attribute")
         if not isinstance(unit, str) or unit not in UNITS:
@@ -197,7 +197,7 @@ class Nodes:
 
 
 def rows(graph: TaskGraph) -> Iterator[dict[str, str | int | float]]:
-    """Yield the attributes of each task by the names in `COLUMNS`, without those that are unknown or empty.
+    """Yield the attributes of each task by the names in `COLUMNS`, without unknown or empty ones.
 
     Text has every character that cannot be printed as its escape; numbers are exact.
     """
@@ -222,5 +222,5 @@ def _known(column: str, value: Any) -> bool:
 
 
 def lane_names(graph: TaskGraph) -> str:
-    """Return the names of the lanes as `LANE_NAMES` holds them; "" where there is no recording."""
+    """Return the names of the lanes for `LANE_NAMES`; "" where there is no recording."""
     return "" if graph.recording is None else json.dumps(graph.recording.lane_names)

@@ -1,8 +1,8 @@
-"""The elements of one long array of a JSON file, decoded to a type at the speed of C; what is around it, by ijson.
+"""The elements of one long array of a JSON file, decoded to a type at C speed; the rest by ijson.
 
 A trace is one array of a million small objects in an object of few members. The text is cut between elements, by the
-depth of the brackets outside texts, and each piece of about a megabyte is decoded by msgspec, which makes no object of
-fields that the type does not have. What is before and after the array is parsed as if the array were empty.
+depth of the brackets outside texts, and each piece of about a megabyte is decoded by msgspec, which makes no objects of
+fields that the type does not have. Text before and after the array is parsed as if the array were empty.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _MARKS[[_QUOTE, COMMA]] = True
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """Brackets and commas outside texts: where they are, what they are, and the depth after each."""
+    """Brackets and commas outside texts: their places, their kinds, and the depth after each."""
 
     at: npt.NDArray[np.intp]
     kind: npt.NDArray[np.uint8]
@@ -68,7 +68,7 @@ class Marks:
 
 T = TypeVar("T")
 CHUNK_B = 1024 * 1024
-#: An object should have a name once; each time what is left of a chunk is looked at again.
+#: Most repetitions of a name in an object; each time the rest of a chunk is scanned again.
 MAX_ARRAYS = 16
 _NO_COMMAS = np.zeros(0, np.intp)
 _BYTE = re.compile(r" \(byte (\d+)\)")
@@ -95,7 +95,7 @@ class Elements(Generic[T]):
         is called with a sentence.
 
     Iterating yields lists of elements, and raises `FormatError` where the file is not JSON, is cut off or would need
-    unbounded memory. Then `members` holds what stood beside the array.
+    unbounded memory. Then `members` holds the values next to the array.
     """
 
     def __init__(
@@ -112,7 +112,7 @@ class Elements(Generic[T]):
         self._around = Parser(path, *(members or (key or "item",)))
         self._opening = None if key is None else re.compile(rb'"%s"\s*:\s*\[' % re.escape(key.encode()))
         self._text, self._offset_B, self._count = b"", 0, 0
-        #: Depth of the elements while within the array; before and after it, 0, and depth of the text's begin.
+        #: Depth of the elements while within the array; before and after it, 0, and depth of the text's beginning.
         self._base, self._depth, self._after_comma = 0, 0, False
         self._arrays = 0
 
@@ -161,7 +161,7 @@ class Elements(Generic[T]):
                 return
 
     def _found(self, marks: Marks) -> int | None:
-        """Look for the array; return where it opens."""
+        """Look for the array; return its start."""
         opens = marks.at[(marks.kind == OPENING) & (marks.depth == 2)]
         if not self._depth and len(marks.kind) and marks.kind[0] == OPENING:
             self._base = 1
@@ -175,7 +175,7 @@ class Elements(Generic[T]):
         return None
 
     def _skip(self, length: int, depth: int) -> None:
-        """Give what is not of the array to the other parser; what follows begins `depth` deep."""
+        """Pass text outside the array to the other parser; the rest begins `depth` deep."""
         text = self._take(length)
         self._depth = depth
         self._parse(text)
@@ -244,7 +244,7 @@ class Elements(Generic[T]):
         return FormatError(f"{self._path}: not valid JSON near byte {at}: {said}")
 
     def _end(self) -> list[T]:
-        """Take what is left at the end of the file; return the elements in it."""
+        """Process the rest at the end of the file; return the elements in it."""
         if self._base:
             if self._unclosed is not None and self._between_elements():
                 rest = self._decoded(self._take(len(self._text)), _NO_COMMAS) if self._text.strip() else []
@@ -263,7 +263,7 @@ class Elements(Generic[T]):
         return []
 
     def _between_elements(self) -> bool:
-        """Tell whether the file is a list that lacks nothing but its end."""
+        """Return whether the file is a list that lacks nothing but its end."""
         depths = Marks.of(self._text, self._depth).depth
         whole = not len(depths) or depths[-1] == 1
         return self._base == 1 and bool(whole) and self._text.rstrip()[-1:] in (b"", b"}")
@@ -276,7 +276,7 @@ def objects(
     mend: Mend | None = None,
     unclosed: Mend | None = None,
 ) -> tuple[dict[str, Any], Iterator[Any]]:
-    """Return the members beside an array, filled while its elements are taken, and its elements as plain values.
+    """Return the other members, filled while its elements are taken, and an array's elements as plain values.
 
     Numbers with a decimal point are `Decimal`, exact.
 

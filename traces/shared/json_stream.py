@@ -1,4 +1,4 @@
-"""Streaming JSON from files that nobody vouches for: one value at a time, exact numbers, bounded memory."""
+"""Streaming JSON from untrusted files: one value at a time, exact numbers, bounded memory."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ _BACKSLASH = re.compile(rb'\\(?:(["\\/bfnrt]|u[0-9a-fA-F]{4})|)')
 #: The beginning of an escape that the next chunk may complete.
 _OPEN_ESCAPE = re.compile(rb"(?<!\\)(?:\\\\)*(\\(?:u[0-9a-fA-F]{0,3})?)\Z")
 _REPLACED = "�".encode()
-#: What printf and Python write where a value is not a number, behind the colon of a member.
+#: Non-numbers as written by printf and Python, after the colon of a member.
 _NO_NUMBER = re.compile(rb"(:[ ]{0,64})-?(?:nan(?:\([a-z]{0,8}\))?|inf|NaN|Infinity)(?=[ ]{0,64}[,}])")
-#: What of a member, from the end of its name, the next chunk may complete.
+#: Part of a member, from the end of its name, that the next chunk may complete.
 _OPEN_MEMBER = re.compile(rb'(?<!\\)(?:\\\\)*"[ ]{0,64}(?::[ ]{0,64}(?:[-A-Za-z()]{1,15}[ ]{0,64})?)?\Z')
-#: How far back from its end.
+#: Its largest distance from the end.
 _BACK_B = 256
 
 
 def mended(chunks: Iterable[bytes], mend: Mend) -> Iterator[bytes]:
-    r"""Yield the text of chunks such that a strict parser takes it; tell once what had to be changed.
+    r"""Yield the text of chunks, mended for a strict parser; report the first change.
 
     Raw control characters become spaces, backslashes that begin no escape are doubled, bytes that are not UTF-8 become
     U+FFFD. Members of objects that are nan or infinite become null.
@@ -83,7 +83,7 @@ def _without_no_numbers(chunks: Iterable[bytes], mend: Mend) -> Iterator[bytes]:
 
 
 def _absent(found: re.Match[bytes]) -> bytes:
-    """Return null where a member's name stands before the colon; a text may say anything."""
+    """Return null after a member's name and colon; a text may contain anything."""
     before = found.string[max(found.start() - _BACK_B, 0) : found.start()].rstrip(b" ")
     name = before.removesuffix(b'"')
     escaped = (len(name) - len(name.rstrip(b"\\"))) % 2
@@ -99,14 +99,14 @@ MAX_VALUE_B = 16 * 1024 * 1024
 #: The parser's C code does not survive integers of more digits than Python converts (4300).
 MAX_DIGITS = 1000
 _LONG_NUMBER = re.compile(rb"[0-9]{%d}" % MAX_DIGITS)
-#: How much deeper each byte leads, outside texts.
+#: Change of depth by each byte, outside texts.
 STEPS = np.zeros(256, np.int8)
 STEPS[[ord("["), ord("{")]] = 1
 STEPS[[ord("]"), ord("}")]] = -1
 
 
 def shown(value: object, most: int = 60) -> str:
-    """Return a value as an error message quotes it: on one line, and cut where it is long."""
+    """Return a value as quoted in error messages: on one line, and cut where it is long."""
     try:
         cut = value[: most + 1] if isinstance(value, str | bytes | list) else value
         text = str(cut) if isinstance(cut, Decimal) else repr(cut)
@@ -116,7 +116,7 @@ def shown(value: object, most: int = 60) -> str:
 
 
 class _Guard:
-    """Refuses text that would make the parser crash or eat memory: deep nesting, endless numbers."""
+    """Guard against text that would make the parser crash or eat memory: deep nesting, endless numbers."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -145,7 +145,7 @@ class _Guard:
 
 
 def stream(path: Path, *prefixes: str, mend: Mend | None = None) -> Iterator[tuple[str, Any]]:
-    """Yield (prefix, value) for every value of a JSON file that stands under one of `prefixes`, in file order.
+    """Yield (prefix, value) for every value of a JSON file under one of `prefixes`, in file order.
 
     Parameters
     ----------
@@ -195,7 +195,7 @@ def stream(path: Path, *prefixes: str, mend: Mend | None = None) -> Iterator[tup
 
 
 class Parser:
-    """ijson's parsers of some prefixes of one file, behind a guard.
+    """ijson's parsers of some prefixes of one file, after a guard.
 
     Raises
     ------
@@ -217,14 +217,14 @@ class Parser:
         self._guard.check(chunk, self._offset_B)
 
     def feed(self, chunk: bytes, offset_B: int | None = None) -> None:
-        """Parse the next piece of the file, or raise `FormatError`; what was complete before is among the values.
+        """Parse the next piece of the file, or raise `FormatError`; values complete before are kept.
 
         Parameters
         ----------
         chunk : bytes
             The piece.
         offset_B : int, optional
-            Where in the file it stands; after what was fed so far when not given.
+            Its offset in the file; by default after the bytes fed so far.
         """
         if offset_B is not None:
             self._offset_B = offset_B
@@ -258,7 +258,7 @@ def chunks(file: BinaryIO, mend: Mend | None, size_B: int) -> Iterator[bytes]:
 
 
 def give_up(error: FormatError, mend: Mend | None) -> None:
-    """Raise the error, or tell what was read in spite of it."""
+    """Raise the error, or report what was read in spite of it."""
     if mend is None:
         raise FormatError(f"{error}; tolerant=true keeps what is complete") from None
     mend(f"{error}; what is complete before that was read")
@@ -277,7 +277,7 @@ def cut_off(path: Path, offset_B: int) -> FormatError:
 
 
 def _parse(step: Callable[..., object], path: Path, offset_B: int, *chunk: bytes) -> FormatError | None:
-    """Take a step of one parser; return what is wrong with the text."""
+    """Advance one parser; return the error of the text."""
     from ijson import JSONError
 
     try:

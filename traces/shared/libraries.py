@@ -1,7 +1,7 @@
 """The processor and the library that ran a recording, where its file names them.
 
-Told in a graph's report: `facts["library"]` names one of `simsched.costs.kernels.library`,
-`facts["library_why"]` what says so.
+Stated in a graph's report: `facts["library"]` names one of `simsched.costs.kernels.library`,
+`facts["library_why"]` gives the evidence.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ MOST_CHARACTERS = 200
 
 
 def cpu_model() -> str:
-    """Return what the running host calls its processor."""
+    """Return the running host's name of its processor."""
     try:
         info = Path("/proc/cpuinfo").read_text("utf-8")
     except OSError:
@@ -48,7 +48,7 @@ _ONEDNN = "mkldnn_"
 
 
 def of_tensorflow(report: ImportReport, kinds: Iterable[str], producer: int = 0) -> None:
-    """Tell the library that ran TensorFlow's ops: `_Mkl` before their names says MKL or, since 2.0, oneDNN.
+    """Report the library that ran TensorFlow's ops: names after `_Mkl` show MKL or, since 2.0, oneDNN.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def of_tensorflow(report: ImportReport, kinds: Iterable[str], producer: int = 0)
 
 
 def of_pytorch(report: ImportReport, names: Iterable[str]) -> None:
-    """Tell the library that ran PyTorch's operators, by the calls within them.
+    """Report the library that ran PyTorch's operators, by the calls within them.
 
     Examples
     --------
@@ -86,7 +86,7 @@ def of_pytorch(report: ImportReport, names: Iterable[str]) -> None:
 
 
 def of_providers(report: ImportReport, providers: Iterable[str]) -> None:
-    """Tell the library that ran the nodes of ONNX Runtime, which has kernels of its own but for one provider."""
+    """Report the library that ran the nodes of ONNX Runtime, its own for all providers but one."""
     if "DnnlExecutionProvider" in set(providers):
         _tell(report, "onednn", "nodes ran by DnnlExecutionProvider")
 

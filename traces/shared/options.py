@@ -11,7 +11,7 @@ from simsched.graph import ImportReport
 from simsched.graph.loading import Mend, find_file
 from simsched.traces.shared.json_stream import shown
 
-#: What readers say of their option `tolerant`.
+#: Description of readers' option `tolerant`.
 TOLERANT = "true to read what is complete of a file that is cut off or not quite valid; the report says what was mended"
 _DIGITS = re.compile(r"[0-9]{1,18}")
 
@@ -28,9 +28,9 @@ def whole_number(path: Path, option: str, value: object, allowed: range, expecte
     value : int or str
         The number, or its digits.
     allowed : range
-        Where it must lie.
+        Its allowed values.
     expected : str
-        What messages say is expected.
+        Expected value, for messages.
 
     Raises
     ------
@@ -61,9 +61,9 @@ def real_number(path: Path, option: str, value: object, least: float, most: floa
     value : float or str
         The number, or its text.
     least, most : float
-        What it may be.
+        Allowed range.
     expected : str
-        What messages say is expected.
+        Expected value, for messages.
 
     Raises
     ------
@@ -87,7 +87,7 @@ def real_number(path: Path, option: str, value: object, least: float, most: floa
 
 
 def flag(path: Path, option: str, value: object) -> bool:
-    """Return the truth in an option: a bool, or `true` or `false` as text.
+    """Return the truth value of an option: a bool, or `true` or `false` as text.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ def given(path: Path, option: str, value: object, what: str) -> Path:
     value : str or Path
         The option.
     what : str
-        What it is the path of: `the dag.dot`.
+        Description of the file: `the dag.dot`.
 
     Raises
     ------
@@ -139,7 +139,7 @@ def given(path: Path, option: str, value: object, what: str) -> Path:
 
 
 def beside(path: Path, name: str) -> Path | None:
-    """Return the file of a name in the folder of another one, plain or gzipped; None where there is none."""
+    """Return the file of a name in the folder of another one, plain or gzipped; None if there is none."""
     try:
         return find_file(path.with_name(name))
     except FormatError:

@@ -29,7 +29,7 @@ class Place:
     file : Path
         The file.
     noun : str
-        What the record is: `event`.
+        Kind of the record: `event`.
     number : int or None
         Which one it is, counted from 0; None where there is only one.
     """
@@ -101,7 +101,7 @@ def lines(path: Path, mend: Mend | None = None) -> Iterator[tuple[int, str]]:
     Yields
     ------
     int, str
-        The line's number, and the line without what ends it. What is not UTF-8 is kept as its escape.
+        The line's number, and the line without its end. Bytes that are not UTF-8 are kept as escapes.
 
     Raises
     ------
@@ -113,7 +113,7 @@ def lines(path: Path, mend: Mend | None = None) -> Iterator[tuple[int, str]]:
 
 
 def raw_lines(path: Path, mend: Mend | None = None) -> Iterator[tuple[int, bytes]]:
-    """Yield each line as `lines` does, as bytes and with what ends it: the last line of a cut-off file has no end."""
+    """Yield each line as `lines` does, as bytes with its end, which the last line of a cut-off file lacks."""
     with open_plain(path, mend) as stream:
         number = 0
         while raw := stream.readline(MAX_LINE_B + 1):

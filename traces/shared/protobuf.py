@@ -1,4 +1,4 @@
-"""Protobuf messages from a table of their fields, without the files of whoever defined them."""
+"""Protobuf messages from a table of their fields, without their original definition files."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ def message_classes(
 ) -> dict[str, Any]:
     r"""Return the classes of messages by name.
 
-    Every field knows whether it is there (`proto2`): false and 0 are told, not left out. What a message holds besides
-    the fields of the table is passed over.
+    Every field has presence (`proto2`): false and 0 are written, not left out. Other content of a message than
+    the fields of the table is skipped.
 
     Parameters
     ----------
     package : str
-        A name of its own for this set of messages.
+        Unique name of this set of messages.
     messages : mapping of str to str
         Of each message its fields, `NAME NUMBER TYPE` with commas between. A type is one of protobuf's, a message or an
-        enum; `*` behind it marks a repeated field.
+        enum; `*` after it marks a repeated field.
     reading : str
-        What the library is needed for, where it is missing: `reading TensorFlow's files`.
+        Purpose of the library, for the message if it is missing: `reading TensorFlow's files`.
     enums : mapping of str to mapping, optional
         Of each enum the numbers of its values by name.
 

@@ -23,7 +23,7 @@ _NUMBER = re.compile(r"[+-]?(?:[0-9]{1,25}(?:\.[0-9]{0,25})?|\.[0-9]{1,25})(?:[e
 
 
 def whole_ns(value: object, unit_ns: int, least_ns: int = -MAX_NS, most_ns: int = MAX_NS) -> int | None:
-    """Return a decimal number as nanoseconds, without ever rounding it to a float; None where it is none in bounds.
+    """Return a decimal number as nanoseconds, never rounded to a float; None if it is out of bounds or none.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ def whole_ns(value: object, unit_ns: int, least_ns: int = -MAX_NS, most_ns: int 
     unit_ns : int
         Nanoseconds of the file's unit: 1_000_000 where it counts milliseconds.
     least_ns, most_ns : int
-        What it may be.
+        Allowed range.
 
     Examples
     --------
@@ -46,7 +46,7 @@ def whole_ns(value: object, unit_ns: int, least_ns: int = -MAX_NS, most_ns: int 
     if isinstance(value, bool) or not isinstance(value, str | int | Decimal):
         return None
     number = Decimal(value)
-    # The magnitude is looked at first: an integer of a billion digits must never be made.
+    # The magnitude is checked first: an integer of a billion digits must never be made.
     if not number.is_finite() or number.copy_abs() > max(most_ns, -least_ns):
         return None
     time_ns = round(number * unit_ns)
@@ -64,7 +64,7 @@ def recording(
     names: Sequence[str],
     origin_ns: int | None = None,
 ) -> Recording:
-    """Return when and where tasks ran.
+    """Return time and place of tasks.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ def recording(
     Raises
     ------
     FormatError
-        If the run takes longer than seconds can tell exactly.
+        If the run takes longer than seconds can hold exactly.
 
     Examples
     --------
@@ -113,12 +113,12 @@ def _seconds(times_ns: Times, origin_ns: int) -> npt.NDArray[np.float64]:
 
 
 def numbered(lanes: Sequence[str]) -> tuple[list[int], list[str]]:
-    """Return of each task the number of its lane, and the lanes' names; they are numbered in their natural order.
+    """Return the lane number of each task, and the lanes' names; they are numbered in natural order.
 
     Parameters
     ----------
     lanes : sequence of str, one per task
-        Names of what ran them.
+        Names of their lanes.
 
     Examples
     --------
@@ -138,7 +138,7 @@ def overlaps(starts_ns: Sequence[int], finishes_ns: Sequence[int], lanes: Sequen
     starts_ns, finishes_ns : sequences of int, one per task
         On the recording's clock.
     lanes : sequence of str, one per task
-        What ran them.
+        Names of their lanes.
 
     Examples
     --------
@@ -154,7 +154,7 @@ def overlaps(starts_ns: Sequence[int], finishes_ns: Sequence[int], lanes: Sequen
 
 
 def _natural(name: str) -> list[tuple[int, str]]:
-    """Sort worker 10 behind worker 9."""
+    """Return a sort key that puts worker 10 after worker 9."""
     parts = re.findall(r"[0-9]+|[^0-9]+", name)
     return [(len(part.lstrip("0")), part.lstrip("0")) if part.isdigit() else (0, part) for part in parts]
 
@@ -179,7 +179,7 @@ def chain(lanes: Iterable[Hashable]) -> list[tuple[int, int]]:
 
 
 def covered(intervals: Iterable[tuple[int, int]], start: int, finish: int) -> int:
-    """Return for how long at least one of `intervals` was running between two moments, in their unit.
+    """Return how long at least one of `intervals` was running between two moments, in their unit.
 
     Examples
     --------
@@ -195,7 +195,7 @@ def covered(intervals: Iterable[tuple[int, int]], start: int, finish: int) -> in
 
 
 def packed(start: npt.NDArray[np.int64], finish: npt.NDArray[np.int64]) -> npt.NDArray[np.int32]:
-    """Return a lane for each interval such that none overlap on one, as few as there can be.
+    """Return a lane for each interval such that none overlap on one, with as few lanes as possible.
 
     Parameters
     ----------

@@ -29,7 +29,7 @@ _OWN = re.compile(rb"^(?:SubmitOrder|SubmitTime|StartTime|Priority|DependsOn|Tag
 
 
 class StarPUReader:
-    """Reads StarPU's records of tasks.
+    """Reader of StarPU's records of tasks.
 
     Examples
     --------
@@ -67,7 +67,7 @@ class StarPUReader:
     }
 
     def recognises(self, head: bytes) -> bool:
-        """Tell by the keys of the first records."""
+        """Recognise the keys of the first records."""
         return all((_FIRST.match(head), _JOB.search(head), _OWN.search(head)))
 
     def read(self, path: Path, *, dag: str | Path | None = None, tolerant: bool | str = False) -> TaskGraph:
@@ -80,7 +80,7 @@ class StarPUReader:
         dag : str or Path, optional
             The `dag.dot` of the same run, plain or gzipped.
         tolerant : bool or str
-            Whether a file that is cut off is read as far as it goes.
+            Whether to read the complete part of a file that is cut off.
 
         Raises
         ------
@@ -118,7 +118,7 @@ def _jobs(path: Path, found: list[Record]) -> dict[str, Record]:
 def _dependencies(path: Path, jobs: dict[str, Record], report: ImportReport) -> list[Edge]:
     """Return the pairs of records, by position, in DependsOn and EndDependencies.
 
-    A job with EndDependencies gets a second position, behind those of all records: that of its end.
+    A job with EndDependencies gets a second position, after those of all records: that of its end.
     """
     index = {job: i for i, job in enumerate(jobs)}
     late = [job for job, record in jobs.items() if "EndDependencies" in record.values]

@@ -26,7 +26,7 @@ from simsched.traces.shared.timeline import whole_ns
 
 
 def dag_edges(path: Path, jobs: Iterable[str], known: list[Edge], report: ImportReport) -> list[Edge]:
-    """Return the edges of a `dag.dot` that are not known yet, as positions in `jobs`.
+    """Return the new edges of a `dag.dot`, as positions in `jobs`.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ def dag_edges(path: Path, jobs: Iterable[str], known: list[Edge], report: Import
     FormatError
         If the file is not DOT text.
     GraphError
-        If what is no task forms a cycle, or there are more edges than `contracting.MAX_EDGES`.
+        If nodes other than tasks form a cycle, or there are more edges than `contracting.MAX_EDGES`.
     """
     dot = read_dot(path, nodes=(), edges={"style"})
     index = {f"task_{job}": i for i, job in enumerate(jobs)}
@@ -65,9 +65,9 @@ def dag_edges(path: Path, jobs: Iterable[str], known: list[Edge], report: Import
 
 
 def _plain(dot: Dot) -> list[tuple[str, str]]:
-    """Return the edges; tags stand between their task and those that wait for it.
+    """Return the edges; tags come between their task and those that wait for it.
 
-    StarPU draws a tag as a dashed ring, `tag -> task -> tag`: the task waits for what its tag waits for.
+    StarPU draws a tag as a dashed ring, `tag -> task -> tag`: the task waits for its tag's dependencies.
     """
     rings = {(edge.before, edge.after) for edge in dot.edges if edge.attributes.get("style") == "dashed"}
     owner = {a: b for a, b in rings if a.startswith("tag_") and b.startswith("task_")}
@@ -78,7 +78,7 @@ def _plain(dot: Dot) -> list[tuple[str, str]]:
 
 
 NS_PER_MS = 1_000_000
-#: StarPU writes it last and no blank line behind it.
+#: StarPU writes it last and no blank line after it.
 LAST = "EndDependencies"
 _KEY = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,40}")
 _WHOLE = re.compile(r"-?[0-9]{1,18}")
@@ -105,7 +105,7 @@ class Record:
     values: dict[str, str]
 
     def wrong(self, key: str, expected: str) -> FormatError:
-        """Return the error of a value that is not what it should be."""
+        """Return the error of an invalid value."""
         found = shown(self.values[key]) if key in self.values else "missing"
         return FormatError(f"{self.file}: line {self.line}: {key} is {found}; expected {expected}")
 
@@ -173,7 +173,7 @@ class Record:
     def size_B(self) -> float:
         """Return the bytes read and written; NaN where sizes are missing.
 
-        What a task reads and writes counts twice, a reduction too, scratch space not at all.
+        Data both read and written count twice, a reduction too, scratch space not at all.
         """
         if "Sizes" not in self.values:
             return math.nan
@@ -230,7 +230,7 @@ def records(path: Path, mend: Mend | None = None) -> Iterator[Record]:
 
 def _add(path: Path, number: int, line: str, values: dict[str, str], mend: Mend | None) -> str:
     key, colon, value = line.partition(":")
-    # The same some twenty of all records.
+    # All records share some twenty keys.
     key = sys.intern(key.strip())
     if not colon or not _KEY.fullmatch(key):
         if mend is None:

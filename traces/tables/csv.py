@@ -1,7 +1,7 @@
 """CSV tables of tasks and edges: `NAME.tasks.csv` and `NAME.edges.csv`.
 
-Numbers are written with all their digits and come back bit by bit. Texts are kept as they are, also those that a
-spreadsheet would take for a formula; nothing here ever runs them.
+Numbers are written with all their digits and come back bit by bit. Texts are kept unchanged, also those that a
+spreadsheet would treat as a formula; nothing here ever runs them.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 SUFFIX = ".csv"
 #: A cell of one digit is two bytes in the file and 75 in memory.
 MAX_ROWS = 10_000_000
-#: What an empty cell may look like in a column of numbers.
+#: Forms of an empty cell in a column of numbers.
 UNKNOWN = {"", "nan", "na", "n/a", "null", "none"}
 
 
@@ -71,7 +71,7 @@ class CsvTables:
     options = EDGES
 
     def recognises(self, head: bytes) -> bool:
-        """Tell by a first line that names a column `duration_s`, also where it is separated as it should not be."""
+        """Recognise a first line that names a column `duration_s`, also with other separators."""
         return any("duration_s" in re.split(r"[;\t ]+", cell) for cell in _header(head))
 
     def read(self, path: Path, *, edges: str | Path | None = None) -> TaskGraph:
@@ -140,7 +140,7 @@ def _table(path: Path, columns: Sequence[str], needed: Sequence[str]) -> tuple[p
         _refuse_blank_lines(path)
     try:
         with open_plain(path) as file, warnings.catch_warnings():
-            # A row of more cells than the header has would lose them with a warning alone.
+            # A row with more cells than the header would lose them with only a warning.
             warnings.simplefilter("error")
             frame = pd.read_csv(
                 file,
@@ -174,7 +174,7 @@ def _table(path: Path, columns: Sequence[str], needed: Sequence[str]) -> tuple[p
 
 
 def _refuse_blank_lines(path: Path) -> None:
-    """Refuse a blank line between others: in a table of one column it may be a task of which nothing is known."""
+    """Reject a blank line between others: in a table of one column it may be a task without any data."""
     blank = 0
     with open_plain(path) as file:
         for number, line in enumerate(file, 1):
@@ -191,7 +191,7 @@ def _numbers(path: Path, column: str, texts: pd.Series[Any]) -> Any:
     values = np.full(len(cells), np.nan)
     for row, cell in enumerate(cells):
         try:
-            # Python also takes 1_000 for a number.
+            # Python also accepts 1_000 as a number.
             values[row] = float(cell.replace("_", "x"))
         except ValueError:
             if cell.strip().lower() not in UNKNOWN:
@@ -202,7 +202,7 @@ def _numbers(path: Path, column: str, texts: pd.Series[Any]) -> Any:
 def _whole(path: Path, column: str, texts: pd.Series[Any]) -> Any:
     values = _as_whole(texts)
     if values is None:
-        # pandas writes floats where others of a column are unknown.
+        # pandas writes floats where other cells of a column are unknown.
         texts = texts.replace({r"^([0-9]+)\.0+$": r"\1"}, regex=True)
         values = _as_whole(texts)
     if values is None:

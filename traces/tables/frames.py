@@ -1,4 +1,4 @@
-"""A task graph as two tables, of tasks and of edges, and back: what CSV and Parquet files have in common."""
+"""A task graph as two tables, of tasks and of edges, and back: the common part of CSV and Parquet files."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def edges_file(path: Path, edges: object, suffix: str) -> Path:
     path : Path
         The file of tasks.
     edges : str, Path or None
-        The file of edges as given; None for the one beside `path`, by name.
+        The file of edges as given; None for the one next to `path`, by name.
     suffix : str
         `.csv` or `.parquet`.
 
@@ -62,7 +62,7 @@ def edges_file(path: Path, edges: object, suffix: str) -> Path:
 
 
 def beside(path: Path, suffix: str) -> Path:
-    """Return the name of the file of edges beside `NAME.tasks.SUFFIX`.
+    """Return the name of the file of edges for `NAME.tasks.SUFFIX`.
 
     Raises
     ------
@@ -81,7 +81,7 @@ def beside(path: Path, suffix: str) -> Path:
 
 
 def _stem(path: Path, suffix: str) -> str | None:
-    """Return the name before `.tasks.SUFFIX`; None where the file is not called so."""
+    """Return the name before `.tasks.SUFFIX`; None for other names."""
     name = path.name[: -len(".gz")] if path.name.lower().endswith(".gz") else path.name
     whole = f".tasks{suffix}"
     return name[: -len(whole)] if name.lower().endswith(whole) else None
@@ -99,7 +99,7 @@ def to_tables(graph: TaskGraph) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 
 def check_header(path: Path, columns: Iterable[str], needed: Sequence[str]) -> None:
-    """Refuse a table without a column that it needs, or with one twice.
+    """Reject a table without a required column, or with one twice.
 
     Raises
     ------
@@ -179,7 +179,7 @@ def _recording(path: Path, tasks: pd.DataFrame) -> Recording | None:
 
 
 def _lanes(path: Path, tasks: pd.DataFrame) -> tuple[Any, tuple[str, ...]]:
-    """Return the lane of each task and the names of all: whole numbers are kept, texts numbered as they come."""
+    """Return the lane of each task and the names of all: whole numbers are kept, texts numbered in order."""
     absent = tasks["lane"].isna() | (tasks["lane"] == "")
     if absent.any():
         raise FormatError(

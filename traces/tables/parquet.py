@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 SUFFIX = ".parquet"
 MAGIC = b"PAR1"
-#: A column of one repeated value takes no room in a file, but in memory.
+#: A column of one repeated value takes no space in a file, but does in memory.
 MAX_ROWS = 100_000_000
 
 
@@ -59,7 +59,7 @@ class ParquetTables:
     options = EDGES
 
     def recognises(self, head: bytes) -> bool:
-        """Tell by the magic; the columns stand at the end, where `read` checks them."""
+        """Recognise the magic number; the columns are at the end, where `read` checks them."""
         return head.startswith(MAGIC)
 
     def read(self, path: Path, *, edges: str | Path | None = None) -> TaskGraph:
@@ -130,12 +130,12 @@ def _table(path: Path, columns: Sequence[str], needed: Sequence[str]) -> tuple[p
 
 
 def _widths(column: pd.Series[Any]) -> pd.Series[Any]:
-    """Return widths with 1 for those that are unknown, which made pandas take whole numbers for floats."""
+    """Return widths with 1 for unknown ones, which made pandas read whole numbers as floats."""
     if column.dtype.kind != "f":
         return column
     filled = column.fillna(1)
     whole = (filled % 1 == 0) & (filled.abs() <= MAX_WIDTH)
-    # Others are refused where the graph is built.
+    # Others are rejected where the graph is built.
     return filled.astype("int64") if whole.all() else filled
 
 
@@ -152,7 +152,7 @@ def _refuse_bomb(path: Path, metadata: Any, size_B: int) -> None:
 
 
 def _refuse_long(path: Path, arrow: Any, table: Any) -> None:
-    """Refuse texts that are short in the file, since they repeat, and long in memory."""
+    """Reject texts that are short in the file, since they repeat, and long in memory."""
     for column in set(TEXTS) & set(table.column_names):
         length_B = 0
         for chunk in table.column(column).chunks:

@@ -1,6 +1,6 @@
 """Floating-point operations of TensorFlow's ops from the shapes of what they read and write, and their windows.
 
-Counted as for ONNX, whose rules are used where an op is the same: two operations a multiply-add, one an element and
+Counted as for ONNX, whose rules are used where an op is the same: two operations per multiply-add, one per element and
 pass for the rest.
 """
 
@@ -16,7 +16,7 @@ from simsched.traces.onnx import flops as onnx
 
 Dims = Sequence[int]
 
-#: Where an op has its images: a number of an input, or of an output after `~`.
+#: Place of an op's images: a number of an input, or of an output after `~`.
 _IMAGES = {
     **dict.fromkeys(["Conv2D", "_FusedConv2D", "DepthwiseConv2dNative", "_FusedDepthwiseConv2dNative"], 0),
     **dict.fromkeys(["Conv2DBackpropFilter", "DepthwiseConv2dNativeBackpropFilter"], 0),
@@ -32,7 +32,7 @@ ATTRIBUTES = frozenset({"strides", "padding", "explicit_paddings", "dilations", 
 def shape_attributes(
     op: str, inputs: Sequence[Dims], outputs: Sequence[Dims], told: Mapping[str, Any]
 ) -> ShapeAttributes:
-    """Return what sets the size of an op beside the shapes of its inputs.
+    """Return the attributes that set the size of an op in addition to its shapes.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ def shape_attributes(
     inputs, outputs : sequence of sequence of int
         Shapes.
     told : mapping
-        Those named in `ATTRIBUTES`, where the graph tells them.
+        Those named in `ATTRIBUTES`, if the graph has them.
 
     Examples
     --------
@@ -72,7 +72,7 @@ def shape_attributes(
 def _window(
     op: str, inputs: Sequence[Dims], outputs: Sequence[Dims], told: Mapping[str, Any], first: int
 ) -> Dims:
-    """Return height and width of the window; filters stand second, those that are made first; () where unknown."""
+    """Return height and width of the window; filters are second, generated ones first; () where unknown."""
     pool = told.get("ksize")
     if isinstance(pool, tuple):
         return pool[first : first + 2]
@@ -165,7 +165,7 @@ def flops(op: str, inputs: Sequence[Dims], outputs: Sequence[Dims], attributes: 
     inputs, outputs : sequences of sequences of int
         Shapes of the data inputs and of the outputs.
     attributes : mapping
-        `transpose_a`, `adj_x`, `ksize`, where the graph tells them.
+        `transpose_a`, `adj_x`, `ksize`, if the graph has them.
 
     Examples
     --------
@@ -189,7 +189,7 @@ def flops(op: str, inputs: Sequence[Dims], outputs: Sequence[Dims], attributes: 
 
 
 def plain_op(op: str) -> str:
-    """Return the op that a kernel of MKL stands for.
+    """Return the op that a kernel of MKL implements.
 
     Examples
     --------

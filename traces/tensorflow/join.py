@@ -1,4 +1,4 @@
-"""Executions joined to the nodes of their graphs: which depends on which.
+"""Executions joined to the nodes of their graphs, with their dependencies.
 
 A node that runs several times (in a loop, in a function called twice) is as many tasks. Where two nodes ran equally
 often, the k-th execution of one depends on the k-th of the other; else, and along the back edges of loops, on the
@@ -14,13 +14,13 @@ from pathlib import Path
 from simsched.errors import FormatError
 from simsched.traces.tensorflow.records import MAX_STEPS, Definition, Execution, Joined
 
-#: Ops that run the graph of a function: what runs inside is tasks of its own.
+#: Ops that run the graph of a function: the nodes inside are separate tasks.
 CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall", "RemoteCall", "SymbolicGradient", "If",
                    "StatelessIf", "Case", "StatelessCase", "While", "StatelessWhile", "For"})  # fmt: skip
 
 
 def enter_calls(path: Path, run: Joined) -> None:
-    """Make each recorded call take no time at its end, after the nodes inside, and these start after its inputs.
+    """Make each recorded call take no time at its end, after the nodes inside; start these after its inputs.
 
     A node is inside the shortest call that it ran within and whose graph is that of a function.
 
@@ -129,7 +129,7 @@ class _Graphs:
         return next(same, candidates[0] if candidates else None)
 
     def input_of(self, node: Definition, name: str) -> int | None:
-        """Return the node that makes an input; a name that partitioning made up (`x/_7`) is that of the node `x`."""
+        """Return the node that makes an input; for a name made by partitioning (`x/_7`), the node `x`."""
         source = self._in_graph.get((node.graph, name))
         if source is None:
             candidates = self.by_name.get(name) or self.by_name.get(name.rpartition("/_")[0], [])
@@ -138,7 +138,7 @@ class _Graphs:
 
 
 class _Joining:
-    """The edges of one run, while they are found."""
+    """Search for the edges of one run."""
 
     def __init__(self, path: Path, graphs: _Graphs, own: Sequence[int], result: Joined) -> None:
         self._path, self._graphs, self._result = path, graphs, result
@@ -150,7 +150,7 @@ class _Joining:
         result.repeated = sum(len(tasks) > 1 for tasks in self._runs.values())
 
     def join(self) -> None:
-        """Fill in the edges and, from them, when receives and calls really began."""
+        """Fill in the edges and, from them, the true starts of receives and calls."""
         sends = self._sends()
         data: set[tuple[int, int]] = set()
         for node, tasks in self._runs.items():
@@ -176,7 +176,7 @@ class _Joining:
         return found
 
     def _sources(self, node: int) -> dict[tuple[int, bool], None]:
-        """Return the nodes that ran and that this one reads, or waits for only; through those that did not run."""
+        """Return the executed nodes that this one reads, or only waits for, through those not executed."""
         found: dict[tuple[int, bool], None] = {}
         seen: set[tuple[int, bool]] = set()
         todo = [(node, False)]
@@ -225,7 +225,7 @@ class _Joining:
         return pairs
 
     def _by_finish(self, node: int) -> tuple[list[int], list[tuple[int, int]]]:
-        """Return the executions of a node by when they finished, and when that was."""
+        """Return the executions of a node by their finish, and these times."""
         if node not in self._finishes:
             order = sorted(self._runs[node], key=self._finished)
             self._finishes[node] = order, [self._finished(task) for task in order]
@@ -235,11 +235,11 @@ class _Joining:
         return self._result.tasks[task].finish_ns, task
 
     def _precedes(self, first: int, second: int) -> bool:
-        """Tell whether a task had finished when another started, and is the earlier one where both take no time."""
+        """Return whether a task had finished when another started; if both take no time, the earlier had."""
         return first < second and self._result.tasks[first].finish_ns <= self._result.tasks[second].start_ns
 
     def _receive(self, source: int, tasks: Sequence[int], data: set[tuple[int, int]]) -> None:
-        """Make receives wait for their sends: what they recorded as their own time was waiting."""
+        """Make receives wait for their sends: the recorded time of their own was waiting."""
         run = self._result
         sends, moments = self._by_finish(source)
         for k, task in enumerate(tasks):
@@ -258,7 +258,7 @@ class _Joining:
 
 
 def base_name(name: str) -> str:
-    """Return the node that an input names.
+    """Return the node named by an input.
 
     Examples
     --------
@@ -271,13 +271,13 @@ def base_name(name: str) -> str:
 
 
 def slot_of(name: str) -> int:
-    """Return which output of its node an input is."""
+    """Return the number of the node's output that an input reads."""
     slot = name.rpartition(":")[2]
     return int(slot) if ":" in name and slot.isascii() and slot.isdigit() and len(slot) < 10 else 0
 
 
 def _channel(node: Definition) -> object:
-    """Return what a send and its receive have in common; a label has but the tensor, before an `@`."""
+    """Return the common key of a send and its receive; a label has only the tensor, before an `@`."""
     if "tensor_name" in node.attributes:
         return tuple(str(node.attributes.get(key)) for key in ("tensor_name", "send_device", "recv_device"))
     tensor, at, _ = node.inputs[0].partition(" @") if node.inputs else ("", "", "")

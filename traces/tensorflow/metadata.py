@@ -48,7 +48,7 @@ class RunMetadata:
 
 
 def looks_like_text(data: bytes) -> bool:
-    """Tell protobuf's text form from its binary one, which has control characters (tags, lengths) from the start."""
+    """Return whether data is protobuf's text form; the binary one has control characters from the start."""
     return _FIELD.match(data) is not None and _CONTROL.search(data, 0, 1024) is None
 
 

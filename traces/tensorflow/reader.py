@@ -27,7 +27,7 @@ from simsched.traces.tensorflow.join import base_name, joined, slot_of
 from simsched.traces.tensorflow.metadata import RunMetadata, read_graph, read_run
 from simsched.traces.tensorflow.records import Definition, Dims, Execution, Joined, Tensor, add_kernels, split
 
-#: Bytes of one element; a resource is a handle to what other ops read.
+#: Bytes of one element; a resource is a handle to data of other ops.
 ITEMSIZE_B = {
     **dict.fromkeys(["UINT8", "INT8", "BOOL", "QINT8", "QUINT8", "FLOAT8_E5M2", "FLOAT8_E4M3FN"], 1.0),
     **dict.fromkeys(["FLOAT8_E4M3FNUZ", "FLOAT8_E4M3B11FNUZ", "FLOAT8_E5M2FNUZ"], 1.0),
@@ -41,7 +41,7 @@ ITEMSIZE_B = {
 
 @dataclass(frozen=True)
 class Size:
-    """Shapes of a task's inputs and strides as text, its operations and bytes; "" and NaN where not known."""
+    """Shapes of a task's inputs and strides as text, its operations and bytes; "" and NaN where unknown."""
 
     shape: str
     flops: float
@@ -103,14 +103,14 @@ def graph_of(
     threads : mapping of (str, int) to str
         Names of the threads of devices.
     clock_ns : int
-        What the clock of the file counts in.
+        Unit of the file's clock.
     report : ImportReport
         Continued.
 
     Raises
     ------
     FormatError
-        If the run is longer than times can tell exactly.
+        If the run is longer than times can hold exactly.
     GraphError
         If the graphs of the file make a cycle.
     """
@@ -199,7 +199,7 @@ _BINARY = re.compile(
     rb"\n[\x80-\xff]{0,4}[\x00-\x7f]\n[\x80-\xff]{0,4}[\x00-\x7f]\n[\x80-\xff]{0,1}[\x00-\x7f]/[\w:/.-]+"
 )
 _TEXT = re.compile(rb"(?:\s|#[^\n]*\n)*step_stats\s*:?\s*[{<]\s*dev_stats\s*:?\s*[{<]")
-#: What TensorFlow writes, too, and what tells no times, or not of nodes: why it is refused.
+#: Other TensorFlow files without times, or without nodes, and why they are rejected.
 _OTHERS = {
     re.compile(
         rb"\n[\x80-\xff]{0,4}[\x00-\x7f]\n[\x80-\xff]?[\x00-\x7f][\w./>-]+?\x12[\x01-\x7f][A-Za-z_]\w+"
@@ -214,7 +214,7 @@ PSEUDO = frozenset({"_SOURCE", "_SINK"})
 
 
 class RunMetadataReader:
-    """Reads TensorFlow's run metadata.
+    """Reader of TensorFlow's run metadata.
 
     Examples
     --------
@@ -242,7 +242,7 @@ class RunMetadataReader:
     }
 
     def recognises(self, head: bytes) -> bool:
-        """Tell by the statistics of a device at the beginning; graphs and profiles are refused with advice."""
+        """Recognise the statistics of a device at the beginning; graphs and profiles get advice."""
         return bool(_BINARY.match(head) or _TEXT.match(head)) or _other(head) is not None
 
     def read(self, path: Path, *, graph: str | Path | None = None, tolerant: bool | str = False) -> TaskGraph:
@@ -255,7 +255,7 @@ class RunMetadataReader:
         graph : str or Path, optional
             A GraphDef, plain or gzipped; the names of fused and folded nodes differ from those executed.
         tolerant : bool or str
-            Keep what is complete of a cut-off binary file.
+            Keep the complete part of a cut-off binary file.
 
         Raises
         ------
@@ -287,7 +287,7 @@ RUNMETADATA = RunMetadataReader()
 
 
 def _other(head: bytes) -> str | None:
-    """Return what else of TensorFlow's a file is, and why it is refused."""
+    """Return another TensorFlow format of a file, and why it is rejected."""
     return next((what for beginning, what in _OTHERS.items() if beginning.match(head)), None)
 
 
@@ -299,7 +299,7 @@ def _given(path: Path, graph: object, definitions: Sequence[Definition]) -> list
 
 
 def _tell_origin(run: RunMetadata, result: Joined, graph: str | Path | None, report: ImportReport) -> None:
-    """Say where the dependencies come from, and of how many tasks."""
+    """Report the origin of the dependencies, and the number of tasks with them."""
     report.facts.update(
         stats=len(run.executions) + run.without_time,
         graph_nodes=len(run.definitions),

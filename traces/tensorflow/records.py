@@ -18,7 +18,7 @@ from simsched.traces.tensorflow.wire import DTYPES, REFERENCE
 
 Dims = tuple[int, ...]
 MAX_ELEMENTS = 2.0**62
-#: The attributes of a node that anything here depends on.
+#: The attributes of a node used here.
 ATTRIBUTES = WINDOWS | {"T", "adj_x", "adj_y", "transpose_a", "transpose_b",
                         "tensor_name", "send_device", "recv_device"}  # fmt: skip
 
@@ -72,7 +72,7 @@ class Execution:
     name, device : str
         Of the node.
     label : Definition
-        What the recording itself tells of the node.
+        The recording's own data of the node.
     scheduled_ns, start_ns, op_ns, finish_ns : int
         When it was ready (0 where unknown), when a thread took it, how long its kernel took (that of the whole
         where unknown), and when it was done.
@@ -112,7 +112,7 @@ def execution(path: Path, place: int, device: str, stats: Any) -> Execution | No
         return None
     rel = [getattr(stats, f"{point}_rel_{unit}") for point in ("op_start", "op_end", "all_end")]
     for value in (start, *rel):
-        # Its sign is its only limit: lengths are checked against each other once all are known.
+        # Only its sign is checked here: lengths are compared once all are known.
         if value < 0:
             raise FormatError(f"{where}: a time of {value} {unit}; expected none below zero")
     op = max(rel[1] - rel[0], 0) if rel[1] else max(rel)
@@ -165,7 +165,7 @@ def definition(path: Path, graph: int, node: Any, in_function: bool) -> Definiti
 
 
 def _value(value: Any) -> Any:
-    """Return an attribute's value: a number, a truth, a text, or a tuple of numbers."""
+    """Return an attribute's value: a number, a bool, a text, or a tuple of numbers."""
     if value.HasField("list"):
         return tuple(value.list.i)
     if value.HasField("s"):
@@ -176,7 +176,7 @@ def _value(value: Any) -> Any:
 
 
 def dtype(number: int) -> str:
-    """Return the name of an element type; that of what it refers to for a reference.
+    """Return the name of an element type; for a reference, that of its target.
 
     Examples
     --------
@@ -197,7 +197,7 @@ def _outputs(where: str, outputs: Iterable[Any]) -> dict[int, Tensor]:
 
 
 def _dims(where: str, shape: Any) -> Dims | None:
-    """Return dimensions; None where one is not known."""
+    """Return dimensions; None where one is unknown."""
     if len(shape.dim) > MAX_RANK:
         raise FormatError(f"{where}: a shape of {len(shape.dim)} dimensions; expected at most {MAX_RANK}")
     dims = tuple(d.size for d in shape.dim)
@@ -214,7 +214,7 @@ MAX_STEPS = 8_000_000
 
 @dataclass
 class Joined:
-    """Tasks by start, their nodes and edges, and what was found on the way.
+    """Tasks by start, their nodes and edges, and findings of the import.
 
     Parameters
     ----------
@@ -223,7 +223,7 @@ class Joined:
     nodes : list of Definition
         The node of each task.
     matched : int
-        Tasks whose node is in a graph; those of the others are what the recording's labels tell.
+        Tasks whose node is in a graph; those of the others come from the recording's labels.
     edges : set of (int, int)
         Before, after: indices of tasks.
     control : int
@@ -231,11 +231,11 @@ class Joined:
     repeated : int
         Nodes that ran more than once.
     ambiguous : int
-        Tasks whose name stands in several graphs.
+        Tasks whose name is in several graphs.
     unpaired : int
         Inputs of an execution of which no execution was early enough.
     starts_ns : list of int
-        When each task really began: a receive waits for its send, a call for what it calls.
+        When each task really began: a receive waits for its send, a call for its function.
     waits : int
         How many receives were shortened so.
     calls : int
@@ -261,7 +261,7 @@ _ANNOTATION = re.compile(r"@@([^#]*)#?")
 
 
 def split(executions: Iterable[Execution]) -> tuple[list[Execution], list[Execution], int]:
-    """Return ops, kernels, and how many records were dropped: the copies in `stream:all` and `memcpy`.
+    """Return ops, kernels, and the number of dropped records: the copies in `stream:all` and `memcpy`.
 
     Where there is no numbered stream, `stream:all` is not a copy.
     """

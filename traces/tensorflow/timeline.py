@@ -1,7 +1,7 @@
-"""Timelines that TensorFlow's `Timeline.generate_chrome_trace_format` makes of run metadata.
+"""Timelines made by TensorFlow's `Timeline.generate_chrome_trace_format` from run metadata.
 
-Whole microseconds, the inputs of each op as its label tells them, lanes made up by the writer: less than the run
-metadata, but what people have kept.
+Whole microseconds, the inputs of each op from its label, lanes made up by the writer: less than the run
+metadata, but more often kept.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ MAX_TS_US = 2**63 // 1000
 
 
 class TimelineReader:
-    """Reads timelines of TensorFlow.
+    """Reader of timelines of TensorFlow.
 
     Examples
     --------
@@ -61,7 +61,7 @@ class TimelineReader:
     options = {"tolerant": TOLERANT}  # noqa: RUF012 - the protocol's attribute
 
     def recognises(self, head: bytes) -> bool:
-        """Tell by the names of processes: `Allocators`, and `... Compute` for each device."""
+        """Recognise the names of processes: `Allocators`, and `... Compute` for each device."""
         named = b'"traceEvents"' in head and b'"process_name"' in head
         return head.lstrip().startswith(b"{") and named and _PROCESS.search(head) is not None
 
@@ -73,7 +73,7 @@ class TimelineReader:
         path : Path
             The file, plain or gzipped.
         tolerant : bool or str
-            Keep what is complete of a cut-off file.
+            Keep the complete part of a cut-off file.
 
         Raises
         ------

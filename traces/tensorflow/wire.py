@@ -1,10 +1,10 @@
-"""Protobuf files from nobody knows whom: the outer messages part by part, text whole, so that memory stays bounded.
+"""Protobuf files from untrusted sources: the outer messages part by part, text whole, in bounded memory.
 
 A message of two bytes may take a hundred in memory: the outer messages are walked here, and only the innermost ones,
 one at a time, are handed to the library.
 
-Strings are declared as bytes, which is the same in a file, so that a broken name is not a broken file; what is not
-listed here is passed over.
+Strings are declared as bytes, which is the same in a file, so that a broken name is not a broken file; fields not
+listed here are skipped.
 
 References
 ----------
@@ -77,9 +77,9 @@ def messages() -> dict[str, Any]:
 
 #: The limit of a protobuf message.
 MAX_BINARY_B = 2**31 - 1
-#: Text is read some 3 MB a second, and this is the text of 18,000 nodes.
+#: Text is read at some 3 MB per second, and this is the text of 18,000 nodes.
 MAX_TEXT_B = 32 * 1024 * 1024
-#: Of the outer messages, which are walked one by one, a few millions a second.
+#: Of the outer messages, which are walked one by one, a few millions per second.
 MAX_FIELDS = 4_000_000
 #: Nodes and records have some 300 bytes; only constants are long.
 MAX_LEAF_B = 1024 * 1024
@@ -91,7 +91,7 @@ _FIXED_B = {1: 8, 5: 4}
 
 @dataclass
 class Source:
-    """A file while it is walked.
+    """A file during the walk.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ class Source:
     size_B : int
         How many bytes it has.
     mend : callable or None
-        If given, a message that is cut off ends where the file does; told so once.
+        If given, a message that is cut off ends where the file does; and is called once.
     fields : int
         How many fields were walked.
     """
@@ -112,13 +112,13 @@ class Source:
     _told: bool = False
 
     def count(self) -> None:
-        """Count one more field, or raise `FormatError` once there were too many."""
+        """Count one more field, or raise `FormatError` if there are too many."""
         self.fields += 1
         if self.fields > MAX_FIELDS:
             raise FormatError(f"{self.path}: more than {MAX_FIELDS} fields; refused")
 
     def tell(self, at_B: int) -> None:
-        """Say that a message is cut off."""
+        """Report a message that is cut off."""
         if self.mend is not None and not self._told:
             self.mend(
                 f"the file is cut off in the message at byte {at_B}; what is complete before that was read"
@@ -149,7 +149,7 @@ class Part:
         return FormatError(f"{self.source.path}: the message at byte {self.at_B}: {problem}")
 
     def parts(self, **numbers: int) -> Iterator[tuple[str, Part]]:
-        """Yield the messages and texts in it that have one of the given field numbers, by the name given to each.
+        """Yield the contained messages and texts with the given field numbers, by the name of each.
 
         Raises
         ------

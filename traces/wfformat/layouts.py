@@ -1,6 +1,6 @@
 """The layouts of WfFormat, 1.0 to 1.6, as one: tasks with their references, files and executions.
 
-From 1.5 on, what is to be done (`specification`) stands apart from what happened (`execution`), and tasks refer to each
+From 1.5 on, the plan (`specification`) is separate from the run (`execution`), and tasks refer to each
 other by id. Before, `workflow.tasks` (up to 1.2 `workflow.jobs`) holds both, and they refer by name.
 """
 
@@ -119,7 +119,7 @@ class Task:
 
 @dataclass
 class Instance:
-    """A workflow: its tasks in the file's order, sizes of files, machines, and what is stated about the whole."""
+    """A workflow: its tasks in the file's order, sizes of files, machines, and data on the whole."""
 
     tasks: list[Task] = field(default_factory=list)
     sizes_B: dict[str, float] = field(default_factory=dict)
@@ -189,7 +189,7 @@ class _Fields:
         return FormatError(f"{self.path}: {self.where} has {key} {shown(value)}; expected {expected}")
 
     def text(self, *keys: str) -> str:
-        """Return the string in the first field that is there; "" where none is."""
+        """Return the string in the first existing field; "" where there is none."""
         for key in keys:
             value = self.values.get(key)
             if value is not None:
@@ -207,7 +207,7 @@ class _Fields:
         return [plain_text(v) for v in value]
 
     def number(self, *keys: str) -> float:
-        """Return the number in the first field that is there; NaN where none is."""
+        """Return the number in the first existing field; NaN where there is none."""
         for key in keys:
             value = self.values.get(key)
             if value is not None:
@@ -217,7 +217,7 @@ class _Fields:
         return math.nan
 
     def task(self, place: int, sizes_B: dict[str, float]) -> Task:
-        """Return the object as a task; the files that an old layout lists in it go to `sizes_B`."""
+        """Return the object as a task; files listed in it by an old layout go to `sizes_B`."""
         name, id_ = self.text("name"), self.text("id")
         if not name and not id_:
             raise self.wrong("name", self.values.get("name"), "a name or an id")
@@ -233,19 +233,19 @@ class _Fields:
         return task
 
     def file(self, sizes_B: dict[str, float], *names: str) -> str:
-        """Remember the size of a file and return its id."""
+        """Record the size of a file and return its id."""
         name = self.text("path") + self.text(*names)
         sizes_B.setdefault(name, self.number("sizeInBytes", "size"))
         return name
 
     def execute(self, task: Task) -> None:
-        """Add to a task how it was executed."""
+        """Add the execution to a task."""
         task.runtime_s = self.number("runtimeInSeconds", "runtime")
         if task.runtime_s > MAX_S:
             raise self.wrong("runtimeInSeconds", task.runtime_s, f"at most {MAX_S:g} seconds")
         task.cores = self.number("coreCount", "cores")
         task.cpu_share = self.number("avgCPU") / 100
-        # Older layouts give kilobytes or bytes, by the system that wrote them: these are not read.
+        # Older layouts give kilobytes or bytes, by the system that wrote them: neither is read.
         task.moved_B = self.number("readBytes") + self.number("writtenBytes")
         task.machines = self.texts("machines") or self.texts("machine")
         task.category = task.category or self.text("category") or self._program()

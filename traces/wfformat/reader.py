@@ -1,4 +1,4 @@
-"""Workflow instances of WfCommons: tasks, what each waits for, and how long it took where it was executed."""
+"""Workflow instances of WfCommons: tasks, their dependencies, and their times where executed."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from simsched.traces.wfformat.layouts import (
     read_instance,
 )
 
-#: Files that many tasks make and many read join each with each.
+#: Most edges by files: those made by many tasks and read by many join each with each.
 MAX_EDGES = 8_000_000
 
 
@@ -42,7 +42,7 @@ class _Joined:
 
 
 class References:
-    """The tasks that references mean: by id first, then by name.
+    """Tasks by reference: by id first, then by name.
 
     Nextflow's instances of version 1.4 give all tasks of a process its name and refer to that. Those are meant that a
     file joins, as in the same instances of version 1.5, which refer by id.
@@ -52,7 +52,7 @@ class References:
     path : Path
         The file.
     found : Instance
-        What it holds.
+        Its content.
 
     Raises
     ------
@@ -117,7 +117,7 @@ class References:
         return edges
 
     def tell(self, report: ImportReport) -> None:
-        """Note the references that could not be taken as they are."""
+        """Report the references that could not be used unchanged."""
         report.note(
             f"{self._unknown} parents or children are not tasks of the file; they give no edge.",
             when=self._unknown,
@@ -133,9 +133,9 @@ _VERSION = re.compile(rb'"schemaVersion"\s*:\s*"1\.[0-9]"')
 _WORKFLOW = re.compile(
     rb'"workflow"\s*:\s*\{\s*"(?:specification|execution|tasks|jobs|machines|makespan|executedAt)'
 )
-#: What ends the names of the tasks of one program: `mProject_ID0000001`.
+#: Suffix of the names of the tasks of one program: `mProject_ID0000001`.
 _NUMBER = re.compile(r"(?:[ _.-]?(?:ID)?[0-9]++)++$")
-#: What ends the names of tasks of Nextflow, as its converters write them: `PROCESS__tag__ID0000001`.
+#: Suffix of the names of Nextflow's tasks, as written by its converters: `PROCESS__tag__ID0000001`.
 _ID = re.compile(r"__ID[0-9]++\Z")
 #: Longer ones than these are part of the name.
 MAX_TAG, MAX_NUMBER = 400, 40
@@ -145,7 +145,7 @@ MOST_PROCESSORS = 3
 
 
 class WfFormatReader:
-    """Reads WfFormat 1.0 to 1.6.
+    """Reader of WfFormat 1.0 to 1.6.
 
     Examples
     --------
@@ -170,7 +170,7 @@ class WfFormatReader:
     options = {"tolerant": TOLERANT}  # noqa: RUF012 - the protocol's attribute
 
     def recognises(self, head: bytes) -> bool:
-        """Tell by a workflow with one of the format's parts, and the version where it stands in front."""
+        """Recognise a workflow with one of the format's parts, and the version if it comes first."""
         if not head.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{"):
             return False
         return _WORKFLOW.search(head) is not None or (
@@ -185,7 +185,7 @@ class WfFormatReader:
         path : Path
             The file, plain or gzipped.
         tolerant : bool or str
-            Keep what is complete of a cut-off file.
+            Keep the complete part of a cut-off file.
 
         Raises
         ------
@@ -254,7 +254,7 @@ def _kind(task: Task) -> str:
 
 
 def _untagged(name: str) -> str:
-    """Return the process in a name of Nextflow's; any other name as it is.
+    """Return the process in a name of Nextflow's; any other name unchanged.
 
     Examples
     --------

@@ -1,6 +1,6 @@
 """Writer of WfFormat 1.5: specification and, where durations are known, execution.
 
-What the format requires and a graph does not hold is written so that it is told apart: `executedAt` is the epoch, and
+Data that the format requires and a graph lacks are written recognisably: `executedAt` is the epoch, and
 the makespan of a graph without a recording its critical path.
 """
 
@@ -26,7 +26,7 @@ SUFFIX = ".wfformat.json"
 
 
 class WfFormatWriter:
-    """Writes graphs as WfFormat.
+    """Writer of graphs as WfFormat.
 
     Examples
     --------
@@ -104,7 +104,7 @@ def _executed(graph: TaskGraph, task: int) -> dict[str, Any]:
         "coreCount": int(graph.widths[task]),
     }
     if not math.isnan(graph.bytes_B[task]):
-        # A graph knows their sum alone.
+        # A graph only has their sum.
         told |= {"readBytes": float(graph.bytes_B[task]), "writtenBytes": 0}
     return told
 

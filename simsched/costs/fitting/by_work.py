@@ -2,8 +2,8 @@
 
     c(w) = k0(w) + kF(w) FLOPs + kB(w) bytes,    all k >= 0
 
-by least squares of the relative residuals, for each width by itself. Of the sets of terms that the shapes can tell the
-one with the least error, leaving shapes out, is taken.
+by least squares of the relative residuals, for each width separately. Of the sets of terms that shapes determine the
+one with the least leave-out error is used.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class WorkModel:
     Parameters
     ----------
     coefficients : float64 array, shape (widths, 3)
-        Seconds, seconds a FLOP, seconds a byte; zero where a term is left out.
+        Seconds, seconds per FLOP, seconds per byte; zero where a term is left out.
     terms : tuple of str
         Those in use.
     shapes : int
@@ -49,19 +49,19 @@ class WorkModel:
     error: float
 
     def usable(self, flops: Array, bytes_B: Array) -> npt.NDArray[np.bool_]:
-        """Return whether what the terms need is known of each op, shape (n,)."""
+        """Return which ops have known values of all that the terms need, shape (n,)."""
         known = ~np.isnan(_columns(flops, bytes_B))
         return np.asarray(known[:, [TERMS.index(term) for term in self.terms]].all(axis=1))
 
     def seconds(self, flops: Array, bytes_B: Array) -> Array:
-        """Return the seconds of ops by width, shape (n, widths); NaN where something needed is unknown."""
+        """Return the seconds of ops by width, shape (n, widths); NaN where a needed value is unknown."""
         work = _columns(flops, bytes_B)
         used = [TERMS.index(term) for term in self.terms]
         return np.asarray(work[:, used] @ self.coefficients[:, used].T)
 
 
 def work_model(flops: Array, bytes_B: Array, seconds: Array) -> WorkModel | None:
-    """Learn the seconds of a kind from measured shapes.
+    """Fit the seconds of a kind to measured shapes.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ def _columns(flops: Array, bytes_B: Array) -> Array:
 
 
 def _tellable(flops: Array, bytes_B: Array) -> Sequence[tuple[int, ...]]:
-    """Return the sets of terms that are known of every shape, of no more than half as many terms as shapes, or one."""
+    """Return the sets of terms known for every shape, of at most half as many terms as shapes, or of one."""
     known = [bool(np.isfinite(c).all() and (c > 0).all()) for c in (flops, bytes_B)]
     usable = (len(flops) > 1, *known)
     most = max(len(flops) // 2, 1)

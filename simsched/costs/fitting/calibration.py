@@ -1,4 +1,4 @@
-"""`Calibration`: what was measured on a host, by which method, and the curves fitted to it; a cost model on demand."""
+"""`Calibration`: measurements of a host, the method, and the fitted curves; a cost model on demand."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
     from simsched.costs.curves import Curve
 
-#: The machine that stands for the running host.
+#: The name of the running host as a machine.
 HOST = "host"
 
 
@@ -56,9 +56,9 @@ class Calibration:
     host : Fingerprint
         Where it was measured.
     method : str
-        How, for people: what was run, how often, what was dropped.
+        Description of the method for readers: runs, repetitions, dropped runs.
     ops : tuple of MeasuredOp
-        Ops, their points and the curves fitted to them; at most one a kind and shape.
+        Ops, their points and the curves fitted to them; at most one per kind and shape.
     machine : str
         Name of the machine it describes: "host", or that of a machine file.
     date : str
@@ -114,7 +114,7 @@ class Calibration:
         host: Fingerprint | None = None,
         facts: Mapping[str, float | str] | None = None,
     ) -> Calibration:
-        """Fit the curves of what was measured just now, on the running host where no other is given.
+        """Fit curves to new measurements, of the running host unless another is given.
 
         Parameters
         ----------
@@ -149,7 +149,7 @@ class Calibration:
         )
 
     def save(self, path: str | Path) -> None:
-        """Write it to one JSON file; see `simsched.costs.fitting.calibration_file`.
+        """Write the calibration to one JSON file; see `simsched.costs.fitting.calibration_file`.
 
         Parameters
         ----------
@@ -171,7 +171,7 @@ class Calibration:
 
     @classmethod
     def load(cls, path: str | Path) -> Calibration:
-        """Read what `save` wrote, from whatever host.
+        """Read a file written by `save`, from any host.
 
         Parameters
         ----------
@@ -209,14 +209,14 @@ class Calibration:
         unmeasured_shapes: bool = True,
         noise: float | str | Noise = 0.0,
     ) -> CalibratedModel:
-        """Return a cost model of the measured seconds, to be given to `simulate(costs=...)`.
+        """Return a cost model of the measured seconds, for `simulate(costs=...)`.
 
         Parameters
         ----------
         other_host : bool
             Whether it may be used for the machine "host" although it was measured on another host.
         machine : str, optional
-            Machine it is to be used on instead of the one it describes; its name stands in the notes.
+            Machine to use it on instead of the one it describes; the notes name it.
         method, sharing, unmeasured_shapes
             As in `MeasuredCurves`.
         noise : float, str or Noise
@@ -229,7 +229,7 @@ class Calibration:
         Raises
         ------
         CostError
-            If it was measured on another host, and neither says that this is meant.
+            If it was measured on another host, and neither argument allows that.
 
         Examples
         --------
@@ -252,7 +252,7 @@ class Calibration:
         return CalibratedModel(curves=self.curves(), noise=sigma, measured=measured, calibration=self)
 
     def runtime(self, base: RuntimeProfile | None = None) -> RuntimeProfile:
-        """Return a runtime profile with the overheads that were measured, the rest that of `base`.
+        """Return a runtime profile with the measured overheads; the rest is that of `base`.
 
         Parameters
         ----------
@@ -275,7 +275,7 @@ class Calibration:
         return self.overheads.runtime(base)
 
     def curves(self) -> dict[str, Curve]:
-        """Return the curve of each kind of which an op was fitted on three or more widths; see `curve_of`.
+        """Return the curve of each kind that has an op fitted on three or more widths; see `curve_of`.
 
         Returns
         -------
@@ -293,7 +293,7 @@ class Calibration:
         return {kind: curve_of(fits) for kind, fits in self.wide_fits().items()}
 
     def wide_fits(self) -> dict[str, list[Fit]]:
-        """Return the fits of each kind that three or more widths tell; kinds without one are left out.
+        """Return the fits of each kind measured on three or more widths; other kinds are left out.
 
         Examples
         --------
@@ -313,7 +313,7 @@ class Calibration:
         return found
 
     def points(self) -> pd.DataFrame:
-        """Return one row a point; see `points_frame`.
+        """Return one row per point; see `points_frame`.
 
         Returns
         -------
@@ -330,7 +330,7 @@ class Calibration:
         return points_frame(self.ops)
 
     def fits(self) -> pd.DataFrame:
-        """Return one row a fitted curve: kind, shape, sharing, the parameters, their ends, and how well it fits.
+        """Return one row per fitted curve: kind, shape, sharing, parameters, their intervals, and fit error.
 
         Returns
         -------
@@ -365,9 +365,9 @@ class Calibration:
         return pairs_frame(self.pairs)
 
     def measured_noise(self) -> float:
-        """Return the standard deviation of the log seconds of a task that the points' spreads tell.
+        """Return the standard deviation of the log seconds of a task, estimated from the points' spreads.
 
-        It is that of the median of their spreads. What slows all tasks of a run down alike is in it, too.
+        It is that of the median of their spreads. It includes what slows all tasks of a run alike.
 
         Returns
         -------
@@ -415,7 +415,7 @@ class Calibration:
         return later("plots").cost_curves(later("plots").cost_curves_frame(self, max_ops), ax)
 
     def summary(self) -> dict[str, object]:
-        """Return what was measured where and when, how well the curves fit, and what software and neighbours cost.
+        """Return place and time of the measurement, quality of fits, and costs of software and neighbours.
 
         Returns
         -------
@@ -454,12 +454,12 @@ class Calibration:
 
 @dataclass(frozen=True, eq=False)
 class CalibratedModel(CostModel):
-    """A cost model that knows where its seconds come from, and can be saved.
+    """A cost model that knows the origin of its seconds, and can be saved.
 
     Parameters
     ----------
     calibration : Calibration
-        What was measured.
+        The measurements.
 
     Examples
     --------
@@ -474,9 +474,9 @@ class CalibratedModel(CostModel):
     calibration: Calibration | None = None
 
     def sampled(self, generator: np.random.Generator) -> Self:
-        """Return a model sampled from what is known, curves of kinds from the intervals of their fits.
+        """Return a model sampled from its uncertainty, curves of kinds from the intervals of their fits.
 
-        What is common to all its seconds is the less certain, the more of its runs were dropped as disturbed, and the
+        The common factors of its seconds are the less certain, the more of its runs were dropped as disturbed, and the
         more the others differed.
         """
         model = super().sampled(generator)

@@ -1,4 +1,4 @@
-"""One JSON file for a calibration; its fields stand in docs/calibration.md."""
+"""The JSON file of a calibration; docs/calibration.md lists its fields."""
 
 from __future__ import annotations
 

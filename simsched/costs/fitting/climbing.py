@@ -1,7 +1,7 @@
-"""Hill climbing: an op's widths measured in steps until its time rises (concurrency control, Sec. III-C).
+"""Hill climbing: widths of an op measured in steps until its time rises (concurrency control, Sec. III-C).
 
-Every op runs with 1 thread, then with x more a step, until its time rises or the cores run out; each count once with
-two threads of a tile sharing its L2 and once with one thread a tile. Counts not tried lie on the line through the two
+Every op runs with 1 thread, then with x more per step, until its time rises or the cores run out; each count once with
+two threads of a tile sharing its L2 and once with one thread per tile. Untried counts are on the line through the two
 nearest tried ones.
 """
 
@@ -29,19 +29,19 @@ MeasureAll = Callable[[Sequence[Thing], int, Sharing], Sequence[float]]
 
 
 def widest(machine: Machine) -> dict[Sharing, int]:
-    """Return the most threads of each sharing: all cores, and one of every tile where tiles have more."""
+    """Return the most threads of each sharing: all cores, and one per tile where tiles have several cores."""
     cores: dict[Sharing, int] = {"shared": machine.n_cores, "apart": machine.n_tiles}
     return cores if machine.cores_per_tile > 1 else {"apart": machine.n_cores}
 
 
 @dataclass(frozen=True)
 class Climb:
-    """Widths of one op that were tried, and their seconds.
+    """Tried widths of one op, and their seconds.
 
     Parameters
     ----------
     tried : mapping of Sharing to (mapping of int to float)
-        Seconds by width, in the order tried. One thread shares nothing: its seconds stand under every sharing, measured
+        Seconds by width, in the order tried. One thread shares nothing: its seconds are under every sharing, measured
         once.
     steps : int
         Measurements made.
@@ -61,7 +61,7 @@ class Climb:
 
     @property
     def best(self) -> tuple[int, Sharing, float]:
-        """The fastest width tried, its sharing and seconds; the narrowest of equals, of the first sharing."""
+        """The fastest width tried, its sharing and seconds; of equals the narrowest, of the first sharing."""
         seconds, width, _, sharing = min(
             (seconds, width, place, sharing)
             for place, (sharing, row) in enumerate(self.tried.items())
@@ -70,7 +70,7 @@ class Climb:
         return width, sharing, seconds
 
     def curve(self, sharing: Sharing, method: Method = "linear") -> WidthCurve:
-        """Return the curve that the paper draws through what was tried."""
+        """Return the paper's curve through the tried widths."""
         row = self.tried[sharing]
         return WidthCurve(sorted(row), [row[width] for width in sorted(row)], method)
 
@@ -84,7 +84,7 @@ class Climb:
 def hill_climb(
     op: Thing, measure: Measure[Thing], most: Mapping[Sharing, int], step: int, tolerance: float = 0.0
 ) -> Climb:
-    """Measure an op in steps of threads until its time rises, for each sharing by itself.
+    """Measure an op in steps of threads until its time rises, for each sharing separately.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ def climb_together(
     step: int,
     tolerance: float = 0.0,
 ) -> list[Climb]:
-    """Climb with several ops at once, as the paper does: each profiling run measures all ops that still climb.
+    """Climb with several ops together, as the paper does: each profiling run measures all that still climb.
 
     Parameters
     ----------
@@ -197,7 +197,7 @@ def untried_errors(
     *,
     within: bool = False,
 ) -> npt.NDArray[np.float64]:
-    """Return `|predicted - measured| / measured` of every count that was not tried, of all sharings.
+    """Return `|predicted - measured| / measured` of every untried thread count, of all sharings.
 
     Parameters
     ----------
@@ -234,7 +234,7 @@ def untried_errors(
 
 
 def accuracy(errors: Iterable[npt.NDArray[np.float64]]) -> float:
-    """Return 1 - the mean over ops and untried counts of their relative errors; 1 where nothing was left untried.
+    """Return 1 - the mean relative error over ops and untried thread counts; 1 where all were tried.
 
     Parameters
     ----------

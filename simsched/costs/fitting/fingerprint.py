@@ -19,7 +19,7 @@ _MOST_B = 1 << 20
 
 @dataclass(frozen=True)
 class Fingerprint:
-    """A host as it was when it was measured.
+    """A host at the time of its measurement.
 
     Parameters
     ----------
@@ -30,9 +30,9 @@ class Fingerprint:
     caches : tuple of str
         Data caches of the first one, as `L2 1024K x1` (the number of hardware threads that share it).
     governor : str
-        What sets its frequency; "" where the system does not tell.
+        The governor of its frequency; "" where unknown.
     max_frequency_Hz : float or None
-        The highest it may set; None where the system does not tell.
+        Its highest frequency; None where unknown.
     kernel : str
         Operating system and release.
     hypervisor : bool
@@ -63,7 +63,7 @@ class Fingerprint:
 
     @classmethod
     def here(cls, root: Path = Path("/"), libraries: Iterable[str] = LIBRARIES) -> Fingerprint:
-        """Return that of the running host; what it does not tell stays empty."""
+        """Return the fingerprint of the running host; values that it does not report stay empty."""
         info, cpu = _text(root / "proc/cpuinfo"), root / "sys/devices/system/cpu/cpu0"
         limit = _text(cpu / "cpufreq/cpuinfo_max_freq")
         return cls(
@@ -78,11 +78,11 @@ class Fingerprint:
         )
 
     def differs(self, other: Fingerprint) -> tuple[str, ...]:
-        """Return what makes it another machine than `other`: processor, cores, caches; in words, () where nothing."""
+        """Return its differences from `other` as a machine, in words: processor, cores, caches; else ()."""
         return self._changes(other, ("cpu", "cores", "caches"))
 
     def changed(self, other: Fingerprint) -> tuple[str, ...]:
-        """Return what else is not as in `other`: frequency, kernel, versions; in words."""
+        """Return, in words, what else differs from `other`: frequency, kernel, versions."""
         rest = [f.name for f in fields(self) if f.name not in ("cpu", "cores", "caches", "versions")]
         names = sorted({*self.versions, *other.versions})
         versions = [
@@ -136,7 +136,7 @@ def _caches(folder: Path) -> tuple[str, ...]:
 
 
 def _count(cpus: str) -> int:
-    """Return how many numbers `0-3,8` lists."""
+    """Return the number of CPUs in a list such as `0-3,8`."""
     parts = re.findall(r"([0-9]{1,6})(?:-([0-9]{1,6}))?", cpus)
     return sum(int(last or first) - int(first) + 1 for first, last in parts)
 

@@ -1,4 +1,4 @@
-"""Curves through measured widths: what lies between and beyond them."""
+"""Curves through measured widths, interpolated between and extrapolated beyond them."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ class WidthCurve:
 
     Notes
     -----
-    Beyond the widest width the last line goes on where it rises, for a convex curve a lower bound; where it falls,
-    nothing is gained that was not measured. Below the narrowest the first two points' power of the width goes on, no
-    steeper than 1 / w and never rising. A single point says the same for all widths.
+    Beyond the widest width the last line continues if it rises, for a convex curve a lower bound; if it falls,
+    nothing is gained that was not measured. Below the narrowest the first two points' power of the width continues, no
+    steeper than 1 / w and never rising. A single point gives the same for all widths.
 
     Raises
     ------
@@ -74,16 +74,16 @@ class WidthCurve:
 
     @property
     def widest(self) -> int:
-        """The widest width that was measured."""
+        """The widest measured width."""
         return int(np.asarray(self.widths)[-1])
 
     def __call__(self, widths: npt.ArrayLike) -> Array:
-        """Return the seconds on each width, shape of `widths`; of several curves a row each."""
+        """Return the seconds on each width, shape of `widths`; of several curves one row per curve."""
         known, rows = np.asarray(self.widths), np.atleast_2d(np.asarray(self.seconds))
         every = np.asarray(widths, np.float64)
         at = every.ravel()
         found = self._between(np.clip(at, known[0], known[-1]), known, rows)
-        # What was measured is kept to the bit, and rounding makes no width faster than both of its neighbours.
+        # Measured seconds are kept to the bit, and rounding makes no width faster than both of its neighbours.
         place = np.minimum(np.searchsorted(known, at), len(known) - 1)
         ends = rows[:, np.maximum(place - 1, 0)], rows[:, place]
         found = np.clip(found, np.minimum(*ends), np.maximum(*ends))
@@ -109,9 +109,9 @@ class WidthCurve:
 
 
 def dents(widths: Sequence[int], seconds: Sequence[float]) -> dict[int, float]:
-    """Return where a curve is not convex: width, and the share by which its point lies above its neighbours' line.
+    """Return the non-convex points of a curve: width, and share above the line through its neighbours.
 
-    Curves are convex in threads (concurrency control, Sec. III-C): what is returned is noise, or a step of the op's
+    Curves are convex in threads (concurrency control, Sec. III-C): the returned dents are noise, or a step of the op's
     pieces.
 
     Parameters

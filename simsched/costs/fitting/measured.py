@@ -1,4 +1,4 @@
-"""`MeasuredCurves`: seconds from measured curves, and of other shapes of the same kinds from their work."""
+"""`MeasuredCurves`: seconds from measured curves; those of other shapes of the same kinds from their work."""
 
 from __future__ import annotations
 
@@ -33,27 +33,27 @@ class MeasuredCurves:
     """Measured seconds for a `CostModel`: `CostModel(measured=MeasuredCurves(ops))`.
 
     A task whose kind and shape were measured takes the seconds of its curve. One whose kind was measured in other
-    shapes takes what `simsched.costs.fitting.by_work` says of its FLOPs and bytes. Every other task keeps its recorded
+    shapes takes those of `simsched.costs.fitting.by_work` for its FLOPs and bytes. Every other task keeps its recorded
     seconds, or its roofline, and its kind's cost curve.
 
     Parameters
     ----------
     ops : sequence of MeasuredOp
-        At most one a kind and shape.
+        At most one per kind and shape.
     machine : str, optional
         Name of the only machine they may be used on, without variations; any when not given.
     method : {"pchip", "linear"}
-        How widths between measured ones are filled.
+        Interpolation between measured widths.
     sharing : {"shared", "apart"}, optional
-        Which curve an op takes that has both. When not given, that of threads apart on machines whose tiles slow
+        The curve of an op that has both. By default that of threads apart on machines whose tiles slow
         crowded teams down (`share_tiles`: the replay adds what sharing costs), else that of threads that share tiles.
     unmeasured_shapes : bool
         Whether shapes never measured are predicted from their work.
     notes : tuple of str
-        Said with every use.
+        Notes for every use.
     work_seed : int, optional
         Seconds predicted from work are off by as much as they were for shapes left out, sampled from this seed; exactly
-        what the model says when not given.
+        the model's prediction when not given.
 
     Examples
     --------
@@ -76,12 +76,12 @@ class MeasuredCurves:
 
     def __post_init__(self) -> None:
         for place, one in enumerate(self.ops):
-            # Of equal ones the last has the place.
+            # Of equals the last keeps the place.
             if self._places[one.op.kind, one.op.shape] != place:
                 raise CostError(f"{one.op} was measured twice; merge its points")
 
     def on(self, graph: TaskGraph, machine: Machine) -> tuple[WidthTable, tuple[str, ...]]:
-        """Return the table of a graph's tasks on a machine, and what was done, in sentences.
+        """Return the table of a graph's tasks on a machine, and a description of the steps, in sentences.
 
         Raises
         ------
@@ -109,7 +109,7 @@ class MeasuredCurves:
         return table, (*self.notes, *self._said(graph, table, np.flatnonzero(learned >= 0)))
 
     def sampled(self, generator: np.random.Generator) -> MeasuredCurves:
-        """Return curves through points that are sampled within the errors of their medians."""
+        """Return curves through points sampled within the errors of their medians."""
         ops = sampled_ops(self.ops, generator)
         return replace(self, ops=ops, work_seed=int(generator.integers(2**62)))
 
@@ -119,7 +119,7 @@ class MeasuredCurves:
         return WidthCurve([p.width for p in points], [p.seconds for p in points], self.method)
 
     def kinds(self, sharing: Sharing = "apart", widest: int = 1) -> pd.DataFrame:
-        """Return one row a kind: kind, shapes, terms, error (leaving shapes out; see `WorkModel`)."""
+        """Return one row per kind: kind, shapes, terms, error (with shapes left out; see `WorkModel`)."""
         import pandas as pd
 
         kinds = dict.fromkeys(one.op.kind for one in self.ops)
@@ -146,7 +146,7 @@ class MeasuredCurves:
         return found
 
     def _overheads(self, sharing: Sharing) -> Array:
-        """Return the seconds that a further thread adds to each op, by its fit; 0 where it has none."""
+        """Return the seconds that each further thread adds to each op, by its fit; 0 where it has none."""
         found = np.zeros(len(self.ops))
         for place, one in enumerate(self.ops):
             for fit in one.fits:
@@ -210,7 +210,7 @@ class MeasuredCurves:
         return np.concatenate(curves), learned, np.concatenate(known_to)
 
     def _off(self, code: int, model: WorkModel, n: int) -> Array:
-        """Return by what factor the seconds of each of n works are off, shape (n, 1)."""
+        """Return the factor by which the seconds of each of n works are off, shape (n, 1)."""
         if self.work_seed is None:
             return np.ones((n, 1))
         return np.exp(
@@ -218,7 +218,7 @@ class MeasuredCurves:
         )
 
     def _measured_to(self, sharing: Sharing) -> npt.NDArray[np.int64]:
-        """Return the widest team that each op was measured on, shape (ops,)."""
+        """Return the widest measured team of each op, shape (ops,)."""
         return np.array([self.curve(one, sharing).widest for one in self.ops], np.int64)
 
     def _said(self, graph: TaskGraph, table: WidthTable, by_work: npt.NDArray[np.int64]) -> list[str]:

@@ -1,4 +1,4 @@
-"""`Overheads`: the software's own costs, as measured."""
+"""`Overheads`: the measured costs of the software itself."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from simsched.machine.runtime import RuntimeProfile
 
 @dataclass(frozen=True)
 class Overheads:
-    """The software's own costs as measured, in seconds; None where they were not.
+    """Measured costs of the software itself, in seconds; None where they were not measured.
 
     Parameters
     ----------
     dispatch_s : float or None
         A decision of the scheduler.
     decide_s : float or None
-        A decision of a policy that chooses widths while it runs.
+        A decision of a policy that chooses widths at run time.
     pop_s, pop_per_poller_s : float or None
-        Taking a task from a shared queue, and what each further polling executor adds.
+        Taking a task from a shared queue, and the addition of each further polling executor.
     fork_join_s, fork_join_per_thread_s : float or None
-        Forking and joining a team, and what each thread adds.
+        Forking and joining a team, and the addition of each thread.
     barrier_s, barrier_per_thread_s : float or None
-        The barrier at the end of a team's work, and what each thread adds.
+        The barrier at the end of a team's work, and the addition of each thread.
     wake_up_s : float or None
         From waking a sleeping thread to its first instruction.
 
@@ -55,7 +55,7 @@ class Overheads:
                 raise CostError(f"overhead {name} is {value}; it must be zero or more, finite, or None")
 
     def runtime(self, base: RuntimeProfile | None = None) -> RuntimeProfile:
-        """Return a runtime profile with what was measured, the rest that of `base` (nothing when not given)."""
+        """Return a runtime profile with the measured values; the rest from `base` (nothing by default)."""
         known = {f.name for f in fields(RuntimeProfile)}
         measured = {f.name: getattr(self, f.name) for f in fields(self) if f.name in known}
         return replace(base or RuntimeProfile(), **{name: v for name, v in measured.items() if v is not None})

@@ -22,7 +22,7 @@ from simsched.machine import RuntimeProfile
 
 Array = npt.NDArray[np.float64]
 
-#: A share or an overhead this near to its bound is at it: no measurement tells the two apart.
+#: A share or an overhead this near to its bound is at it: no measurement distinguishes the two.
 AT_BOUND = 1e-9
 
 
@@ -35,7 +35,7 @@ def formula(widths: Array, t1: float, s: float, a: float, runtime: RuntimeProfil
 
 @dataclass(frozen=True, eq=False)
 class _Problem:
-    """Points to fit, and which of (log t1, s, a) they can tell: one width tells t1, two also s, three also a."""
+    """Points to fit, and how many of (log t1, s, a) are determined: with one width t1, with two also s."""
 
     widths: Array
     log_s: Array
@@ -70,7 +70,7 @@ class _Problem:
             gtol=1e-14,
         )
         x = np.asarray(found.x)
-        # The solver stays strictly between the bounds: what ends next to one is on it.
+        # The solver stays strictly between the bounds: a result next to one is on it.
         for bound in (low, high):
             x = np.where(np.abs(x - bound) < AT_BOUND, bound, x)
         return x, np.asarray(found.jac)
@@ -91,7 +91,7 @@ class _Problem:
 
 def _padded(found: Array, error: float) -> tuple[tuple[float, float, float], float]:
     one = [float(value) for value in found] + [0.0] * (3 - len(found))
-    # A single width tells the sum only: it is parallel work.
+    # A single width determines the sum only: it is parallel work.
     return ((0.0, one[0], 0.0) if len(found) == 1 else (one[0], one[1], one[2])), error
 
 
@@ -112,7 +112,7 @@ def fit_curve(
         On one width the one-core seconds are fitted, with a perfect gain; on two also the serial share; on three or
         more all parameters.
     sharing : {"shared", "apart"}
-        Whose points they are.
+        The sharing of the points.
     runtime : RuntimeProfile, optional
         What part of the seconds is forking, joining and the barrier; none when not given.
     confidence : float
@@ -133,8 +133,8 @@ def fit_curve(
 
     Notes
     -----
-    Intervals by covariance: x +- t sqrt(diag((J'J)^-1) RSS / (n - p)) with Student's t, cut to what the parameters may
-    be. No interval where the points are no more than the parameters: the curve then passes through them.
+    Intervals by covariance: x +- t sqrt(diag((J'J)^-1) RSS / (n - p)) with Student's t, cut to the allowed range of the
+    parameters. No interval with at most as many points as parameters: the curve passes through them.
 
     Examples
     --------
@@ -192,8 +192,8 @@ def fitted(one: MeasuredOp, runtime: RuntimeProfile | None = None) -> MeasuredOp
 
 
 def r2(log_s: Array, residual: Array) -> float | None:
-    """Return the share of the variance of log seconds that a fit explains; None where they have none."""
-    if not np.ptp(log_s) > 0:  # their mean may be off by a rounding, and a variance appear
+    """Return the share of the variance of log seconds that a fit explains; None where there is none."""
+    if not np.ptp(log_s) > 0:  # their mean may have a rounding error, and a variance appear
         return None
     total = float(((log_s - log_s.mean()) ** 2).sum())
     return 1 - float((residual**2).sum()) / total
@@ -208,7 +208,7 @@ def _ends(
     bootstrap: int,
     generator: np.random.Generator | None,
 ) -> tuple[Array, Array] | None:
-    """Return the lower and upper ends of the free parameters; None where the points do not tell."""
+    """Return the lower and upper ends of the free parameters; None where the points do not determine them."""
     spare = len(residual) - len(x)
     if spare < 1:
         return None

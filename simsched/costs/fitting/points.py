@@ -12,17 +12,17 @@ from simsched.errors import CostError
 if TYPE_CHECKING:
     import pandas as pd
 
-#: "shared": two threads of a tile share its L2, and tiles are filled one after the other; "apart": one thread a tile.
+#: "shared": two threads of a tile share its L2, and tiles are filled in sequence; "apart": one thread per tile.
 Sharing = Literal["shared", "apart"]
-#: How intervals were found.
+#: Methods of finding intervals.
 How = Literal["covariance", "bootstrap", "none"]
 SHARINGS: tuple[Sharing, ...] = get_args(Sharing)
 
-#: What files may hold: unknown keys and values of other types are errors. Read by `calibration_file`.
+#: Schema of files: unknown keys and values of other types are errors. Read by `calibration_file`.
 STRICT = {"extra": "forbid", "strict": True, "allow_inf_nan": False}
 
 
-#: Most threads of a team, and most runs: what counts of 32 bits hold.
+#: Most threads of a team, and most runs: the range of 32-bit counts.
 MOST = 2**31 - 1
 
 
@@ -81,7 +81,7 @@ class Point:
     seconds : float
         Median over the runs; above zero.
     sharing : {"shared", "apart"}
-        How the team shares tiles; "apart" on one thread, and on machines without tiles.
+        The team's sharing of tiles; "apart" on one thread, and on machines without tiles.
     spread : float or None
         Half the interquartile range of the runs over their median; None where unknown.
     runs : int
@@ -126,13 +126,13 @@ class Point:
 
 @dataclass(frozen=True)
 class Interval:
-    """An estimate and the interval that holds the truth with some confidence.
+    """An estimate and its confidence interval.
 
     Parameters
     ----------
     value : float
     low, high : float or None
-        Ends of the interval; None where too few points tell.
+        Ends of the interval; None where there are too few points.
 
     Examples
     --------
@@ -166,7 +166,7 @@ class Fit:
     Parameters
     ----------
     sharing : {"shared", "apart"}
-        Whose points were fitted.
+        The sharing of the fitted points.
     one_core_s, serial_share, thread_overhead : Interval
         t1, s and a of docs/costs.md.
     confidence : float
@@ -216,13 +216,13 @@ class Fit:
 
 @dataclass(frozen=True)
 class MeasuredOp:
-    """An op and what was measured of it.
+    """An op and its measurements.
 
     Parameters
     ----------
     op : Op
     points : tuple of Point
-        At most one a width and sharing.
+        At most one per width and sharing.
     fits : tuple of Fit
         Curves fitted to them; at most one a sharing.
 
@@ -248,7 +248,7 @@ class MeasuredOp:
 
     @property
     def sharings(self) -> tuple[Sharing, ...]:
-        """How its teams shared tiles on more than one thread; those of one thread where there are no wider ones."""
+        """How teams of more than one thread shared tiles; without such teams, how single threads did."""
         wide = {point.sharing for point in self.points if point.width > 1}
         return tuple(s for s in SHARINGS if s in (wide or {point.sharing for point in self.points}))
 
@@ -286,7 +286,7 @@ def measured_ops(rows: Iterable[tuple[Op, Point]]) -> tuple[MeasuredOp, ...]:
 
 
 def points_frame(ops: Sequence[MeasuredOp]) -> pd.DataFrame:
-    """Return one row a point: kind, shape, flops, bytes_B, width, sharing, seconds, spread, runs, dropped.
+    """Return one row per point: kind, shape, flops, bytes_B, width, sharing, seconds, spread, runs, dropped.
 
     Parameters
     ----------
@@ -347,11 +347,11 @@ class Pair:
     Parameters
     ----------
     kinds, shapes : pair of str
-        What they are.
+        Their kinds and shapes.
     widths : pair of int
         Threads of each team.
     slowdowns : pair of float
-        Seconds of each beside the other over its seconds alone; the median of the runs.
+        Seconds of each next to the other over its seconds alone; the median of the runs.
     runs, dropped : int
         Runs that counted, and that did not.
     spreads : pair of float or None
@@ -389,7 +389,7 @@ class Pair:
 
 
 def pairs_frame(pairs: Sequence[Pair]) -> pd.DataFrame:
-    """Return two rows a pair, one for each of its ops: what it is, what was beside it, and how much slower it was.
+    """Return two rows per pair, one for each of its ops: the op, its neighbour, and its slowdown.
 
     Columns: kind, shape, width, beside_kind, beside_shape, beside_width, slowdown, spread, runs, dropped.
     """

@@ -1,4 +1,4 @@
-"""A calibration as a summary, as text and as plain values: what it is, its points, its curves, its pairs."""
+"""A calibration as a summary, as text and as plain values: host, points, curves and pairs."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _fits(calibration: Calibration) -> dict[str, object]:
     fits = [fit for one in calibration.ops for fit in one.fits]
     if not fits:
         return {}
-    # A curve with as many parameters as points passes through them: that says nothing.
+    # A curve with as many parameters as points passes through them, which shows nothing.
     sure = [fit for fit in fits if fit.intervals != "none"]
     explained = [fit.r2_log for fit in sure if fit.r2_log is not None]
     return {
@@ -83,7 +83,7 @@ def report(calibration: Calibration) -> list[Part]:
 
 
 def report_facts(calibration: Calibration) -> dict[str, Any]:
-    """Return the same as plain values: what was measured where, the software's costs, points and pairs."""
+    """Return the same as plain values: place of the measurement, the software's costs, points and pairs."""
     points, pairs = points_frame(calibration.ops), calibration.pairs_frame()
     return {
         "machine": calibration.machine,

@@ -1,4 +1,4 @@
-"""Measurements as they might have come out: points sampled within their errors, curves within their fits."""
+"""Resampled measurements: points sampled within their errors, curves within their fits."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from simsched.costs.fitting.by_work import WorkModel
     from simsched.costs.fitting.points import Fit, Interval, MeasuredOp, Point
 
-#: The standard error of a median over that of a mean, for many normal draws.
+#: The standard error of a median over that of a mean, for many normal samples.
 MEDIAN = sqrt(pi / 2)
 
 
@@ -56,7 +56,7 @@ def sampled_ops(ops: Sequence[MeasuredOp], generator: np.random.Generator) -> tu
 
 
 def sampled_curve_of(fits: Sequence[Fit], generator: np.random.Generator) -> Curve:
-    """Return the curve of a kind from as many of its fits, sampled with replacement, each within its intervals."""
+    """Return the curve of a kind from its fits, sampled with replacement, each within its intervals."""
     again = [fits[place] for place in generator.integers(len(fits), size=len(fits)).tolist()]
     return curve_of([_sampled_fit(fit, generator) for fit in again])
 
@@ -82,7 +82,7 @@ def _within(number: Interval, confidence: float, generator: np.random.Generator)
 
 
 def disturbed(facts: Mapping[str, object]) -> float:
-    """Return the share of a calibration's runs that were dropped as disturbed, in [0, 1]; 0 where nothing says so.
+    """Return the share of a calibration's runs dropped as disturbed, in [0, 1]; 0 where it is not recorded.
 
     Examples
     --------
@@ -96,7 +96,7 @@ def disturbed(facts: Mapping[str, object]) -> float:
 
 
 def scatter(facts: Mapping[str, object]) -> float:
-    """Return the standard deviation of the log of a makespan from run to run, at most 1; 0 where nothing says so.
+    """Return the standard deviation of the log of a makespan between runs, at most 1; 0 where not recorded.
 
     Examples
     --------
@@ -110,7 +110,7 @@ def scatter(facts: Mapping[str, object]) -> float:
 def work_sigma(model: WorkModel) -> float:
     """Return the standard deviation of the log seconds of a shape predicted from its work.
 
-    The mean error of shapes that were left out tells it; a kind of a single shape has none, and is taken for a number
+    It follows from the mean error of left-out shapes; a kind of a single shape has none, and counts as a number
     of low confidence.
     """
     if model.error != model.error:
@@ -119,7 +119,7 @@ def work_sigma(model: WorkModel) -> float:
 
 
 def sigma_of_error(error: float) -> float:
-    """Return the standard deviation of the log of log-normal factors of median 1 that are off by `error` in the mean.
+    """Return the standard deviation of the log of log-normal factors of median 1 whose mean error is `error`.
 
     The mean of `|factor - 1|` is exp(sigma^2 / 2) erf(sigma / sqrt 2): for small ones sigma over sqrt(pi / 2), but a
     factor of eleven, an error of 10, is not a sigma of 12.5.

@@ -1,8 +1,8 @@
 """Cost curves from recordings of the same step on different numbers of threads, whose tasks are matched.
 
 Tasks are distinguished by kind, shape, name and scope, then by those of all that comes before and after them. Of tasks
-that are alike in all this, as many on both sides, the first is the first. Where a recording has a task more or fewer,
-everything after and before it looks different: what is left is matched by its neighbours, then by itself.
+equal in all of these, as many on both sides, the first match. Where a recording has a task more or fewer,
+everything after and before it looks different: the rest is matched by neighbours, then by its own properties.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _RUNNING = re.compile(r"#[0-9]+$")
 
 @dataclass(frozen=True, eq=False)
 class Match:
-    """Tasks of one graph and theirs in another.
+    """Tasks of one graph and the matching tasks of another.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ class Match:
 
 
 class _Codes:
-    """Numbers for things, the same for equal things of both graphs."""
+    """Numbers for values, the same for equal values of both graphs."""
 
     def __init__(self) -> None:
         self._known: dict[Hashable, int] = {}
@@ -88,7 +88,7 @@ def match(one: TaskGraph, other: TaskGraph) -> Match:
 
 
 def _places(graph: TaskGraph) -> Signature:
-    """Return the place of each task in the order it ran in, else in topological order."""
+    """Return the position of each task in the order of execution, else in topological order."""
     key = graph.recording.start_s if graph.recording is not None else None
     order = graph.topological_order if key is None else np.argsort(key, kind="stable")
     place = np.empty(graph.n_tasks, np.int64)
@@ -105,7 +105,7 @@ def _labels(graph: TaskGraph, codes: _Codes, *, with_names: bool) -> Signature:
 
 
 def _structure(graph: TaskGraph, labels: Signature, codes: _Codes) -> Signature:
-    """Return signatures of each task with all that comes before it, and with all that comes after it."""
+    """Return signatures of each task with all tasks before it, and with all tasks after it."""
     order = graph.topological_order
     before = _along(order, graph.predecessors.neighbours, labels, codes)
     after = _along(order[::-1], graph.successors.neighbours, labels, codes)
@@ -141,7 +141,7 @@ def _neighbours(graph: TaskGraph, labels: Signature, codes: _Codes) -> Signature
 def _paired(
     signatures: list[Signature], left: list[Signature], places: list[Signature]
 ) -> tuple[Signature, Signature]:
-    """Return tasks of both sides whose signature as many have on the one as on the other, each in its order."""
+    """Return tasks of both sides whose signatures are equally frequent on both, each side in its order."""
     ordered = []
     for signature, tasks, place in zip(signatures, left, places, strict=True):
         mine = tasks[np.lexsort((place[tasks], signature[tasks]))]
@@ -191,7 +191,7 @@ class TraceCurves:
     matches : tuple of Match
         How the tasks of the other graphs were found.
     notes : tuple of str
-        What was matched, and all mismatches, in sentences.
+        Matches and all mismatches, in sentences.
 
     Examples
     --------
@@ -225,7 +225,7 @@ class TaskCurves:
     task_seconds : float64 array, shape (tasks, recordings)
         Tasks whose seconds are not known and above zero on every width keep their recorded ones.
     method : {"pchip", "linear"}
-        How widths between measured ones are filled.
+        Interpolation between measured widths.
 
     Examples
     --------
@@ -266,7 +266,7 @@ class TaskCurves:
         return table, (f"{len(seconds)} of {graph.n_tasks} tasks take their own measured seconds",)
 
     def sampled(self, generator: np.random.Generator) -> TaskCurves:
-        """Return itself: of a task that ran once on each width it is not known how far its seconds may be off."""
+        """Return itself: the error of a task that ran once on each width is unknown."""
         return self
 
 
@@ -278,12 +278,12 @@ def curves_from_traces(graphs: Sequence[TaskGraph], widths: Sequence[int] | None
     graphs : sequence of TaskGraph
         The same step, recorded on different numbers of threads; the first one's tasks are those of the result.
     widths : sequence of int, optional
-        Threads that each was recorded with: most formats do not say. The widest task of each graph when not given.
+        Threads that each was recorded with: most formats lack it. The widest task of each graph when not given.
 
     Returns
     -------
     TraceCurves
-        Points are medians over all tasks of a kind and shape that every recording has; their spread is half the
+        Points are medians over all tasks of a kind and shape present in every recording; their spread is half the
         interquartile range over the median, `runs` the number of tasks.
 
     Raises

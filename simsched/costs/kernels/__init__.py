@@ -1,6 +1,6 @@
 """Kernels: seconds of a matrix product, a convolution, an element-wise op or a stream on a machine, from its shape.
 
-What a recorded duration would say where none is at hand; checked against measured tables (docs/measured.md).
+A substitute for recorded durations where there are none; checked against measured tables (docs/measured.md).
 
 Examples
 --------

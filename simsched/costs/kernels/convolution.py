@@ -116,7 +116,7 @@ class Convolution:
 
     @property
     def is_depthwise(self) -> bool:
-        """Whether each channel is convolved for itself."""
+        """Whether each channel is convolved separately."""
         return self.groups > 1 and self.groups == self.channels
 
     @property
@@ -161,7 +161,7 @@ def convolution_s(
 
 
 def convolution_work(convolution: Convolution, direction: Direction, params: Parameters) -> Work:
-    """Return what one call has to do.
+    """Return the work of one call.
 
     Raises
     ------
@@ -173,7 +173,7 @@ def convolution_work(convolution: Convolution, direction: Direction, params: Par
     own, rate = params.convolution, params.library.convolution_rate
     flops = convolution.flops / rate
     if direction == "data" and convolution.has_plain_data_gradient and not convolution.is_depthwise:
-        # A product an image, each of whose results is added to the gradient where it belongs.
+        # One product per image, each of whose results is added to the gradient at its place.
         outputs = convolution.batch * convolution.out_height * convolution.out_width
         added = float(outputs) * convolution.channels * convolution.taps
         return Work(convolution.batch, flops + own.scatter * added / rate, 0.0, 0.0)
@@ -188,7 +188,7 @@ def convolution_work(convolution: Convolution, direction: Direction, params: Par
 
 
 def pieces(convolution: Convolution, direction: Direction, own: ConvolutionParameters) -> int:
-    """Return how many pieces a direction divides into: rows of blocks of channels; for weights, pairs of blocks."""
+    """Return the number of pieces of a direction: rows of blocks of channels; for weights, block pairs."""
     outputs, inputs = (_blocks(convolution, of, own) for of in (convolution.filters, convolution.channels))
     if direction == "forward":
         return convolution.batch * outputs * convolution.out_height
@@ -200,13 +200,13 @@ def pieces(convolution: Convolution, direction: Direction, own: ConvolutionParam
 
 
 def _blocks(convolution: Convolution, channels: int, own: ConvolutionParameters) -> int:
-    """Return the blocks of some channels, each within a group; channels for themselves lie side by side."""
+    """Return the blocks of some channels, each within a group; depthwise channels are packed side by side."""
     groups = 1 if convolution.is_depthwise else convolution.groups
     return groups * ceil(channels // groups / own.vector)
 
 
 def slowdown(convolution: Convolution, direction: Direction, own: ConvolutionParameters) -> float:
-    """Return the seconds of a thread at work over those at the machine's sustained rate."""
+    """Return the seconds of a working thread over those at the machine's sustained rate."""
     strided = 1 + (own.weights_strided if direction == "weights" else own.strided) * (
         max(convolution.stride) > 1
     )
@@ -223,7 +223,7 @@ def slowdown(convolution: Convolution, direction: Direction, own: ConvolutionPar
 
 
 def _grouped(convolution: Convolution, own: ConvolutionParameters) -> float:
-    """Return how much longer groups take: those narrower than a vector leave lanes of it empty."""
+    """Return the slowdown of groups: those narrower than a vector leave lanes of it empty."""
     if convolution.groups == 1:
         return 1.0
     if convolution.is_depthwise:

@@ -13,7 +13,7 @@ from simsched.errors import CostError
 def gemm_s(m: int, n: int, k: int, team: Team, element_B: int = 4, params: Parameters | None = None) -> float:
     """Return the seconds of C = A B with C of m x n and inner dimension k.
 
-    The region's fork, join and barriers; the matrices once through memory (packing them reads them wherever they lie);
+    The region's fork, join and barriers; the matrices once through memory (packing them reads them wherever they are);
     and the operations, on whole vectors of rows, by as many threads as the output has blocks for.
 
     Parameters
@@ -48,7 +48,7 @@ def gemm_s(m: int, n: int, k: int, team: Team, element_B: int = 4, params: Param
 def gemm_work(
     m: int, n: int, k: int, params: Parameters, element_B: int = 4, columns: int | None = None
 ) -> Work:
-    """Return what C = A B has to do, C of m x n and inner dimension k.
+    """Return the work of C = A B, C of m x n and inner dimension k.
 
     Parameters
     ----------

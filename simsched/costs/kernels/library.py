@@ -1,4 +1,4 @@
-"""Libraries: how software divides ops over threads and what its kernels sustain, read from `kernels.toml`."""
+"""Libraries: how software divides ops over threads, and its kernels' rates, read from `kernels.toml`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 
 from simsched.errors import CostError
 
-#: The library of whoever names none.
+#: The default library.
 DEFAULT = "onednn"
 
 
@@ -33,7 +33,7 @@ class Library:
     by_shape : bool
         Whether the kernel model times its ops; else its cost curves do.
     curves : mapping of str to mapping of str to float
-        Numbers of its own cost curves by family, where they are not those of `curves.toml`.
+        Numbers of its own cost curves by family, where they differ from those of `curves.toml`.
     """
 
     name: str
@@ -99,9 +99,9 @@ class ConvolutionParameters:
     weights_blocks : float
         Share by which a weights gradient of one block of channels in and out is slower than one of many.
     scatter : float
-        Operations in whose time a data gradient that falls back on one image a thread adds a number to its result.
+        Operations in whose time a data gradient that falls back on one image per thread adds a number to its result.
     depthwise : float
-        Rate of convolutions of each channel for itself, over that of others.
+        Rate of depthwise convolutions, over that of others.
     """
 
     vector: float

@@ -1,4 +1,4 @@
-"""Plain loops: compiled code that adds one product to one sum after the other.
+"""Plain loops: compiled code that adds one product after another to a sum.
 
     cycles of an inner loop of L elements = max(latency L, throughput L + start)
 
@@ -52,5 +52,5 @@ def loop_s(elements: float, length: float, team: Team, params: Parameters | None
 
 
 def cycles_an_element(length: float, own: LoopParameters) -> float:
-    """Return the cycles of an element in an inner loop of so many."""
+    """Return the cycles per element in an inner loop of the given length."""
     return max(own.latency, own.throughput + own.start / length)

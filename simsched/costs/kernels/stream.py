@@ -62,7 +62,7 @@ class Stream:
 
     @property
     def moved_B(self) -> float:
-        """Bytes that move where memory holds them."""
+        """Bytes that move if memory holds the arrays."""
         return self.named_B + (self.writes * self.elements * self.element_B if self.fetches_stores else 0)
 
 
@@ -119,7 +119,7 @@ def stream_s(
 
 
 def stream_Bps(stream: Stream, team: Team) -> float:
-    """Return the bytes a second, as named, of arrays much larger than the caches.
+    """Return the bytes per second, as named, of arrays much larger than the caches.
 
     Examples
     --------
@@ -132,7 +132,7 @@ def stream_Bps(stream: Stream, team: Team) -> float:
 
 
 def _limited(stream: Stream, team: Team) -> Team:
-    """Return the team on a machine whose cores reach no more than the code does."""
+    """Return the team on a machine whose cores reach no more bandwidth than the code does."""
     if stream.core_Bps is None:
         return team
     core_Bps = stream.core_Bps * stream.moved_B / stream.named_B / MOVED_OVER_NAMED
@@ -140,7 +140,7 @@ def _limited(stream: Stream, team: Team) -> Team:
 
 
 def balance(n_pieces: int, threads: int) -> float:
-    """Return the share of the threads' time that equal pieces fill."""
+    """Return the share of the threads' time filled by equal pieces."""
     return n_pieces / (ceil(n_pieces / threads) * threads)
 
 

@@ -1,4 +1,4 @@
-"""`Team`: what the threads of one kernel have on a machine."""
+"""`Team`: resources of the threads of one kernel on a machine."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from simsched.costs.kernels.library import StreamParameters
 from simsched.errors import CostError
 from simsched.machine import Machine
 
-#: Machine files state bandwidths in bytes that a triad names, 24 an element; 32 move: a store first fetches its line.
+#: Machine files state bandwidths in bytes that a triad names, 24 per element; 32 move: a store first fetches its line.
 MOVED_OVER_NAMED = 4 / 3
 
 
 @dataclass(frozen=True)
 class Team:
-    """The threads of one kernel, and how many teams like it run at once.
+    """The threads of one kernel, and the number of teams like it that run concurrently.
 
     Parameters
     ----------
@@ -26,11 +26,11 @@ class Team:
     threads : int
         Threads of the team.
     ways : int
-        Threads a core.
+        Threads per core.
     tiles : int, optional
         Tiles whose L2 it uses; as few as hold its cores when not given.
     executors : int
-        Teams of this size that run the same at once and share the memory.
+        Teams of this size that run the same concurrently and share the memory.
     pinned : bool
         Whether its threads are pinned.
 
@@ -75,11 +75,11 @@ class Team:
 
     @property
     def used_tiles(self) -> int:
-        """Tiles whose L2 it uses."""
+        """Tiles with an L2 that the team uses."""
         return ceil(self.cores / self.machine.cores_per_tile) if self.tiles is None else self.tiles
 
     def limited(self, pieces: int) -> Team:
-        """Return the part of the team that has something to do when there are only so many pieces."""
+        """Return the part of the team that has work when there are only so many pieces."""
         if pieces >= self.threads:
             return self
         smaller = replace(self, threads=pieces, tiles=None)
@@ -102,14 +102,14 @@ class Team:
 
     @property
     def core_flops(self) -> float:
-        """FP32 operations a second that one of its cores sustains in matrix products, at the busy cores' clock."""
+        """FP32 operations per second that a core sustains in matrix products, at the busy cores' clock."""
         return self.machine.core_flops_at(self.cores * self.executors)
 
     @property
     def moved_Bps(self) -> float:
-        """Bytes a second that the team really moves to and from memory: 4/3 of what the machine says that it reaches.
+        """Bytes per second that the team really moves to and from memory: 4/3 of the machine's stated rate.
 
-        The teams stand side by side on the first cores, and are as slow as the slowest.
+        The teams are side by side on the first cores, and as slow as the slowest.
         """
         machine, cores = self.machine, self.cores * self.executors
         reached_Bps = (
@@ -120,7 +120,7 @@ class Team:
         return MOVED_OVER_NAMED * reached_Bps / self.executors
 
     def cached_share(self, named_B: float, parameters: StreamParameters) -> float:
-        """Return the share of a working set that is found in the team's L2s when it is walked again and again."""
+        """Return the share of a working set found in the team's L2s when it is walked repeatedly."""
         if self.machine.l2_B is None or self.machine.l2_bandwidth_Bps is None:
             return 0.0
         overflow = named_B / (self.used_tiles * self.machine.l2_B)

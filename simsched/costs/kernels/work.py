@@ -36,7 +36,7 @@ class Work(NamedTuple):
     barriers : float
         Barriers inside the region.
     overlaps : bool
-        Whether operations and bytes pass at the same time, the longer setting the pace; else one after the other.
+        Whether operations and transfers overlap, with the longer setting the pace; else they run in sequence.
     uneven : bool
         Whether the busiest thread's bytes set the pace, as where each walks its own part of the arrays.
     """

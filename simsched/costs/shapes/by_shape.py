@@ -29,11 +29,11 @@ if TYPE_CHECKING:
     from simsched.graph.taskgraph import Seconds
     from simsched.machine import Machine
 
-#: Regions that are evaluated at once, so that no array grows beyond some megabytes.
+#: Regions evaluated in one step, so that no array grows beyond some megabytes.
 AT_ONCE = 1 << 20
 #: Numbers of a table, at most: 512 MiB. Shapes beyond keep the formula.
 MOST = 1 << 26
-#: Operations or bytes of a task, at most: what is larger is no real op, and no sum of it overflows.
+#: Operations or bytes of a task, at most: larger ones are no real ops, and no sum of them overflows.
 LARGEST = 1e30
 
 
@@ -48,9 +48,9 @@ class ShapeCosts:
     traffic_B : float64 array, shape (n,)
         Bytes that each moves, as a triad names them; NaN for other tasks.
     pieces : float64 array, shape (n,)
-        Pieces that each divides into, likewise.
+        Pieces of each task, likewise.
     notes : tuple of str
-        What was guessed, and what could not be read.
+        Assumptions, and unreadable tasks.
     """
 
     table: WidthTable
@@ -59,7 +59,7 @@ class ShapeCosts:
     notes: tuple[str, ...]
 
     def over(self, pieces: Seconds, traffic_B: Seconds) -> tuple[Seconds, Seconds]:
-        """Return the pieces and bytes of every task: those given where the kernel model knows nothing."""
+        """Return pieces and bytes of every task: the given ones where the kernel model has none."""
         here = self.table.covers
         return np.where(here, self.pieces, pieces), np.where(here, self.traffic_B, traffic_B)
 
@@ -67,7 +67,7 @@ class ShapeCosts:
 def by_shape(
     graph: TaskGraph, machine: Machine, params: Parameters, wanted: Mask, planner: Planner | None = None
 ) -> ShapeCosts:
-    """Return what the kernel model says of some of a graph's tasks.
+    """Return the kernel model's seconds of some of a graph's tasks.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def by_shape(
     wanted : bool array, shape (n,)
         Tasks without better seconds.
     planner : Planner, optional
-        What says how long parts of ops take in place of the kernel model.
+        Source of the seconds of parts of ops in place of the kernel model.
     """
     asked, ops, row_of = _ops(graph, wanted)
     reads = [_read(*op, params.library.name) for op in ops]
@@ -106,13 +106,13 @@ Op = tuple[str, str, float | None, float | None]
 
 
 def _ops(graph: TaskGraph, wanted: Mask) -> tuple[npt.NDArray[np.intp], list[Op], npt.NDArray[np.intp]]:
-    """Return the tasks whose kind has a kernel and whose shapes are known, their distinct ops, and that of each."""
+    """Return the tasks with known kernels and shapes, their distinct ops, and the op of each task."""
     kinds, shapes = graph.kinds, graph.shapes
     timed = np.array([kernel_of(kind) is not None for kind in kinds.labels], np.bool_)
     shaped = np.array([bool(text) for text in shapes.labels], np.bool_)
     tasks = np.flatnonzero(wanted & timed[kinds.codes] & shaped[shapes.codes])
     flops, bytes_B = graph.flops[tasks], graph.bytes_B[tasks].copy()
-    # Two products of other bytes alone are one op, and so are two streams of other operations.
+    # Two products that differ in bytes only are one op, as are two streams that differ in operations only.
     rules = np.array([getattr(kernel_of(kind), "rule", "") for kind in kinds.labels])[kinds.codes[tasks]]
     flops = np.where(np.isin(rules, ("stream", "gather", "attention")), np.nan, flops)
     bytes_B[np.isin(rules, ("product", "gather", "attention"))] = np.nan
@@ -146,7 +146,7 @@ def _firsts(keys: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
 
 
 def _divided(keys: npt.NDArray[np.intp], amounts: Seconds) -> npt.NDArray[np.intp]:
-    """Return the keys of groups, those apart whose amounts differ."""
+    """Return the keys of groups, split where amounts differ."""
     first = amounts[_firsts(keys)][keys]
     if ((first == amounts) | (np.isnan(first) & np.isnan(amounts))).all():
         return keys
@@ -160,7 +160,7 @@ def _known(value: float) -> float | None:
 
 @lru_cache(maxsize=1 << 16)
 def _read(kind: str, shape: str, flops: float | None, bytes_B: float | None, library: str) -> Read | None:
-    """Return the work of an op; None where the shapes are not those of its kind, or of no real op."""
+    """Return the work of an op; None where the shapes do not fit its kind or belong to no real op."""
     nan = float("nan")
     known = (nan if flops is None else flops, nan if bytes_B is None else bytes_B)
     try:
@@ -194,19 +194,19 @@ def _table(
 
 
 class Planner(Protocol):
-    """A table of a machine file whose package says how long parts of ops take, as that of local memories does."""
+    """A machine file's table whose package computes the seconds of parts of ops, as for local memories."""
 
     def widths_s(self, part: Part, machine: Machine) -> Seconds:
         """Return the seconds of a part on teams of 0, 1, ... threads, or raise `CostError`."""
 
 
 def planner_of(machine: Machine) -> Planner | None:
-    """Return the table of a machine whose package says how long parts of ops take; None where it has none."""
+    """Return the table of a machine whose package computes seconds of parts of ops; None if it has none."""
     return next((table for table in machine.tables.values() if hasattr(table, "widths_s")), None)
 
 
 def _planned(read: Read, otherwise: Seconds, planner: Planner, machine: Machine) -> Seconds:
-    """Return an op's seconds as planned; otherwise what the kernel model says of it."""
+    """Return an op's planned seconds; without a plan, those of the kernel model."""
     try:
         planned = [planner.widths_s(part, machine) for part in read.parts]
     except CostError:
@@ -218,13 +218,13 @@ def _planned(read: Read, otherwise: Seconds, planner: Planner, machine: Machine)
 def _quickest(ops: Sequence[Sequence[Sequence[Work]]], machine: Machine) -> Seconds:
     ways = [works for op in ops for works in op]
     seconds = widths_s([work for works in ways for work in works], machine)
-    # Regions follow each other in a way, of the ways of an op one is taken.
+    # A way is a sequence of regions; one of an op's ways is used.
     seconds = np.add.reduceat(seconds, np.cumsum([0, *map(len, ways)])[:-1])
     return np.minimum.reduceat(seconds, np.cumsum([0, *map(len, ops)])[:-1])
 
 
 def _said(reads: Sequence[Read | None], counts: npt.NDArray[np.intp], kept: int) -> list[str]:
-    """Return what was guessed of how many tasks, and how many could not be read, in sentences."""
+    """Return, in sentences, the assumptions and their numbers of tasks, and the number unreadable."""
     guesses: Counter[str] = Counter()
     for read, count in zip(reads, counts.tolist(), strict=True):
         if read is not None and read.guessed:

@@ -2,7 +2,7 @@
 
 TensorFlow has images of NHWC and filters of HWIO, PyTorch and ONNX have NCHW and OIHW; what does not fit one is tried
 in the other. Strides and padding come from the attributes of the shape, the output among the operands, the FLOPs or the
-bytes, in this order; else the output is taken to be as large as the images, and a note says so.
+bytes, in this order; else the output is assumed to be as large as the images, with a note.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Parts = tuple["list[Convolved] | None", str]
 
 Window = tuple[Sides, Sides]
 
-#: Height and width of what is unknown.
+#: Unknown height and width.
 NO_SIDES = (0, 0)
 
 #: Share by which FLOPs may differ from those of a reading of the shapes, as where a bias is counted.
@@ -39,13 +39,13 @@ NEAR = 0.02
 #: Strides and paddings that are tried where only FLOPs or bytes are known.
 STRIDES, PADDINGS = (1, 2, 3, 4), 4
 
-#: Positions of a filter, at most, that FLOPs are taken to tell.
+#: Most positions of a filter derived from FLOPs.
 MOST_TAPS = 4096
 
 #: Most by which the sides of images are longer than those of the output.
 LARGEST_RATIO = 64.0
 
-#: Longest side of what is taken for a filter where shapes alone do not tell filters from images.
+#: Longest side of a filter where shapes alone do not distinguish filters from images.
 LONGEST_FILTER = 11
 
 UNKNOWN = "convolutions of unknown stride and padding are taken to keep the size of their images"
@@ -73,7 +73,7 @@ class Operands:
 
 
 def convolution(seen: Seen) -> Parts:
-    """Return a convolution or its gradients, and what was guessed."""
+    """Return a convolution or its gradients, and the assumptions made."""
     if seen.attributes.get("transposed", (0,)) != (0,):
         return transposed_convolution(seen)
     operands = _operands(seen)
@@ -84,7 +84,7 @@ def convolution(seen: Seen) -> Parts:
 
 
 def _directions(found: Convolution, seen: Seen) -> Sequence[Direction]:
-    """Return the directions that an op computes; FLOPs of one tell that its images need no gradient."""
+    """Return the directions that an op computes; FLOPs of one show that its images need no gradient."""
     asked = seen.kernel.direction
     if asked != "both":
         return (asked,)  # type: ignore[return-value]
@@ -92,7 +92,7 @@ def _directions(found: Convolution, seen: Seen) -> Sequence[Direction]:
 
 
 def transposed_convolution(seen: Seen) -> Parts:
-    """Return a transposed convolution: the data gradient of one whose output are its images.
+    """Return a transposed convolution: the data gradient of one whose output is its images.
 
     Its own data gradient is that one's forward pass.
     """
@@ -132,7 +132,7 @@ def _operands(seen: Seen) -> Operands | None:
 
 
 def _flat(dims: Dims) -> Dims:
-    """Return the shape of images or filters; those of one direction get a second one of size 1."""
+    """Return the shape of images or filters; one-dimensional ones get a second dimension of size 1."""
     return dims if len(dims) == 4 else (dims[0], dims[1], 1, dims[2])
 
 
@@ -159,7 +159,7 @@ def _matched(tensors: list[Dims], images: list[Dims], last: bool, seen: Seen) ->
             return _with_all(images[0], images[1], tensors[2], last, seen)
         return _with_filter(images[0], tensors[1], last, seen)
     if len(tensors) > 2:
-        # As TensorFlow has them, with a shape in place of its size, else in any order.
+        # In TensorFlow's order, with a shape in place of its size, else in any order.
         orders = [(2, 0, 1), (2, 1, 0), *permutations(range(3))]
         found = (_with_all(images[dy], images[x], tensors[w], last, seen) for dy, x, w in orders)
         return next((one for one in found if one is not None), None)
@@ -167,11 +167,11 @@ def _matched(tensors: list[Dims], images: list[Dims], last: bool, seen: Seen) ->
 
 
 def _data(tensors: list[Dims], images: list[Dims], last: bool, seen: Seen) -> Operands | None:
-    """Return filters and the gradient of the output; or images and filters: what the FLOPs are those of, else first."""
+    """Return filters and the gradient of the output; or images and filters: by FLOPs, else the first."""
     first, second = tensors[:2]
     in_order = _with_output(images[1], first, last, seen)
     if in_order is not None and seen.shape[0] == (4,):
-        # TensorFlow's size of the images stands first.
+        # TensorFlow's size of the images comes first.
         return in_order
     orders = (
         in_order,
@@ -196,14 +196,14 @@ def _weights(tensors: list[Dims], images: list[Dims], last: bool, seen: Seen) ->
 
 
 def _likeliest(found: list[Operands], seen: Seen) -> Operands | None:
-    """Return the operands that the FLOPs are those of, with the shortest filter, the first of those alike."""
+    """Return the operands that fit the FLOPs, with the shortest filter; of equals the first."""
     known = [one for one in found if seen.flops > 0 and _agrees(one, seen.flops)]
-    # Images and filters taken for each other have the same FLOPs, but longer sides of the filter.
+    # Images and filters confused with each other have the same FLOPs, but longer sides of the filter.
     return min(known or found, key=lambda one: math.prod(one.taps), default=None)
 
 
 def _agrees(found: Operands, flops: float) -> bool:
-    """Return whether the FLOPs are those of the operands, with some stride and padding."""
+    """Return whether the FLOPs fit the operands, with some stride and padding."""
     outputs = _outputs(found, flops)
     if found.output != NO_SIDES:
         return abs(math.prod(found.output) / outputs - 1) < NEAR
@@ -212,7 +212,7 @@ def _agrees(found: Operands, flops: float) -> bool:
 
 
 def _tells_taps(seen: Seen) -> bool:
-    """Return whether the filter of a gradient is among the operands, the attributes, or in the FLOPs."""
+    """Return whether the filter of a gradient follows from the operands, the attributes, or the FLOPs."""
     return (
         seen.flops > 0 or "window" in seen.attributes or sum(len(dims) in (3, 4) for dims in seen.shape) > 2
     )
@@ -259,7 +259,7 @@ def _with_output(dy: Dims, w: Dims, last: bool, seen: Seen) -> Operands | None:
 
 
 def _completed(operands: Operands, seen: Seen) -> tuple[Convolution | None, str]:
-    """Return the convolution with its strides and padding, and what was guessed."""
+    """Return the convolution with its strides and padding, and the assumptions made."""
     guessed = ""
     if seen.kernel.direction == "weights" and operands.output != NO_SIDES and not _tells_taps(seen):
         guessed = NO_FILTER
@@ -282,7 +282,7 @@ def _completed(operands: Operands, seen: Seen) -> tuple[Convolution | None, str]
 
 
 def _with_taps(operands: Operands, seen: Seen) -> tuple[Operands, str]:
-    """Return the operands with the filter that the FLOPs tell: one that leads from images to output, else 3x3."""
+    """Return the operands with the filter derived from the FLOPs: one from images to output, else 3x3."""
     each = 2.0 * operands.batch * math.prod(operands.output) * operands.filters
     each *= operands.channels / operands.groups
     number = round(seen.flops / each) if seen.flops > 0 else 0
@@ -299,7 +299,7 @@ def _with_taps(operands: Operands, seen: Seen) -> tuple[Operands, str]:
 
 
 def _with_image(operands: Operands, seen: Seen) -> tuple[Operands, str]:
-    """Return the operands with the images that stride or bytes tell, else as large as the output."""
+    """Return the operands with the images derived from stride or bytes, else as large as the output."""
     each = operands.batch * operands.channels * math.prod(operands.output)
     left_B = seen.bytes_B - 4.0 * sum(map(numel, seen.shape))
     ratio = math.sqrt(left_B / (4.0 * each)) if left_B > 0 else math.nan
@@ -328,7 +328,7 @@ def _groups(seen: Seen, otherwise: int) -> int:
 
 
 def _given_window(operands: Operands, seen: Seen) -> Window | None:
-    """Return stride and padding as the attributes have them; padding as on both sides."""
+    """Return stride and padding given by the attributes; padding as on both sides."""
     if not {"stride", "padding"} & seen.attributes.keys():
         return None
     stride, given = _directions_of(seen, "stride", 1), seen.attributes.get("padding")
@@ -341,7 +341,7 @@ def _given_window(operands: Operands, seen: Seen) -> Window | None:
 
 
 def _rank(seen: Seen) -> int:
-    """Return the directions in which a window slides."""
+    """Return the number of directions in which a window slides."""
     return max(len(dims) for dims in seen.shape) - 2
 
 
@@ -351,7 +351,7 @@ def _directions_of(seen: Seen, name: str, otherwise: int) -> Sides:
 
 
 def _sides(values: Sequence[int], seen: Seen, otherwise: int) -> Sides:
-    """Return what one number says of all directions, or each of its own; images of one direction have no height."""
+    """Return one number for all directions, or one per direction; one-dimensional images have no height."""
     down, across = max(values[0], otherwise), max(values[-1], otherwise)
     return (otherwise, across) if _rank(seen) == 1 else (down, across)
 
@@ -373,7 +373,7 @@ def _of_output(operands: Operands) -> Window | None:
 
 
 def _side(size: int, taps: int, out: int) -> tuple[int, int]:
-    """Return stride and padding of one direction that make, or nearly make, an output."""
+    """Return stride and padding of one direction that yield, or nearly yield, an output."""
     stride = max(round(size / out), 1)
     return stride, max(_ceil_half((out - 1) * stride + taps - size), 0)
 
@@ -391,7 +391,7 @@ def _of_flops(operands: Operands, seen: Seen) -> Window | None:
 
 
 def _of_bytes(operands: Operands, seen: Seen) -> Window | None:
-    """Return the window whose output makes up the bytes that the operands at hand do not."""
+    """Return the window whose output accounts for the bytes that the known operands do not."""
     left_B = seen.bytes_B - 4.0 * sum(map(numel, seen.shape))
     if not left_B > 0 or seen.kernel.direction != "forward":
         return None
@@ -399,7 +399,7 @@ def _of_bytes(operands: Operands, seen: Seen) -> Window | None:
 
 
 def _of_number(operands: Operands, outputs: float) -> Window | None:
-    """Return the window whose number of outputs is nearest, the likeliest of those alike."""
+    """Return the window whose number of outputs is nearest; of equals the likeliest."""
     every, numbers = _windows(operands.image, operands.taps)
     if not every or not outputs > 0.5:
         return None
@@ -416,7 +416,7 @@ def _ceil_half(number: int) -> int:
 def _windows(
     image: Sides, taps: Sides
 ) -> tuple[tuple[tuple[Sides, Sides, Sides], ...], npt.NDArray[np.float64]]:
-    """Return strides, paddings and the outputs that they make, the likeliest first, and how many outputs those are."""
+    """Return strides, paddings and their outputs, the likeliest first, and the number of those outputs."""
     every = tuple(_candidates(image, taps))
     return every, np.array([math.prod(map(float, places)) for _, _, places in every])
 

@@ -32,11 +32,11 @@ class Kernel:
         Of convolutions: "forward", "data", "weights" or "both".
     writes : str
         Of streams, the output: "broadcast" (as NumPy has it), "largest" (as the largest input), "all" (as all inputs
-        together), "window" (the largest by the stride) or "none" (much less than what is read).
+        together), "window" (the largest by the stride) or "none" (much less than the input).
     passes : float
         How often the largest input comes from memory.
     flops : float
-        Operations an element, as many as take as long in vectors.
+        Operations per element, as many as take as long in vectors.
     bias_first : bool
         Of products: whether the bias is the first operand.
     weights_transposed : bool
@@ -93,13 +93,13 @@ class Read:
     Parameters
     ----------
     parts : list of Part
-        What it consists of.
+        Its parts.
     more : float
-        How many times as much work as they say.
+        Factor on their work.
     ways : list of list of Work
         Ways of doing it, each a sequence of parallel regions; the quickest counts.
     guessed : str
-        What was assumed, as neither shapes nor FLOPs nor bytes tell it; empty for nothing.
+        Assumption where neither shapes nor FLOPs nor bytes suffice; empty for none.
     """
 
     parts: Sequence[Part]
@@ -109,7 +109,7 @@ class Read:
 
 
 def work_of(kind: str, shape: str, flops: float, bytes_B: float, params: Parameters) -> Read | None:
-    """Return what a task has to do; None where its kind is unknown or its shapes are not those of the kind.
+    """Return the work of a task; None where its kind is unknown or its shapes do not fit the kind.
 
     Parameters
     ----------
@@ -147,7 +147,7 @@ def _parsed(shape: str) -> tuple[Shape, Attributes, float]:
 
 
 def _read(more: float, params: Parameters, parts: Sequence[Part] | None, guessed: str = "") -> Read | None:
-    """Return the parts of an op that does more work than its shapes say, and ways of doing it."""
+    """Return the parts of an op that does more work than its shapes show, and ways of doing it."""
     if parts is None:
         return None
     found = ways(parts, params)
@@ -162,7 +162,7 @@ def _times(work: Work, more: float) -> Work:
 
 @lru_cache(maxsize=1 << 12)
 def kernel_of(kind: str) -> Kernel | None:
-    """Return how a kind's shapes become work; None for unknown kinds.
+    """Return the conversion of a kind's shapes to work; None for unknown kinds.
 
     Examples
     --------
@@ -193,7 +193,7 @@ Dims = tuple[int, ...]
 
 
 def product(seen: Seen) -> list[Product] | None:
-    """Return a product; None where the operands are not those of one."""
+    """Return a product; None where the operands do not form one."""
     operands = [dims for dims in seen.shape if dims]
     if seen.bias_first and len(operands) > 2:
         operands = operands[1:]
@@ -202,7 +202,7 @@ def product(seen: Seen) -> list[Product] | None:
 
 
 def _product(a: Dims, b: Dims, seen: Seen) -> Product | None:
-    """Return the product that the operands allow, the one whose FLOPs are nearest, the likeliest of those alike."""
+    """Return the product that the operands allow, with the nearest FLOPs; of equals the likeliest."""
     every = list(_readings(a, b, seen.weights_transposed))
     if not seen.flops > 0:
         return next(iter(every), None)
@@ -253,7 +253,7 @@ def stream(seen: Seen) -> list[Walk] | None:
     }[seen.kernel.writes]
     named_B = ELEMENT_B * (read + written)
     if seen.bytes_B > 0:
-        # What the graph knows of the bytes is more than the shapes tell.
+        # The graph's bytes are more informative than the shapes.
         named_B = seen.bytes_B
         written = max(named_B / ELEMENT_B - read, 0.0)
     again_B = ELEMENT_B * largest * (seen.kernel.passes - 1)
@@ -261,7 +261,7 @@ def stream(seen: Seen) -> list[Walk] | None:
 
 
 def gather(seen: Seen) -> list[Walk] | None:
-    """Return a copy of rows of a table: of each index, a row is read and written."""
+    """Return a copy of rows of a table: for each index, a row is read and written."""
     tables = [dims for dims in seen.shape if len(dims) == 2]
     if not tables or len(seen.shape) < 2:
         return None
@@ -293,7 +293,7 @@ def attention(seen: Seen) -> list[Part] | None:
 
 
 def _broadcast(seen: Seen) -> float:
-    """Return the elements of the result of operands that stretch to each other; of the largest where they do not."""
+    """Return the elements of the result of broadcast operands; of the largest where they do not broadcast."""
     rank = max(map(len, seen.shape))
     padded = [(1,) * (rank - len(dims)) + dims for dims in seen.shape]
     largest = max(map(numel, seen.shape))
@@ -304,7 +304,7 @@ def _broadcast(seen: Seen) -> float:
 
 
 def _pooled(seen: Seen, largest: float) -> float:
-    """Return the outputs of windows: of their stride where it is known, else of the common one of 2."""
+    """Return the outputs of windows: by their stride where it is known, else by the common stride of 2."""
     stride = seen.attributes.get("stride", (2,))
     down, across = stride[0], stride[-1]
     return largest / max(down * across, 1)

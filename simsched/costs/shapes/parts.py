@@ -1,4 +1,4 @@
-"""Parts of an op: what kinds and shapes are read as, before a library or a planner says how long each takes."""
+"""Parts of an op: the form of kinds and shapes before a library or a planner computes the seconds of each."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Product(NamedTuple):
 
     def _work(self, m: int, n: int, params: Parameters) -> Work:
         vector = int(params.gemm.vector)
-        # Less than a vector of columns is broadcast; more are computed by whole vectors of them, too.
+        # Less than a vector of columns is broadcast; more columns are computed in whole vectors, too.
         one = gemm_work(m, n, self.k, params, columns=n if n <= vector else vector * ceil(n / vector))
         return one._replace(
             pieces=one.pieces * self.batch,
@@ -66,7 +66,7 @@ class Walk(NamedTuple):
     elements : float
         Of the largest array.
     flops : float
-        Operations an element, as many as take as long in vectors.
+        Operations per element, as many as take as long in vectors.
     named_B, written_B : float
         Bytes read and written, and those of them that are written.
     """
@@ -90,12 +90,12 @@ class Walk(NamedTuple):
         ]
 
 
-#: What an op consists of, one after the other.
+#: Parts of an op, in sequence.
 Part = Product | Convolved | Walk
 
 
 def ways(parts: Sequence[Part], params: Parameters) -> list[list[Work]]:
-    """Return the ways of doing parts one after the other; products all along the same side.
+    """Return the ways of doing parts in sequence; products all along the same side.
 
     Examples
     --------

@@ -1,1 +1,1 @@
-"""Calibration: which widths and pairs are measured, until when, and how much they scatter."""
+"""Calibration: the widths and pairs to measure, the stopping rule, and the scatter of the results."""

@@ -36,19 +36,19 @@ def calibration_cases(
 ) -> list[Case]:
     """Return the cases that measure graphs: each in random order on layouts of executors.
 
-    On as many executors of each width as there is room for, and on further layouts: an op is slower beside others.
+    On as many executors of each width as fit, and on further layouts: an op is slower next to others.
     """
     every = dict.fromkeys([*((n_threads // width, width) for width in range(1, n_threads + 1)), *layouts])
     return [Case(graph, "fifo[order=random]", layout) for graph in graphs for layout in every]
 
 
 def deciding_cases(graphs: Sequence[TaskGraph], layouts: Iterable[tuple[int, int]]) -> list[Case]:
-    """Return the cases that measure what a policy costs that chooses widths while graphs run."""
+    """Return the cases that measure the cost of a policy that chooses widths during the run."""
     return [Case(graph, "corun[candidates=1]", layout) for graph in graphs for layout in layouts]
 
 
 def calibrated(runs: Runs, layout: tuple[int, int] | None = None) -> Calibration:
-    """Return what runs of calibration cases tell.
+    """Return the results of runs of calibration cases.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ def deciding_runs(runs: Runs, layout: tuple[int, int] | None = None) -> list[Exe
 def _scatter(runs: Sequence[Execution]) -> float:
     """Return the standard deviation of the log of a makespan from run to run: the 95th percentile of all, over 1.96.
 
-    Hosts that others use are in one of several states for milliseconds to seconds: half of the runs tell little of it.
+    Shared hosts are in one of several states for milliseconds to seconds, which half of the runs hardly show.
     """
     off = [
         np.log(run.makespans_s[run.kept & (run.makespans_s > 0)] / run.median_s)
@@ -133,7 +133,7 @@ def _points(graph: TaskGraph, execution: Execution) -> Iterator[tuple[Op, Point]
 def _seconds(execution: Execution) -> Seconds:
     """Return the medians of the tasks, scaled so that they add up to the median work of a run.
 
-    Delays are rare and long: medians alone add up to 2 to 7 % less than a run takes.
+    Delays are rare and long: medians alone add up to 2 to 7 % less than the time of a run.
     """
     medians = execution.median_tasks_s
     work_s = np.median(
@@ -153,7 +153,7 @@ def _known(amounts: Seconds) -> float | None:
 
 
 def _merged(rows: Sequence[tuple[Op, Point]]) -> list[MeasuredOp]:
-    """Return the ops, those that several graphs have with the mean of their points, weighted by runs."""
+    """Return the ops; those that several graphs have get the mean of their points, weighted by runs."""
     found: dict[tuple[str, str, int], tuple[Op, list[Point]]] = {}
     for op, point in rows:
         found.setdefault((op.kind, op.shape, point.width), (op, []))[1].append(point)
@@ -175,7 +175,7 @@ def _overheads(runs: Sequence[Execution], decisions: Sequence[Execution]) -> Ove
 
 
 def _gap_s(runs: Sequence[Execution]) -> float | None:
-    """Return what a start costs: the mean gap between tasks of an executor that did not have to wait for one.
+    """Return the cost of a start: the mean gap between tasks of an executor that had no need to wait.
 
     Of every run, and of those the median; None where there was no such gap.
     """

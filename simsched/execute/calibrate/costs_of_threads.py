@@ -15,12 +15,12 @@ from simsched.execute.run.threads import cpus_of
 from simsched.machine import Machine
 from simsched.machine import machine as machine_of
 
-#: Empty regions of each width, and wake-ups of each thread that are tried.
+#: Empty regions of each width, and wake-ups of each thread, that are measured.
 ROUNDS, WAKE_UPS = 10_000, 50
 #: Seconds that a thread sleeps before it is woken: long enough for its core to rest, too.
 ASLEEP_S = 1e-3
 TIMEOUT_S = 30.0
-#: Most threads whose wake-ups are tried.
+#: Most threads whose wake-ups are measured.
 MOST_WOKEN = 4
 
 
@@ -44,7 +44,7 @@ class Region:
 
 
 def thread_costs(machine: str | Machine = "host", widths: Iterable[int] | None = None) -> Overheads:
-    """Measure what teams cost that have nothing to do, and how long a sleeping thread takes to wake up.
+    """Measure the costs of teams without work, and the wake-up time of a sleeping thread.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ def thread_costs(machine: str | Machine = "host", widths: Iterable[int] | None =
     Returns
     -------
     Overheads
-        `fork_join_s` and `barrier_s`, with what each thread adds where two widths or more tell it; and `wake_up_s`.
+        `fork_join_s` and `barrier_s`, plus each thread's part if there are two widths or more; and `wake_up_s`.
 
     Raises
     ------
@@ -80,7 +80,7 @@ def thread_costs(machine: str | Machine = "host", widths: Iterable[int] | None =
 
 
 def overheads_of(regions: Sequence[Region], wake_up_s: float | None = None) -> Overheads:
-    """Return the overheads that regions tell: what wider ones take beyond the first, which has one thread.
+    """Return the overheads in regions: the extra seconds of wider ones over the first, which has one thread.
 
     A thread alone is called, looks at the clock and is counted, too; that is part of a decision.
     """
@@ -104,7 +104,7 @@ def _powers(most: int) -> list[int]:
 
 
 def _line(widths: Sequence[int], seconds: Sequence[float]) -> tuple[float, float | None]:
-    """Return what is paid once and what each thread adds, neither below zero; one width tells the sum only."""
+    """Return the fixed cost and the cost per thread, neither below zero; one width gives the sum only."""
     if len(widths) == 1:
         return seconds[0], None
     from scipy.optimize import nnls

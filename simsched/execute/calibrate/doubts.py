@@ -15,7 +15,7 @@ from simsched.execute.run.run import Case
 from simsched.graph import TaskGraph
 from simsched.schedule import Schedule
 
-#: How far apart the low quartiles of the earlier and the later half of the runs may be, as a share of the lower one.
+#: Largest difference of the low quartiles of the earlier and the later half of the runs, as a share of the lower one.
 APART = 0.2
 #: Largest standard error of predicted over measured makespan that comes from the scatter of runs.
 UNCERTAIN = 0.04
@@ -24,14 +24,14 @@ RESTS = 0.5
 
 
 def doubt(seconds: npt.NDArray[np.float64], undisturbed: npt.NDArray[np.bool_]) -> str:
-    """Return why the true seconds of something cannot be told from these runs; empty where they can.
+    """Return why these runs do not determine the true seconds of something; empty where they do.
 
     Parameters
     ----------
     seconds : float64 array, shape (runs,)
-        What it took in each run, in the order of the runs.
+        Its seconds in each run, in the order of the runs.
     undisturbed : bool array, shape (runs,)
-        Which runs nobody disturbed.
+        Which runs were undisturbed.
 
     Examples
     --------
@@ -53,7 +53,7 @@ def doubt(seconds: npt.NDArray[np.float64], undisturbed: npt.NDArray[np.bool_]) 
 
 @dataclass(frozen=True)
 class OpDoubt:
-    """An op that cannot be told on teams of one width.
+    """An op whose seconds are unknown on teams of one width.
 
     Parameters
     ----------
@@ -75,12 +75,12 @@ class OpDoubt:
 
 
 def op_doubts(measured: Sequence[tuple[TaskGraph, Execution]]) -> tuple[OpDoubt, ...]:
-    """Return the ops whose seconds these runs cannot tell, whatever else the runs tell.
+    """Return the ops whose seconds these runs do not determine.
 
     Parameters
     ----------
     measured : sequence of (TaskGraph, Execution)
-        Runs that ops are calibrated from. An op that several graphs have is told if one of them tells it.
+        Runs that ops are calibrated from. An op of several graphs is determined if one of them determines it.
     """
     found: dict[tuple[str, str, int], list[str]] = {}
     for graph, execution in measured:
@@ -93,7 +93,7 @@ def op_doubts(measured: Sequence[tuple[TaskGraph, Execution]]) -> tuple[OpDoubt,
 
 
 def with_doubts(calibration: Calibration, runs: Sequence[tuple[Case, Execution]]) -> Calibration:
-    """Return a calibration among whose facts stand the ops that the runs it was read from cannot tell.
+    """Return a calibration whose facts include the ops that its runs do not determine.
 
     Parameters
     ----------
@@ -117,9 +117,9 @@ def case_doubt(
     Parameters
     ----------
     execution : Execution
-        What was measured.
+        The measurements.
     simulated : Schedule
-        What was predicted.
+        The predicted schedule.
     basis : sequence of Execution
         Runs that the ops' seconds are calibrated from, on one width each.
     deciding : sequence of Execution
@@ -137,7 +137,7 @@ def case_doubt(
 
 
 def _used(simulated: Schedule, run: Execution) -> float:
-    """Return the share of a prediction's core-seconds on teams of the width of a run."""
+    """Return the share of a prediction's core-seconds spent on teams of the width of a run."""
     area = (simulated.finish_s - simulated.start_s) * simulated.widths
     total, widths = float(area.sum()), run.schedule.widths[:1]
     return float(area[np.isin(simulated.widths, widths)].sum()) / total if total > 0 else 0.0

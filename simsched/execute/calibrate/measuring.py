@@ -1,7 +1,7 @@
 """`calibrate()`: measure ops by width, pairs of them, and threads on this host.
 
 Whatever the widths (all, a grid, or those that hill climbing asks for), whole graphs run: as in the paper a profiling
-run measures all ops at once, on one width.
+run measures all ops, on one width.
 """
 
 from __future__ import annotations
@@ -41,22 +41,22 @@ from simsched.replay.checks import check_graph
 
 Widths = Literal["sweep", "climb"] | Sequence[int]
 Runs = Sequence[tuple[Case, Execution]]
-#: Really runs cases, in turn.
+#: Runs cases for real, in turn.
 RunAll = Callable[[Sequence[Case]], Sequence[Execution]]
 
-#: Most hardware threads of a host that is swept unless something else is asked for.
+#: Most hardware threads of a host that is swept by default.
 SWEPT = 8
 #: The paper's choice of x: within 2 % of the optimum (Sec. III-C).
 STEP = 4
 
 
 def chosen_widths(machine: Machine, widths: Widths | None, step: int | None) -> tuple[Widths, int]:
-    """Return how widths are chosen, checked, and the step of climbing.
+    """Return the method of choosing widths, checked, and the step of climbing.
 
     Raises
     ------
     EngineError
-        If it is neither a name that is known nor widths that the machine has, or a step is given without climbing.
+        If it is neither a known name nor widths of the machine, or a step is given without climbing.
     """
     if widths is None:
         widths = "sweep" if step is None and machine.n_threads <= SWEPT else "climb"
@@ -84,20 +84,20 @@ def _listed(widths: object, machine: Machine) -> list[int]:
 
 
 def grid_cases(graphs: Sequence[TaskGraph], machine: Machine, widths: Sequence[int]) -> list[Case]:
-    """Return the cases that measure graphs on given widths, on as many executors of each as there is room for."""
+    """Return the cases that measure graphs on given widths, on as many executors of each as fit."""
     return [_case(graph, machine.n_threads, width) for graph in graphs for width in widths]
 
 
 def climbed(
     graphs: Sequence[TaskGraph], machine: Machine, run: RunAll, step: int = STEP, tolerance: float = 0.0
 ) -> tuple[list[MeasuredOp], list[tuple[Case, Execution]]]:
-    """Climb with all ops of graphs at once.
+    """Climb with all ops of graphs concurrently.
 
     Parameters
     ----------
     graphs : sequence of TaskGraph
     machine : Machine
-        Its tiles say which sharings there are.
+        Its tiles determine the possible sharings.
     run : callable
         Runs cases, as `interleaved` with its repeats.
     step, tolerance
@@ -115,7 +115,7 @@ def climbed(
     points: dict[tuple[Key, int, Sharing], Point] = {}
 
     def measure(going: Sequence[Key], width: int, sharing: Sharing) -> list[float]:
-        # Graphs without an op that still climbs have nothing to tell.
+        # Graphs without an op that still climbs add no information.
         asked = [graph for graph in graphs if set(going) & set(tasks_by_op(graph))]
         placement = "scatter" if sharing == "apart" else "compact"
         cases = [_case(graph, most[sharing], width, placement) for graph in asked]
@@ -170,7 +170,7 @@ def calibrate(
     tolerance : float
         Relative slow-down that does not end a climb.
     pairs : int, optional
-        Ops to run beside each other and themselves, the longest first; by default 3, on two hardware threads.
+        Ops to run with each other and themselves, the longest first; by default 3, on two hardware threads.
     settings : Settings, optional
         How they run.
     progress : callable, optional
@@ -224,7 +224,7 @@ def _with_pairs(
 
 @dataclass(frozen=True, eq=False)
 class _Turns:
-    """Runs cases in turn, so many times each."""
+    """Runs of cases in turn, the given number of times each."""
 
     repeats: int
     settings: Settings
@@ -237,7 +237,7 @@ class _Turns:
 def _measured(
     graphs: Sequence[TaskGraph], host: Machine, run: _Turns, widths: Widths, step: int, tolerance: float
 ) -> Calibration:
-    """Return what ops and threads cost; policies of the last runs decide by the costs measured before."""
+    """Return the costs of ops and threads; policies of the last runs decide by the costs measured before."""
     ops, runs = _ops(graphs, host, run, widths, step, tolerance)
     deciding = deciding_cases(graphs, [(1, host.n_threads)])
     costs = run.settings.costs or calibrated(runs).cost_model()
@@ -267,7 +267,7 @@ def _ops(
 
 
 def _calibration(ops: Sequence[MeasuredOp], runs: Runs, host: Machine, widths: str) -> Calibration:
-    """Return what runs tell, with these ops and what threads cost: fits take that off the seconds of wide teams."""
+    """Return the results of runs with ops and costs of threads, which fits subtract from wide teams."""
     found = calibrated(runs)
     threads = {name: value for name, value in asdict(thread_costs(host)).items() if value is not None}
     overheads = replace(found.overheads, **threads)

@@ -1,11 +1,11 @@
-"""Interference: what two ops do to each other that run side by side, each on its own team.
+"""Interference: the mutual slowdown of two ops that run side by side, each on its own team.
 
 Chains of one op each really run, two at a time on teams that share no core, and each alone on one team while the other
-cores have nothing to do. These runs take turns, and what a task takes in one is compared with what the same task takes
+cores idle. These runs take turns, and a task's time in one is compared with the same task's time
 in the other.
 
-A chain goes through the op's tasks of the graph, in the graph's order and with its scopes, so that they share weights
-as they do there. Each time it comes to the first one again it takes fresh weights: in the graph everything else ran
+A chain traverses the op's tasks of the graph, in the graph's order and with its scopes, so that they share weights
+as they do there. Each time it returns to the first one it uses fresh weights: in the graph everything else ran
 meanwhile.
 """
 
@@ -36,17 +36,17 @@ Tasks = npt.NDArray[np.intp]
 
 #: Seconds that a chain lasts at least, and the fewest tasks of the slower op.
 LEAST_S, FEWEST = 2e-3, 4
-#: Share of a task's time for which the other chain must be beside it.
+#: Share of a task's time for which the other chain must overlap it.
 BESIDE = 0.95
-#: Ops of which pairs are measured unless something else is asked for.
+#: Default number of ops of which pairs are measured.
 PAIRED = 3
-#: Most tasks of a chain: ops further apart than this over `FEWEST`, and those of less than 1 us, are not paired.
+#: Most tasks of a chain: ops that differ by more than this over `FEWEST`, and those of less than 1 us, are not paired.
 MOST = 2000
 
 
 @dataclass(frozen=True, eq=False)
 class Paired:
-    """Pairs that were measured, and those that were not.
+    """The measured pairs, and those that were not measured.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ class Paired:
 
 @dataclass(frozen=True, eq=False)
 class Strand:
-    """An op, where it comes from and how long it takes.
+    """An op, its origin and its duration.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ class Strand:
 
 @dataclass(frozen=True)
 class OneTeam(RankPolicy):
-    """First come, first served, on the one of equal teams that a chain has beside others; no two cores are quite alike.
+    """First come, first served, on one of equal teams, for one chain; no two cores are quite alike.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ def team_width(machine: Machine) -> int:
 
 
 def pairs_on(machine: Machine, most: int | None) -> int:
-    """Return how many ops are paired on a machine: so many, or where none is said 3, if it has threads for that.
+    """Return the number of ops paired on a machine: the given one, else 3 if there are threads for that.
 
     Raises
     ------
@@ -138,7 +138,7 @@ def measured_pairs(
     most: int,
     run: Callable[[Sequence[Case]], Sequence[Execution]],
 ) -> Paired:
-    """Run the ops that take most of the time beside each other, each beside each and beside itself.
+    """Run the ops that take most of the time next to each other, each next to each and next to itself.
 
     Parameters
     ----------
@@ -171,7 +171,7 @@ def measured_pairs(
 
 
 def strands(graphs: Sequence[TaskGraph], ops: Sequence[MeasuredOp], width: int) -> list[Strand]:
-    """Return the ops of graphs, those first of which the tasks take most seconds on one core."""
+    """Return the ops of graphs, those first whose tasks take most seconds on one core."""
     curves, found = MeasuredCurves(ops), []
     of_graph = [tasks_by_op(graph) for graph in graphs]
     for one in ops:
@@ -184,7 +184,7 @@ def strands(graphs: Sequence[TaskGraph], ops: Sequence[MeasuredOp], width: int) 
 
 
 def chains(chosen: Sequence[Strand], lengths: Sequence[int]) -> TaskGraph:
-    """Return chains side by side, one an op, each of so many tasks."""
+    """Return chains side by side, one per op, each of the given number of tasks."""
     of_chain = np.repeat(np.arange(len(chosen)), lengths)
     follows = np.flatnonzero(np.diff(of_chain) == 0)
     tasks = [np.resize(strand.tasks, n) for strand, n in zip(chosen, lengths, strict=True)]
@@ -202,7 +202,7 @@ def chains(chosen: Sequence[Strand], lengths: Sequence[int]) -> TaskGraph:
 
 
 def _scopes(strand: Strand, tasks: Tasks) -> list[str]:
-    """Return the scopes of a chain's tasks: the graph's, told apart each time the chain goes through them again."""
+    """Return the scopes of a chain's tasks: the graph's, numbered each time the chain repeats them."""
     return [f"{i // len(strand.tasks)}/{strand.graph.scopes[task]}" for i, task in enumerate(tasks.tolist())]
 
 
@@ -226,10 +226,10 @@ def _pair(
 
 
 def slowdowns(beside: Schedule, alone: Sequence[Schedule], lengths: Sequence[int]) -> tuple[float, float]:
-    """Return how much slower the tasks of two chains are than those of the same chains alone, in one turn.
+    """Return the slowdowns of the tasks of two chains over the same chains alone, in one turn.
 
-    Of each chain it is the median over the tasks that the other chain was beside for `BESIDE` of their time or, where
-    there is none, of those that it was beside for longest.
+    For each chain it is the median over the tasks that the other chain overlapped for `BESIDE` of their time or, where
+    there is none, over those that it overlapped for longest.
     """
     rows = np.split(np.arange(sum(lengths)), [lengths[0]])
     begun_s = max(beside.start_s[row].min() for row in rows)

@@ -30,7 +30,7 @@ def tasks_by_op(graph: TaskGraph) -> dict[Key, npt.NDArray[np.intp]]:
 
 
 def with_spreads(ops: Sequence[MeasuredOp], runs: Sequence[tuple[Case, Execution]]) -> tuple[MeasuredOp, ...]:
-    """Return ops whose points know their spread, and how many measurements were dropped.
+    """Return ops whose points have their spread and the number of dropped measurements.
 
     The spread is that of a task from run to run (half the interquartile range over the median), its median over the
     op's tasks; tasks of one op that differ from each other in every run do not widen it.

@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
 Floats = npt.NDArray[np.float64]
 
-#: Most of a task's time that may pass beside others for the task to count as alone.
+#: Largest overlapped share of a task's time for it to count as alone.
 ALONE = 0.1
-#: Fewest tasks alone that tell what an op takes.
+#: Fewest tasks alone that determine an op's seconds.
 FEWEST = 3
 
 
 def overlaps(schedule: Schedule) -> Floats:
-    """Return the share of each task's time in which another one ran, shape (n,); 0 where it took no time."""
+    """Return the share of each task's time that overlaps other tasks, shape (n,); 0 where it took no time."""
     start, finish = schedule.start_s, schedule.finish_s
     times = np.concatenate([start, finish])
     steps = np.repeat([1, -1], len(start))
@@ -47,9 +47,9 @@ def overlaps(schedule: Schedule) -> Floats:
 def alone_s(execution: Execution) -> tuple[Floats, float]:
     """Return the seconds that the tasks of the median run would have taken alone.
 
-    A task is alone if others ran for at most a tenth of its time, and then took what it would have. One that overlapped
+    A task is alone if others ran for at most a tenth of its time; its time is then its own. One that overlapped
     others would have taken the median of the tasks of its kind, shape and width that were alone, over all runs that
-    count; where there are fewer than three of these, what it took.
+    count; with fewer than three of these, its actual time.
 
     Parameters
     ----------
@@ -96,16 +96,16 @@ def _observed(schedule: Schedule) -> pd.DataFrame:
 
 @dataclass(frozen=True)
 class Sources:
-    """Predicted less measured makespan, by where it comes from; the three add up to it.
+    """Predicted less measured makespan, by source; the three add up to it.
 
     Parameters
     ----------
     kernels_s : float
-        What the model's seconds of tasks alone change beside those of the real run's tasks alone.
+        Effect of the model's seconds of tasks alone in place of those of the real run's tasks alone.
     interference_s : float
-        What the replay adds for tasks running beside others, less what that added in the real run.
+        The replay's addition for tasks that overlap others, less that of the real run.
     dispatch_s : float
-        What is left when every task takes what it took in the real run: decisions, and their order.
+        The rest when every task takes its time in the real run: decisions, and their order.
     told_apart : float
         Of the core-seconds of tasks that overlapped others in the real run, the share of ops that were also measured
         alone; the interference of the others counts as kernel times. NaN where no tasks overlapped.
@@ -123,7 +123,7 @@ class Sources:
 
 
 def sources(execution: Execution, simulated: Schedule, costs: CostModel, runtime: RuntimeProfile) -> Sources:
-    """Return where the error of a prediction comes from.
+    """Return the sources of a prediction's error.
 
     With P the predicted and M the median measured makespan, and R(x) that of a replay under the same policy, with the
     same estimates to decide by, nothing shared and x the seconds of each task:
@@ -132,17 +132,17 @@ def sources(execution: Execution, simulated: Schedule, costs: CostModel, runtime
         interference = (P - R(model alone)) - (R(real) - R(real alone))
         dispatch     = R(real) - M
 
-    "real" are the seconds of the run nearest to the median; "alone" is without overlap: for the model what it says
+    "real" are the seconds of the run nearest to the median; "alone" is without overlap: for the model its seconds
     before anything is shared, for the real run as `alone_s` defines it.
 
     Parameters
     ----------
     execution : Execution
-        What was measured.
+        The measurements.
     simulated : Schedule
-        What was predicted, with its machine.
+        The predicted schedule, with its machine.
     costs, runtime
-        What it was predicted from.
+        Models of the prediction.
     """
     measured = execution.schedule
     again = _Replay(simulated, costs, runtime)
@@ -160,7 +160,7 @@ def sources(execution: Execution, simulated: Schedule, costs: CostModel, runtime
 
 @dataclass(frozen=True, eq=False)
 class _Replay:
-    """The replay of a prediction, nothing shared, to be done again with other seconds."""
+    """The replay of a prediction, nothing shared, to be repeated with other seconds."""
 
     simulated: Schedule
     costs: CostModel
@@ -169,7 +169,7 @@ class _Replay:
     def makespan_s(self, seconds: Floats, widths: npt.NDArray[np.int32]) -> float:
         """Return the makespan where each task takes the seconds given for its width.
 
-        On another width it takes as much more or less as the model says. A task that takes no time in the model
+        On another width its time changes by the model's factor. A task that takes no time in the model
         takes none.
         """
         simulated = self.simulated

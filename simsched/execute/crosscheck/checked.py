@@ -1,4 +1,4 @@
-"""`CrossCheck`: measured schedules beside simulated ones, and how far they are apart."""
+"""`CrossCheck`: measured and simulated schedules side by side, and their errors."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ class Checked:
     graph : str
         Name of the graph.
     execution : Execution
-        What was measured.
+        The measurements.
     simulated : Schedule
-        What was predicted.
+        The predicted schedule.
     costs : CostModel
-        What it was predicted from.
+        Models of the prediction.
     runtime : RuntimeProfile
-        Likewise.
+        The runtime profile of the prediction.
     doubt : str
         Why the two cannot be compared here, as others disturbed the runs; empty where they can.
     """
@@ -86,24 +86,24 @@ class Checked:
 
     @cached_property
     def notes(self) -> tuple[str, ...]:
-        """What a reader should know of its graph, its runs and its replay, each note once, the weightiest first."""
+        """Notes for readers on its graph, its runs and its replay, each note once, the weightiest first."""
         return weighed(notes_of([self.simulated]), self.execution.notes)
 
     @cached_property
     def sources(self) -> Sources:
-        """Where the error comes from; see `simsched.execute.crosscheck.attribution.sources`."""
+        """Sources of the error; see `simsched.execute.crosscheck.attribution.sources`."""
         return sources(self.execution, self.simulated, self.costs, self.runtime)
 
 
 @dataclass(frozen=True, eq=False)
 class CrossCheck:
-    """Measured beside simulated, case by case.
+    """Measured against simulated, case by case.
 
     Parameters
     ----------
     cases : tuple of Checked
     calibration : Calibration
-        What the predictions rest on.
+        The basis of the predictions.
 
     Examples
     --------
@@ -131,7 +131,7 @@ class CrossCheck:
 
     @cached_property
     def table(self) -> Result:
-        """One row a case, with the notes of all.
+        """One row per case, with the notes of all.
 
         graph, policy, layout, measured_s (median), spread (interquartile range over it), runs, dropped, predicted_s,
         error; kernels_s, interference_s and dispatch_s, which add up to predicted less measured seconds (see
@@ -165,7 +165,7 @@ class CrossCheck:
 
     @property
     def document(self) -> Document:
-        """The report without pictures: what the check comes to, and its tables."""
+        """The report without pictures: the conclusions of the check, and its tables."""
         from simsched.execute.crosscheck.report import document
 
         return document(self)

@@ -1,4 +1,4 @@
-"""`crosscheck()`: what graphs really take on this host beside what the simulator says they take."""
+"""`crosscheck()`: real makespans of graphs on this host against the simulator's predictions."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def crosscheck(
     Returns
     -------
     CrossCheck
-        Its `table` has one row a case: measured and predicted makespan, the error, why the case is declined.
+        Its `table` has one row per case: measured and predicted makespan, error, why it is declined.
 
     Raises
     ------
@@ -81,7 +81,7 @@ def crosscheck(
     parts = _parts(_named(graphs), policies, layouts, target)
     settings = settings or Settings(machine=machine, precision=PRECISION)
     settings = _deciding([case for part in parts for case in part.basis], repeats, settings, progress)
-    # Cases of one graph stand side by side: what is compared is as close in time as it can be.
+    # Cases of one graph are adjacent: compared runs are as close in time as possible.
     runs = iter(interleaved([case for part in parts for case in part.cases], repeats, settings, progress))
     measured = [(part, list(zip(part.cases, runs, strict=False))) for part in parts]
     checked = [one for part, pairs in measured for one in part.checked(pairs, target)]
@@ -91,7 +91,7 @@ def crosscheck(
 
 @dataclass(frozen=True, eq=False)
 class _Part:
-    """A graph with the cases that calibrate it, and those asked for."""
+    """A graph with the cases that calibrate it, and the requested ones."""
 
     name: str
     graph: TaskGraph
@@ -119,7 +119,7 @@ class _Part:
         return [*self.basis, *self.asked]
 
     def checked(self, pairs: Sequence[tuple[Case, Execution]], machine: Machine) -> list[Checked]:
-        """Return every case asked for beside its prediction, from the runs of `cases`."""
+        """Return every requested case with its prediction, from the runs of `cases`."""
         basis, found = pairs[: len(self.basis)], []
         known = {key: calibrated(basis, key) for key in {_fixed(case) for case in self.asked}}
         taken = {key: [run for _, run in taken_runs(basis, key)] for key in known}
@@ -135,7 +135,7 @@ class _Part:
 
 
 def _beside(case: Case, n_threads: int) -> list[tuple[int, int]]:
-    """Return the layouts whose runs tell seconds of a case: of each width as many executors as it has side by side."""
+    """Return the layouts that give seconds of a case: of each width, its executors side by side."""
     if (fixed := _fixed(case)) is None:
         return []
     executors, widest = fixed
@@ -153,7 +153,7 @@ def _fixed(case: Case) -> tuple[int, int] | None:
 def _deciding(
     first: Sequence[Case], repeats: int, settings: Settings, progress: Callable[[int], object] | None
 ) -> Settings:
-    """Return the settings with estimates that policies decide by, measured in a few runs where none are given.
+    """Return the settings with the estimates for policies, measured in a few runs where none are given.
 
     Simulated and real policies then choose alike: the same levels, the same widths.
     """
@@ -181,7 +181,7 @@ def _named(graphs: Mapping[str, TaskGraph] | Sequence[TaskGraph] | TaskGraph) ->
     for graph in given.values() if isinstance(given, Mapping) else given:
         check_graph(graph)
     named = given if isinstance(given, Mapping) else _under_own_names(given)
-    # Names of files may hold broken bytes, which no table or report takes.
+    # Names of files may hold broken bytes, which no table or report accepts.
     return {str(name).encode("utf-8", "backslashreplace").decode(): graph for name, graph in named.items()}
 
 
@@ -189,12 +189,12 @@ def _under_own_names(graphs: Sequence[TaskGraph]) -> dict[str, TaskGraph]:
     names = [graph.name for graph in graphs]
     numbered = [f"{name} {place}" for place, name in enumerate(names)]
     own = [name if names.count(name) == 1 else other for name, other in zip(names, numbered, strict=True)]
-    # A name of one may be what another is called once it is numbered.
+    # One graph's name may be another's name once that is numbered.
     return dict(zip(own if len(set(own)) == len(own) else numbered, graphs, strict=True))
 
 
 def _suited(policies: Sequence[str], layouts: Sequence[str | None]) -> list[tuple[str, Layout | None]]:
-    """Return each policy with the layouts that mean something to it, each once."""
+    """Return each policy with the layouts that apply to it, each once."""
     found: dict[tuple[str, str], tuple[str, Layout | None]] = {}
     for name in policies:
         chosen = policy_of(name)

@@ -23,7 +23,7 @@ COLUMNS = {
 
 
 def rankings_frame(cases: Sequence[Checked]) -> pd.DataFrame:
-    """Return one row a pair of cases of one graph.
+    """Return one row per pair of cases of one graph.
 
     Returns
     -------
@@ -67,7 +67,7 @@ def _pair(a: Checked, b: Checked) -> dict[str, object]:
 
 
 def tasks_frame(execution: Execution, simulated: Schedule) -> pd.DataFrame:
-    """Return one row a task, measured beside predicted.
+    """Return one row per task, measured against predicted.
 
     Returns
     -------
@@ -103,7 +103,7 @@ def tasks_frame(execution: Execution, simulated: Schedule) -> pd.DataFrame:
 
 
 def kinds_frame(tasks: pd.DataFrame) -> pd.DataFrame:
-    """Return one row a kind, those first that are furthest off in sum.
+    """Return one row per kind, those with the largest summed error first.
 
     Parameters
     ----------

@@ -62,7 +62,7 @@ div > table td, div > table th { white-space: nowrap }
 
 
 def document(check: CrossCheck) -> Document:
-    """Return the report without pictures: what it comes to, and its tables."""
+    """Return the report without pictures: its conclusions, and its tables."""
     numbers, facts = check.summary(), list(calibration_facts(check).items())
     tables = [*_tables(check), Table("Calibration", ("fact", "value"), facts)]
     sections = [Section(table.caption, [replace(table, caption="")]) for table in tables]
@@ -71,7 +71,7 @@ def document(check: CrossCheck) -> Document:
 
 
 def page(check: CrossCheck) -> str:
-    """Return the page; every text that may come from a file is escaped.
+    """Return the page; text that may come from a file is escaped.
 
     Raises
     ------

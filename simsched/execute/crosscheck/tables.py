@@ -17,19 +17,19 @@ if TYPE_CHECKING:
     from simsched.execute.crosscheck.checked import Checked, CrossCheck
     from simsched.execute.run.execution import Execution
 
-#: Rows of the tables that show the worst only, and sentences of a fact that are shown.
+#: Rows of tables of the worst cases, and shown sentences per fact.
 WORST = 10
 
 
 def by_error(check: CrossCheck) -> list[Checked]:
-    """Return the cases, those with the largest error first; those without one last, and after them the declined."""
+    """Return the cases, those with the largest error first, then those without one, then the declined."""
     error = check.table["error"].abs()
     order = [check.cases[place] for place in error.sort_values(ascending=False, kind="stable").index]
     return sorted(order, key=lambda case: bool(case.doubt))
 
 
 def cases_table(check: CrossCheck) -> Table:
-    """Return one row a case, sorted by error; sources as shares of the measured makespan."""
+    """Return one row per case, sorted by error; sources as shares of the measured makespan."""
     columns = (
         "graph",
         "policy",
@@ -56,12 +56,12 @@ def _case(case: Checked) -> tuple[str, ...]:
 
 
 def error_of(case: Checked) -> str:
-    """Return the error of a case with its sign, or that it cannot be told."""
+    """Return the error of a case with its sign, or that it is unknown."""
     return "cannot tell" if case.doubt else signed(case.error)
 
 
 def dropped(execution: Execution) -> str:
-    """Return how many runs were dropped; where all were disturbed none is, which is said."""
+    """Return the number of dropped runs; where all were disturbed none is dropped, which is stated."""
     return f"{execution.n_dropped}" if execution.undisturbed.any() else "0: all disturbed"
 
 
@@ -72,7 +72,7 @@ def shares(case: Checked) -> dict[str, float]:
 
 
 def rankings_table(check: CrossCheck) -> Table:
-    """Return the rankings that differ, those first that were measured to be the clearest."""
+    """Return the rankings that differ, the most clearly measured first."""
     pairs = check.rankings
     wrong = pairs[pairs["differ"] & ~pairs["agree"]]
     return _pairs("Rankings that differ", wrong, np.log(wrong["measured_ratio"]).abs())
@@ -102,7 +102,7 @@ def _pairs(caption: str, pairs: pd.DataFrame, worth: pd.Series[float], most: int
 
 
 def all_kinds_table(check: CrossCheck) -> Table:
-    """Return one row a kind over all cases."""
+    """Return one row per kind over all cases."""
     import pandas as pd
 
     cases = check.conclusive or check.cases
@@ -110,7 +110,7 @@ def all_kinds_table(check: CrossCheck) -> Table:
 
 
 def kinds_table(case: Checked) -> Table:
-    """Return one row a kind of a case."""
+    """Return one row per kind of a case."""
     return _kinds("Kinds of tasks", case.kinds)
 
 
@@ -128,7 +128,7 @@ def _kinds(caption: str, kinds: pd.DataFrame) -> Table:
 
 
 def worst_table(case: Checked) -> Table:
-    """Return the tasks of a case that are furthest off, in seconds."""
+    """Return the tasks of a case with the largest errors, in seconds."""
     tasks = case.tasks
     off_s = tasks["predicted_s"] - tasks["measured_s"]
     worst = tasks.assign(off_s=off_s).loc[
@@ -159,7 +159,7 @@ def worst_table(case: Checked) -> Table:
 
 
 def calibration_facts(check: CrossCheck) -> dict[str, str]:
-    """Return what the predictions rest on."""
+    """Return the basis of the predictions."""
     calibration = check.calibration
     return {
         "host": str(calibration.host),

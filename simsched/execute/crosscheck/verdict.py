@@ -1,4 +1,4 @@
-"""What a cross-check comes to, in numbers and in sentences."""
+"""Conclusions of a cross-check, in numbers and in sentences."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
     from simsched.execute.crosscheck.checked import CrossCheck
 
-#: How far off a ratio of policies may be.
+#: Largest error of a ratio of policies.
 RATIO_BAR = 0.05
 #: A run is in the slow regime if its latency between cores is above this many times the tenth percentile of all runs.
 SLOW = 2.0
-#: What to do where others disturb the runs.
+#: Advice where others disturb the runs.
 REMEDY = "Stop other programs, or take shorter graphs and more repeats."
 SOURCES = {
     "kernels_s": "kernel times",
@@ -29,7 +29,7 @@ SOURCES = {
 
 
 def summary(check: CrossCheck) -> dict[str, float]:
-    """Return a cross-check in numbers; what there is nothing to tell from is NaN.
+    """Return a cross-check in numbers; NaN where there is no data.
 
     Returns
     -------
@@ -39,7 +39,7 @@ def summary(check: CrossCheck) -> dict[str, float]:
         of one graph that differ by more than both spreads, and `rankings_agree`, the share ranked alike; `ratios`,
         pairs of policies, `median_ratio_error` and `p90_ratio_error` of the absolute errors of their ratio, and
         `ratios_within`, the share within 5 %; `kernels`, `interference` and `dispatch`, the shares of the sources in
-        the sum of their absolute seconds; `runs`, `dropped`; `repeated`, disturbed runs that were done again at once;
+        the sum of their absolute seconds; `runs`, `dropped`; `repeated`, disturbed runs that were repeated immediately;
         `disturbed`, cases whose runs were all disturbed; `largest_stolen`, the largest share of a run in which a thread
         had no CPU; `latency_s`, median latency between cores over all runs, and `slow_regime`, the share of runs in
         which it was more than twice the tenth percentile.
@@ -97,7 +97,7 @@ def _share(held: npt.NDArray[np.bool_]) -> float:
 
 
 def headline(numbers: dict[str, float]) -> str:
-    """Return whether both goals of a cross-check are met, in a sentence, from its `summary`."""
+    """Return, in a sentence, whether both goals of a cross-check are met, from its `summary`."""
     wrong = round(numbers["rankings"] * (1 - np.nan_to_num(numbers["rankings_agree"], nan=1.0)))
     beyond = round(numbers["ratios"] * (1 - np.nan_to_num(numbers["ratios_within"], nan=1.0)))
     if numbers["declined"] and not numbers["cases"]:

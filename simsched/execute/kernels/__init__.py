@@ -1,1 +1,1 @@
-"""Kernels of real runs: which one stands for which kind and shape, and its operands."""
+"""Kernels of real runs: the kernel that represents each kind and shape, and its operands."""

@@ -35,8 +35,8 @@ class Operands:
     def of(cls, graph: TaskGraph, work: Work) -> Operands:
         """Place the operands of a graph.
 
-        An input is the output of a predecessor of the very size where there is one, each predecessor once. What no
-        predecessor made, as weights, tasks of one scope and one shape share.
+        An input is the output of a predecessor of exactly its size if there is one, each predecessor once. Other
+        inputs, such as weights, are shared by tasks of one scope and one shape.
         """
         busy = np.flatnonzero(work.kernel_of >= 0)
         outputs = np.array([kernel.output for kernel in work.kernels], np.int64)[work.kernel_of[busy]]
@@ -80,7 +80,7 @@ def arena(operands: Operands, besides_B: int, limit_B: float | None) -> npt.NDAr
     ----------
     operands : Operands
     besides_B : int
-        Bytes that threads need besides.
+        Additional bytes for threads.
     limit_B : float, optional
         Most bytes of both; half of the machine's memory when not given.
 

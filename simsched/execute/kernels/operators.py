@@ -26,9 +26,9 @@ class Operator:
     kernel : str
         Name of the kernel.
     rule : callable
-        From what is seen of a task to the sizes of the kernel.
+        Maps the visible properties of a task to the sizes of the kernel.
     alike : bool
-        Whether the kernel does not do what the tasks do, but something that costs about the same.
+        Whether the kernel is a substitute of about the same cost.
     """
 
     kernel: str
@@ -59,7 +59,7 @@ def sizes(
     flops : float
         Floating-point operations; NaN where unknown.
     options : mapping of str to mapping of str to int
-        By kind, what shapes do not tell.
+        By kind, facts unknown from shapes.
     bytes_B : float
         Bytes read and written; NaN where unknown.
     """
@@ -74,18 +74,18 @@ def sizes(
 
 
 def stands_in(kind: str) -> bool:
-    """Return whether the kernel of a kind does something else that costs about the same."""
+    """Return whether the kernel of a kind is a substitute of about the same cost."""
     operator = _table()[0].get(plain(kind))
     return operator is not None and operator.alike
 
 
 def kinds() -> list[str]:
-    """Return all kinds that kernels run, as the table spells them."""
+    """Return all kinds that have kernels, as the table spells them."""
     return sorted(_table()[0])
 
 
 def check_options(options: Options) -> None:
-    """Refuse options that nothing reads.
+    """Reject options that nothing reads.
 
     Raises
     ------

@@ -2,8 +2,8 @@
 
 Those with windows are in `window_rules.py`.
 
-A rule returns the sizes that its kernel takes (those are listed in the C++ file of the kernel's family), or None where
-the shapes are not what it expects; the task then counts as one of unknown kind.
+A rule returns the sizes for its kernel (listed in the C++ file of the kernel's family), or None where
+the shapes do not fit; the task then counts as one of unknown kind.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ class Seen:
     flops : float
         Floating-point operations; NaN where unknown.
     given : mapping of str to int
-        What shapes do not tell: the table `defaults` of `operators.toml`, with the options of the kind.
+        Facts unknown from shapes: the table `defaults` of `operators.toml`, with the options of the kind.
     pinned : frozenset of str
-        The keys of `given` that the caller has said, which FLOPs and bytes do not overrule.
+        The keys of `given` set by the caller, which FLOPs and bytes do not override.
     bytes_B : float
         Bytes read and written; NaN where unknown.
     """
@@ -45,7 +45,7 @@ class Seen:
 
 Rule = Callable[[Seen], Sizes | None]
 
-#: Of one tensor; no program has more.
+#: Most axes of a tensor; no program has more.
 MOST_PARTS = 4096
 
 
@@ -83,7 +83,7 @@ def _product(a: Dims, b: Dims, bias: Dims | None) -> Sizes | None:
 
 
 def batch_norm(seen: Seen) -> Sizes | None:
-    """Images: x of (n, c, ...), or (n, ..., c) where a scale or shift tells; what else there is."""
+    """Images: x of (n, c, ...), or (n, ..., c) where a scale or shift shows it; other inputs."""
     if not seen.shape or len(seen.shape[0]) < 2:
         return None
     n, c, *rest = seen.shape[0]
@@ -94,29 +94,29 @@ def batch_norm(seen: Seen) -> Sizes | None:
 
 
 def batch_norm_gradient(seen: Seen) -> Sizes | None:
-    """Gradient, x, and what else there is."""
+    """Gradient, x, and other inputs."""
     return batch_norm(seen) if len(seen.shape) > 1 and seen.shape[0] == seen.shape[1] else None
 
 
 def addends(seen: Seen) -> Sizes | None:
-    """Two tensors or more, all of one size; numbers beside them do not count."""
+    """Two tensors or more, all of one size; additional numbers do not count."""
     tensors = [dims for dims in seen.shape if dims] or list(seen.shape)
     amounts = {math.prod(dims) for dims in tensors}
     return [*amounts, len(tensors)] if len(amounts) == 1 and len(tensors) > 1 else None
 
 
 def layer_norm_gradient(seen: Seen) -> Sizes | None:
-    """Gradient, x, and what else there is."""
+    """Gradient, x, and other inputs."""
     return rows(seen) if len(seen.shape) > 1 and seen.shape[0] == seen.shape[1] else None
 
 
 def local_response(seen: Seen) -> Sizes | None:
-    """Images of NHWC; FLOPs tell the window, two operations of each value for a channel of it."""
+    """Images of NHWC; FLOPs determine the window, two operations per value and channel of it."""
     return _response(seen, 2.0)
 
 
 def local_response_gradient(seen: Seen) -> Sizes | None:
-    """Gradient, x, y, all of NHWC; four operations of each value for a channel of the window."""
+    """Gradient, x, y, all of NHWC; four operations per value and channel of the window."""
     return _response(seen, 4.0) if len(seen.shape) > 2 else None
 
 
@@ -131,7 +131,7 @@ def _response(seen: Seen, each: float) -> Sizes | None:
 
 
 def layer_norm(seen: Seen) -> Sizes | None:
-    """Input: x and perhaps the scale, whose elements are a row."""
+    """Input: x and perhaps the scale, whose elements form a row."""
     if not seen.shape or not seen.shape[0]:
         return None
     total = math.prod(seen.shape[0])
@@ -160,7 +160,7 @@ def whole(seen: Seen) -> Sizes | None:
 
 
 def spread(seen: Seen) -> Sizes | None:
-    """A tensor written several times; bytes tell how often."""
+    """A tensor written several times; bytes determine how often."""
     if not seen.shape or not 0 < seen.bytes_B < math.inf:
         return None
     return [int(seen.bytes_B / 4) - math.prod(seen.shape[0])]
@@ -187,7 +187,7 @@ def embedding(seen: Seen) -> Sizes | None:
 
 
 def split(seen: Seen) -> Sizes | None:
-    """A tensor into equal parts of its last axis, as many as a further vector has elements, and perhaps numbers."""
+    """A tensor split into equal parts of its last axis, one per element of a further vector; or numbers."""
     x = _copied(seen)
     if x is None:
         return None
@@ -201,7 +201,7 @@ def split(seen: Seen) -> Sizes | None:
 
 
 def slice_(seen: Seen) -> Sizes | None:
-    """A tensor of which the beginning of the last axis is copied: what its bytes tell, else one of the parts given."""
+    """A tensor whose last axis is copied in part from its beginning: as its bytes show, else a given part."""
     x = _copied(seen)
     if x is None:
         return None
@@ -212,7 +212,7 @@ def slice_(seen: Seen) -> Sizes | None:
 
 
 def _copied(seen: Seen) -> Dims | None:
-    """Return the largest input; None where it is empty, or where nothing moves as the output is a view of it."""
+    """Return the largest input; None where it is empty, or where the output is a view and nothing moves."""
     x = max(seen.shape, key=numel, default=())
     return x if x and 0 not in x and seen.bytes_B != 0 else None
 
@@ -223,7 +223,7 @@ def unary(seen: Seen) -> Sizes | None:
 
 
 def binary(seen: Seen) -> Sizes | None:
-    """Two tensors, of which one is broadcast along axes at the front, the middle or the back; or one and a number."""
+    """Two tensors, one broadcast along axes at the front, the middle or the back; or one and a number."""
     operands = sorted(seen.shape[:2], key=math.prod, reverse=True)
     if not operands or not math.prod(operands[0]):
         return None
@@ -249,7 +249,7 @@ def _broadcast(large: Dims, small: Dims) -> Sizes | None:
 
 
 def _rows(axes: list[tuple[int, int]], amid: list[int], inner: int) -> Sizes | None:
-    """Return the length of a row behind the axes amid those kept, and how many times each row counts."""
+    """Return the length of a row, which follows the middle axes, and its number of repetitions."""
     if not amid:
         return []
     if inner > 1 or amid[-1] - amid[0] >= len(amid):

@@ -1,6 +1,6 @@
 """Sizes of the kernels whose windows go over images: convolutions, pooling, and their gradients.
 
-What shapes do not tell of the windows, FLOPs, bytes or the shape of a gradient may tell; else it is guessed.
+Where shapes do not determine the windows, FLOPs, bytes or a gradient's shape may; else they are guessed.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ class Window:
     padding: int
 
     def count(self, extent: int) -> int:
-        """Return how many places it has on an axis."""
+        """Return the number of its places on an axis."""
         return (extent + 2 * self.padding - self.size) // self.stride + 1
 
     def covered(self, count: int) -> int:
-        """Return the shortest axis on which it has so many places."""
+        """Return the shortest axis on which it has the given number of places."""
         return (count - 1) * self.stride + self.size - 2 * self.padding
 
     @property
@@ -41,12 +41,12 @@ Windows = tuple[Window, Window]
 
 
 def places(windows: Windows, image: Dims) -> Dims:
-    """Return how many places windows have on an image of (height, width)."""
+    """Return the number of places of windows on an image of (height, width)."""
     return tuple(v.count(extent) for v, extent in zip(windows, image, strict=True))
 
 
 def windows_by_image(candidates: list[Windows], out: Dims, pixels: float) -> tuple[Windows, tuple[int, int]]:
-    """Return the first windows that lead from an image of so many pixels to the output, and its height and width.
+    """Return the first windows that lead from an image of so many pixels to the output, and its size.
 
     Where none do, or the pixels are unknown, the first windows and the least image for them.
     """
@@ -96,7 +96,7 @@ def convolution_gradients(seen: Seen) -> Sizes | None:
 
 
 def data_gradient(seen: Seen) -> Sizes | None:
-    """Size of the images (a vector), filters of HWIO, gradient of the output of NHWC; bytes tell the images."""
+    """Size of images (a vector), filters of HWIO, gradient of the output of NHWC; bytes give the images."""
     if len(seen.shape) < 3 or len(seen.shape[1]) != 4 or len(seen.shape[2]) != 4:
         return None
     kh, kw, c, f = seen.shape[1]
@@ -109,7 +109,7 @@ def data_gradient(seen: Seen) -> Sizes | None:
 
 
 def weights_gradient(seen: Seen) -> Sizes | None:
-    """Images of NHWC, size of the filters (a vector), gradient of the output of NHWC; FLOPs tell the filter."""
+    """Images of NHWC, size of filters (a vector), gradient of the output of NHWC; FLOPs give the filter."""
     if len(seen.shape) < 3 or len(seen.shape[0]) != 4 or len(seen.shape[2]) != 4:
         return None
     n, h, w, c = seen.shape[0]
@@ -151,7 +151,7 @@ def _windows(seen: Seen, kh: int, kw: int) -> Windows:
 
 
 def _candidates(seen: Seen, kh: int, kw: int) -> list[Windows]:
-    """Return the windows that may be meant, the likeliest first."""
+    """Return the possible windows, the likeliest first."""
     found = [_windows(seen, kh, kw)]
     if "stride" in seen.pinned or "padding" in seen.pinned:
         return found
@@ -188,7 +188,7 @@ Images = tuple[int, int, int]
 
 
 def pooling(seen: Seen) -> Sizes | None:
-    """Images of NCHW, or of NHWC where they are square and only so."""
+    """Images of NCHW, or of NHWC where only those are square."""
     images = _planes(seen)
     if images is None:
         return None
@@ -214,7 +214,7 @@ def pooling_gradient(seen: Seen) -> Sizes | None:
 
 
 def pooling_gradient_last(seen: Seen) -> Sizes | None:
-    """Images, what pooling made of them, and its gradient, all of NHWC."""
+    """Images, the result of their pooling, and its gradient, all of NHWC."""
     if len(seen.shape) < 3 or any(len(dims) != 4 or 0 in dims for dims in seen.shape[:3]):
         return None
     (n, h, w, c), out, dy = seen.shape[:3]
@@ -222,7 +222,7 @@ def pooling_gradient_last(seen: Seen) -> Sizes | None:
 
 
 def even_pooling_gradient(seen: Seen) -> Sizes | None:
-    """Gradient of the output, images; windows that lie side by side, as those of adaptive pooling."""
+    """Gradient of the output, images; windows that are side by side, as in adaptive pooling."""
     pair = _gradient_and_planes(seen)
     if pair is None:
         return None
@@ -234,7 +234,7 @@ def even_pooling_gradient(seen: Seen) -> Sizes | None:
 
 
 def average_gradient(seen: Seen) -> Sizes | None:
-    """Size of the images (a vector), and the gradient of NHWC; FLOPs tell the window, bytes the images."""
+    """Size of the images (a vector), and the gradient of NHWC; FLOPs give the window, bytes the images."""
     if len(seen.shape) < 2 or len(seen.shape[1]) != 4 or 0 in seen.shape[1]:
         return None
     n, *out, c = seen.shape[1]
@@ -247,7 +247,7 @@ def average_gradient(seen: Seen) -> Sizes | None:
 
 
 def _averages(seen: Seen, side: int, *, whole: bool) -> list[Windows]:
-    """Return the windows of a size that may be meant, the likeliest first."""
+    """Return the possible windows of a size, the likeliest first."""
     given = seen.given["pool_stride"], seen.given["pool_padding"]
     # Windows that overlap keep the size of the images; others, as those of whole images, do not.
     likeliest = (1, side // 2) if side % 2 and not whole else (side, 0)
@@ -261,7 +261,7 @@ def _averages(seen: Seen, side: int, *, whole: bool) -> list[Windows]:
 
 
 def _planes(seen: Seen) -> Images | None:
-    """Return the images of the first input, whichever order their axes have."""
+    """Return the images of the first input, in any order of axes."""
     dims = seen.shape[0] if seen.shape else ()
     if len(dims) not in (3, 4) or 0 in dims:
         return None
@@ -284,7 +284,7 @@ def _gradient(seen: Seen, images: Images, out: Dims) -> Sizes | None:
 
 
 def _pools(seen: Seen, h: int, w: int) -> Iterator[Windows]:
-    """Yield the windows that may be meant, the likeliest first."""
+    """Yield the possible windows, the likeliest first."""
     # Windows side by side have the same FLOPs whatever their size: the smallest, then, that pools at all.
     for side in _choices(seen, "window", [*range(2, min(h, w, MOST_POOLED) + 1), 1]):
         strides = _choices(seen, "stride", (2, 1, side, 3))
@@ -297,20 +297,20 @@ def _pools(seen: Seen, h: int, w: int) -> Iterator[Windows]:
 
 
 def _choices(seen: Seen, key: str, others: Sequence[int]) -> list[int]:
-    """Return what may be meant by an option of pooling: what the caller said alone, else the default first."""
+    """Return the possible values of an option of pooling: the caller's alone, else the default first."""
     given = seen.given[f"pool_{key}"]
     return [given] if f"pool_{key}" in seen.pinned else [given, *others]
 
 
 def _of_flops(seen: Seen, images: Images, found: list[Windows]) -> list[Windows]:
-    """Return the windows that have the FLOPs seen, an operation an element; all where none has."""
+    """Return the windows with the observed FLOPs, one operation per element; all where none fits."""
     planes, image = images[0], images[1:]
     fitting = [v for v in found if planes * v[0].size * v[1].size * math.prod(places(v, image)) == seen.flops]
     return fitting or found
 
 
 def _of_bytes(seen: Seen, images: Images, found: list[Windows]) -> list[Windows]:
-    """Return the windows of the output left of the bytes: numbers alone, or with indices of 8 bytes; all if none."""
+    """Return the windows whose output is the rest of the bytes, or that with 8-byte indices; all if none."""
     planes, image = images[0], images[1:]
     left_B = seen.bytes_B - 4.0 * math.prod(images)
     pooled = [(v, planes * math.prod(places(v, image))) for v in found]

@@ -19,7 +19,7 @@ Unknown = Literal["spin", "memory"]
 Backend = Literal["blas", "onednn"]
 
 SPINS = -1
-#: Kinds that a graph asks for by name, in small letters: time that passes, and bytes that move.
+#: Kinds requested by name, in lower case: passing time, and moved bytes.
 SPIN_KINDS, MEMORY_KINDS = frozenset({"", "spin", "empty"}), frozenset({"memory"})
 
 
@@ -44,7 +44,7 @@ class Work:
 
     @property
     def scratch_B(self) -> int:
-        """Bytes that each thread needs beside the operands."""
+        """Bytes that each thread needs in addition to the operands."""
         return 4 * max((kernel.scratch for kernel in self.kernels), default=0)
 
     @classmethod
@@ -62,12 +62,12 @@ class Work:
         ----------
         graph : TaskGraph
         unknown : {"spin", "memory"}
-            What a task of a kind without kernel, or of unfit shapes, does: spins for its estimated seconds, or copies
+            Action of a task of a kind without kernel, or of unfit shapes: it spins for its estimated seconds, or copies
             as many bytes as it reads and writes, where these are known.
         instruction_set : {"auto", "base", "avx2", "avx512"}
             Of the loops; "auto" is the best that the machine has.
         options : mapping of str to mapping of str to int, optional
-            By kind, what shapes do not tell; see `operators.toml`.
+            By kind, facts unknown from shapes; see `operators.toml`.
         backend : {"blas", "onednn"}
             Of convolutions.
 
@@ -125,7 +125,7 @@ class _Finder:
         return Work(self._kernels, kernel_of, self._notes())
 
     def _groups(self) -> npt.NDArray[np.intp]:
-        """Return a number for each task, the same for those that the rules cannot tell apart."""
+        """Return a number for each task, the same for those that the rules do not distinguish."""
         graph, which = self._graph, np.zeros(self._graph.n_tasks, np.intp)
         shaped = np.array([bool(label) for label in graph.shapes.labels], np.bool_)[graph.shapes.codes]
         amounts = [np.where(shaped, column, np.nan) for column in (graph.flops, graph.bytes_B)]
@@ -137,7 +137,7 @@ class _Finder:
     def _assign(self, tasks: npt.NDArray[np.intp], kernel_of: Index) -> None:
         graph, first = self._graph, int(tasks[0])
         kind = graph.kinds[first]
-        # What neither computes nor moves anything has no kernel to miss.
+        # Tasks that neither compute nor move anything need no kernel.
         if plain(kind) in SPIN_KINDS or self._idle[first]:
             self._ran["spin"] += len(tasks)
             return
@@ -163,7 +163,7 @@ class _Finder:
         return f"onednn_{kernel}" if onednn else kernel
 
     def _copies(self, tasks: npt.NDArray[np.intp], kernel_of: Index) -> None:
-        """Half of a task's bytes are read, half are written."""
+        """Make tasks copy their bytes: half are read, half are written."""
         for task in tasks.tolist():
             moved = self._graph.bytes_B[task]
             index = self._kernel("copy", (int(moved // 8),)) if 8 <= moved < 2**33 else None

@@ -1,4 +1,4 @@
-"""Idle seconds in a measured schedule: what its scheduler cost, what its host did, and how long lanes were away."""
+"""Idle seconds in a measured schedule: the costs of its scheduler and host, and absences of lanes."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
     from simsched.graph.taskgraph import Seconds
     from simsched.schedule import Schedule
 
-#: Why a lane was idle before a task; a gap's cause is an index into these.
+#: Causes of a lane's idle time before a task; a gap's cause is an index into these.
 CAUSES = ("first", "dispatch", "wake-up", "interrupted")
 FIRST, DISPATCH, WAKE_UP, INTERRUPTED = range(4)
-#: Longer than so many usual dispatches, a gap is none: the system gave the CPU to somebody else (docs/executing.md).
+#: Longer than so many usual dispatches, a gap is none: the system gave the CPU to another process (docs/executing.md).
 INTERRUPTION = 100.0
 
 
 @dataclass(frozen=True, eq=False)
 class Gaps:
-    """The idle time of a lane before each of its tasks, and why.
+    """The idle time of a lane before each of its tasks, and its cause.
 
     =============  ================================================================================
     cause          the lane
@@ -99,12 +99,12 @@ class Gaps:
         return _longest_usual_s(self.of_cause(DISPATCH, INTERRUPTED))
 
     def overheads(self) -> Overheads:
-        """Return what a start costs: the mean of the dispatches, as gaps add up to a makespan and medians do not.
+        """Return the cost of a start: the mean dispatch, as gaps add up to a makespan and medians do not.
 
         Returns
         -------
         Overheads
-            `dispatch_s` and `pop_s`, equal, as a recording does not tell whether a scheduler or a queue handed tasks
+            `dispatch_s` and `pop_s`, equal, as a recording does not show whether a scheduler or a queue handed tasks
             out; 0 where there are no dispatches. And `wake_up_s`, a median, which replays do not use; None likewise.
         """
         starts = self.of_cause(DISPATCH)
@@ -116,7 +116,7 @@ class Gaps:
 
     @property
     def table(self) -> pd.DataFrame:
-        """One row a cause: cause, gaps, total_s, mean_s, median_s, p90_s, p99_s, max_s; NaN where there are none."""
+        """One row per cause: cause, gaps, total_s, mean_s, median_s, p90_s, p99_s, max_s; NaN where none."""
         import pandas as pd
 
         return pd.DataFrame([
@@ -138,7 +138,7 @@ def _statistics(seconds: Seconds) -> dict[str, float]:
 
 
 def free_s(schedule: Schedule) -> Seconds:
-    """Return when each task's lane had finished all that it had started before; NaN for its first task."""
+    """Return when each task's lane had finished all tasks started before; NaN for its first task."""
     order = started(schedule)
     free = np.full(len(order), np.nan)
     for lane in np.unique(schedule.executor):
@@ -160,11 +160,11 @@ def started(schedule: Schedule) -> Index:
 
 
 def absences_s(schedule: Schedule, gaps: Gaps | None = None, *, own_tasks: bool = False) -> Seconds:
-    """Return for how long each task's lane was away before it: ran nothing although a task was ready.
+    """Return how long each task's lane was absent before it: ran nothing although a task was ready.
 
-    An executor that is there takes a ready task within a usual dispatch. What lasts longer than
-    `Gaps.longest_usual_s` is an absence: the thread slept, or the system gave its CPU to somebody else. Before the
-    first task of a lane it counts from the start of the run; a lane that stays away to the end has no task to count
+    An executor that is present takes a ready task within a usual dispatch. A delay longer than
+    `Gaps.longest_usual_s` is an absence: the thread slept, or the system gave its CPU to another process. Before the
+    first task of a lane it counts from the start of the run; a lane absent to the end has no task to count
     it for.
 
     Parameters
@@ -174,7 +174,7 @@ def absences_s(schedule: Schedule, gaps: Gaps | None = None, *, own_tasks: bool 
     gaps : Gaps, optional
         Of it.
     own_tasks : bool
-        Whether a lane could take its own tasks only, and not whichever was ready.
+        Whether a lane could take its own tasks only, and not any ready one.
 
     Returns
     -------
@@ -206,7 +206,7 @@ def absences_s(schedule: Schedule, gaps: Gaps | None = None, *, own_tasks: bool 
 
 
 def _waited(schedule: Schedule, tasks: npt.NDArray[np.bool_]) -> tuple[Seconds, Seconds]:
-    """Return moments in order, and for how long at least one of the tasks was ready and not started until each."""
+    """Return moments in order, and how long some of the tasks was ready and not started until each."""
     ready = schedule.ready_s[tasks]
     moments = np.append(ready, np.maximum(schedule.start_s[tasks], ready))
     order = np.argsort(moments, kind="stable")

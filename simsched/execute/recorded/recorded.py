@@ -1,4 +1,4 @@
-"""`replay_recorded()`: a recorded run beside its replays, without overheads and with those its gaps tell."""
+"""`replay_recorded()`: a recorded run against its replays, without overheads and with those of its gaps."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ KEPT = "lanes and their order are those of the recording"
 
 @dataclass(frozen=True, eq=False)
 class RecordedReplay:
-    """A recorded run beside its replays.
+    """A recorded run and its replays.
 
     Parameters
     ----------
     recorded, plain, calibrated : Schedule
-        What was measured; replayed without overheads; replayed with `overheads`.
+        Measured; replayed without overheads; replayed with `overheads`.
     gaps : Gaps
         Idle time in the recording: the evidence.
     overheads : Overheads
-        What the calibrated replay charges; `overheads.runtime()` is its `RuntimeProfile`.
+        Costs charged by the calibrated replay; `overheads.runtime()` is its `RuntimeProfile`.
 
     Examples
     --------
@@ -94,7 +94,7 @@ class RecordedReplay:
         }
 
     def schedules(self) -> dict[str, Schedule]:
-        """Return the recorded schedule and its two replays by what they are called, errors included."""
+        """Return the recorded schedule and its two replays by name, errors included."""
         under = "in the recorded order" if self.plain.policy == "recorded" else f"under {self.plain.policy}"
         start = format_time(self.overheads.dispatch_s or 0.0)
         return {
@@ -154,14 +154,14 @@ def replay_recorded(
         The policy that produced the recording, if it is known. Without it each lane runs its tasks in their recorded
         order, so that only overheads differ.
     layout : str, Layout or pair of int, optional
-        Executors x 1, for the policy; one executor a lane when not given.
+        Executors x 1, for the policy; by default one executor per lane.
     calibrated_on : sequence of TaskGraph, optional
         Other recordings, whose gaps the overheads are estimated from. By default these are the gaps of this recording:
-        that tells how well one number stands for all gaps, not how well it predicts.
+        that shows how well one number represents all gaps, not how well it predicts.
     interruptions : bool
         Whether the calibrated replay has the interruptions of the recording: a task takes longer by the time for which
         its lane was away before it although tasks were ready, tasks of the lane where it keeps its order
-        (`absences_s`). This is not a prediction; it tells which part of an error the host caused.
+        (`absences_s`). This is not a prediction; it shows which part of an error the host caused.
 
     Returns
     -------
@@ -171,7 +171,7 @@ def replay_recorded(
     Raises
     ------
     SimschedError
-        If a graph has no recording, the layout is impossible, or the policy refuses it.
+        If a graph has no recording, the layout is impossible, or the policy rejects it.
 
     Examples
     --------
@@ -225,12 +225,12 @@ def _replayed(
             f"layout {asked}: tasks take their recorded seconds, whatever their team; give {asked.executors}x1"
         )
     schedule = simulate(tasks, f"generic[cores={asked.executors}]", policy, asked, runtime=runtime)
-    # Which lane an executor stands for is not told: all take their tasks from one scheduler.
+    # The lane of an executor is unknown: all take their tasks from one scheduler.
     return replace(schedule, lane_names=tuple(f"executor {lane}" for lane in range(asked.executors)))
 
 
 def _on_its_lanes(tasks: TaskGraph, recorded: Schedule, runtime: RuntimeProfile) -> Schedule:
-    """Replay with every lane's tasks in a chain: then at most one of each is ready, and any policy does the same."""
+    """Replay with every lane's tasks in a chain: at most one of each is ready, so all policies agree."""
     executors = max(recorded.n_cores, 1)
     schedule = simulate(
         _with_edges(tasks, _chains(recorded)),
@@ -259,7 +259,7 @@ def _timed(recorded: Schedule) -> TaskGraph:
 
 
 def _interrupted(recorded: Schedule, gaps: Gaps, overheads: Overheads, *, own_tasks: bool) -> TaskGraph:
-    """Return that graph with each absence as a part of the task behind it; a start that it held is charged anyway."""
+    """Return that graph with each absence as part of the task after it; its start is charged anyway."""
     graph = _timed(recorded)
     more_s = np.maximum(absences_s(recorded, gaps, own_tasks=own_tasks) - (overheads.dispatch_s or 0.0), 0.0)
     return replace(graph, durations_s=graph.durations_s + more_s)

@@ -1,4 +1,4 @@
-"""`Execution`: what came of running a graph for real several times."""
+"""`Execution`: the results of several real runs of a graph."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 #: Share of a run's time that may be stolen before the run is dropped.
 MOST_STOLEN = 0.01
-#: Undisturbed runs that tell something in any case; of fewer than twice as many runs, half of them do.
+#: Undisturbed runs that suffice in any case; of fewer than twice as many runs, half of them do.
 FEWEST = 10
 
 
 def too_few(undisturbed: npt.NDArray[np.bool_]) -> bool:
-    """Return whether too few of all runs were undisturbed to tell something, given which, shape (runs,)."""
+    """Return whether too few runs were undisturbed for a result, given which were, shape (runs,)."""
     return int(undisturbed.sum()) < min(FEWEST, len(undisturbed) / 2)
 
 
@@ -115,12 +115,12 @@ class Execution(Sequence[Schedule]):
 
     @property
     def n_dropped(self) -> int:
-        """Runs that count for no figure because too much of their time was stolen."""
+        """Number of runs excluded from all figures because too much of their time was stolen."""
         return int((~self.undisturbed).sum()) if self.undisturbed.any() else 0
 
     @cached_property
     def kept(self) -> npt.NDArray[np.bool_]:
-        """Which runs count: those that were not disturbed, or all where there is no such run, shape (runs,)."""
+        """Which runs count: the undisturbed ones, or all where there are none, shape (runs,)."""
         return self.undisturbed if self.undisturbed.any() else np.ones(len(self.runs), bool)
 
     @property
@@ -167,7 +167,7 @@ class Execution(Sequence[Schedule]):
 
     @property
     def schedule(self) -> Schedule:
-        """The run whose makespan is nearest to the median: the one to look at."""
+        """The run whose makespan is nearest to the median: the representative one."""
         distance = np.where(self.kept, np.abs(self.makespans_s - self.median_s), np.inf)
         return self.runs[int(distance.argmin())].schedule
 
@@ -178,7 +178,7 @@ class Execution(Sequence[Schedule]):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a reader of the figures should know."""
+        """Notes for readers of the figures."""
         notes = list(self.schedule.notes)
         if not self.undisturbed.any():
             notes.append(
@@ -194,7 +194,7 @@ class Execution(Sequence[Schedule]):
 
     @cached_property
     def table(self) -> pd.DataFrame:
-        """One row a run: makespan_s, stolen, preemptions, latency_s, kept."""
+        """One row per run: makespan_s, stolen, preemptions, latency_s, kept."""
         import pandas as pd
 
         return pd.DataFrame(
@@ -208,7 +208,7 @@ class Execution(Sequence[Schedule]):
         )
 
     def summary(self) -> dict[str, object]:
-        """Return what ran and what came out, for people.
+        """Return a readable summary of the case and its results.
 
         Returns
         -------

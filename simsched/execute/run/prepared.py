@@ -31,13 +31,13 @@ from simsched.units import format_time
 
 Asked = tuple[TaskGraph, "str | Policy | type[Policy]", "str | Layout | tuple[int, int] | None"]
 
-#: How much longer a measurement may take to get runs that nobody disturbed.
+#: Factor by which a measurement may take longer to get undisturbed runs.
 PATIENCE = 4.0
 #: Standard error of a case's median makespan at which it has run often enough to calibrate from or to compare with.
 PRECISION = 0.015
 #: Seconds for which a case runs before a run that counts: after another graph, the first are up to a third slower.
 SETTLE_S = 5e-3
-#: Seconds that workers have to leave a run that was stopped.
+#: Seconds within which workers must leave a stopped run.
 GRACE_S = 2.0
 NO_TASKS = Csr(np.zeros(1, np.int64), np.empty(0, np.int32))
 
@@ -51,36 +51,36 @@ class Settings:
     warmup : int
         Runs of each case before those that count.
     settle_s : float
-        Seconds for which a case runs after another one and before its next run that counts, so that caches hold what
-        it left there and not what the other did. Cases that last 20 times as long start at once.
+        Seconds for which a case runs after another one and before its next run that counts, so that caches hold its own
+        data and not those of the other. Cases that last 20 times as long start immediately.
     machine : str or Machine
         `host`, or a variation of it.
     costs : CostModel, optional
-        Estimates that policies decide by; the default model when not given. Tasks that spin take as long as it says.
+        Estimates that policies decide by; the default model when not given. Tasks that spin take its seconds.
     scheduler : {"worker", "thread"}
-        Who decides: the worker that finishes a task, or a thread of its own as Graphi has, which needs a core.
+        Decision maker: the worker that finishes a task, or a separate thread as in Graphi, which needs a core.
     unknown : {"spin", "memory"}
         What tasks of unknown kind do: spin for their estimated seconds, or copy their bytes.
     options : mapping of str to mapping of str to int, optional
-        By kind, what shapes do not tell: stride, padding, pool_window and so on; see `execute/operators.toml`.
+        By kind, facts unknown from shapes: stride, padding, pool_window and so on; see `execute/operators.toml`.
     instruction_set : {"auto", "base", "avx2", "avx512"}
-        Of element-wise loops; the BLAS chooses for itself.
+        Of element-wise loops; the BLAS makes its own choice.
     backend : {"blas", "onednn"}
-        What convolutions run on: matrix products of the BLAS, or oneDNN, where it is built in.
+        Implementation of convolutions: matrix products of the BLAS, or oneDNN, where it is built in.
     memory_B : float, optional
-        Most bytes of all operands of a graph, and of what threads need besides; half of the machine's memory when not
+        Most bytes of all operands of a graph, and of threads' additional memory; half of the machine's memory when not
         given.
     timeout_s : float, optional
         Seconds after which a run is stopped; when not given, 30 and twenty times those of all tasks in turn.
     most_stolen : float
         Runs of which other processes took a larger share are dropped from the figures.
     patience : float
-        A disturbed run is done again at once, and a case whose median is less certain than `precision` runs for further
+        A disturbed run is redone immediately, and a case whose median is less certain than `precision` runs for further
         turns; all of this takes at most this many times as long as the other runs of the case.
     precision : float
         Standard error of the median makespan, as a share of it, above which a case runs for further turns.
     seed : int
-        Seed of what a policy draws.
+        Seed of a policy's random numbers.
 
     Examples
     --------
@@ -138,14 +138,14 @@ class Prepared:
     Parameters
     ----------
     plan : StaticPlan or DynamicPlan
-        What the policy decided before the run.
+        The policy's decisions before the run.
     program : compiled Program
-        What the tasks do.
+        The work of the tasks.
     threads : Threads
     timeout_s : float
         Seconds after which a run is stopped.
     notes : tuple of str
-        What runs and how.
+        Description of the run.
     """
 
     plan: Plan
@@ -160,7 +160,7 @@ class Prepared:
         Raises
         ------
         EngineError
-            If it does not end in time, with the story of what ran.
+            If it does not end in time, with a description of the run.
         """
         crew = crews.on(self.threads.cpus)
         stats, times, teams = self._static(crew) if isinstance(self.plan, StaticPlan) else self._corun(crew)
@@ -247,7 +247,7 @@ def _stolen(stats: Any) -> float:
 
 def prepared(cases: Iterable[Asked], settings: Settings) -> list[Prepared]:
     """Return cases ready to run; those of one graph share its program."""
-    module()  # says what is missing before anything is worked out
+    module()  # reports what is missing before any work is done
     host = machine_of(settings.machine)
     cpus = cpus_of(host)
     programs: dict[int, tuple[Any, tuple[str, ...]]] = {}
@@ -271,7 +271,7 @@ def _plan(graph: Any, host: Machine, chosen: Policy, layout: Any, settings: Sett
     problem = Problem(graph, host, costs, None, settings.seed)
     choice = layouts.chosen(chosen, problem, host.runtime, layout)
     problem = replace(problem, layout=choice.layout)
-    # What software costs passes by itself: no profile says it here.
+    # The software's costs occur for real: no profile states them here.
     if isinstance(choice.policy, RankPolicy):
         return _without_shortcuts(StaticPlan.of(problem, choice.policy, RuntimeProfile(), None))
     plan = DynamicPlan.of(problem, choice.policy, RuntimeProfile(), None)
@@ -312,13 +312,13 @@ def _program(graph: TaskGraph, settings: Settings, threads: int) -> tuple[Any, t
 
 
 def stopped(plan: Plan, stats: Any, timeout_s: float) -> str:
-    """Return the story of a run that did not end by itself.
+    """Return the description of a run that did not end by itself.
 
     Parameters
     ----------
     plan : StaticPlan or DynamicPlan
     stats : compiled RunStats
-        What came of the run.
+        Results of the run.
     timeout_s : float
         Seconds that it had.
     """

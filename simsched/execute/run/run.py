@@ -21,15 +21,15 @@ from simsched.graph import TaskGraph
 from simsched.machine import Machine
 from simsched.policy import Layout, Policy
 
-#: Disturbed runs in a row after which a case is run once a turn only, until one is not.
+#: Disturbed runs in a row after which a case is run only once per turn, until one is not.
 HOPELESS = 20
 
 
 @dataclass
 class Tries:
-    """The runs of one case, one a turn: the first that was not disturbed, else the one that lost least.
+    """The runs of one case, one per turn: the first undisturbed one, else the one that lost least.
 
-    On a host that others use, this is waiting for a quiet stretch: the first that is long enough for a run is taken.
+    On a shared host, this is waiting for a quiet period: the first that is long enough for a run is used.
 
     Parameters
     ----------
@@ -71,16 +71,16 @@ class Tries:
         self._first_s += self._take(first, again, self._first_s)
 
     def take_further(self, first: Callable[[], MeasuredRun], again: Callable[[], MeasuredRun]) -> None:
-        """Run the case for a turn beyond those that were asked for, at the expense of patience."""
+        """Run the case for a turn beyond the requested ones, within the time budget."""
         self._again_s += self._take(first, again, 0.0)
 
     @property
     def patient(self) -> bool:
-        """Whether it may go on beyond the turns that were asked for."""
+        """Whether it may continue beyond the requested turns."""
         return self._may_repeat(self._first_s)
 
     def lacks(self, precision: float) -> bool:
-        """Return whether a further turn may make the median more certain than it is, and patience is left."""
+        """Return whether a further turn may make the median more certain, and the time budget lasts."""
         if not self.patient:
             return False
         execution = Execution(tuple(self.runs), self.most_stolen)
@@ -112,7 +112,7 @@ class Tries:
         return self._in_a_row < HOPELESS and self._again_s < self.patience * first_s
 
 
-#: Runs that last so many times as long as cases settle start at once: what was in the caches is a percent of them.
+#: Runs that last so many times as long as cases settle start immediately: the caches' effect is a percent of them.
 LONG = 20
 
 
@@ -187,7 +187,7 @@ def execute(
     Raises
     ------
     SimschedError
-        If the graph cannot run, or a run does not end in time; the message says why.
+        If the graph cannot run, or a run does not end in time; the message gives the reason.
 
     Examples
     --------
@@ -211,9 +211,9 @@ def interleaved(
     settings: Settings | None = None,
     progress: Callable[[int], object] | None = None,
 ) -> list[Execution]:
-    """Run several cases in turn, one run of each, again and again, so that disturbances of the host affect all alike.
+    """Run several cases in turn, one run of each, repeatedly: disturbances of the host affect all alike.
 
-    Disturbed runs are done again at once, and graphs of which the median of a case is uncertain run for further turns,
+    Disturbed runs are redone immediately, and graphs of which the median of a case is uncertain run for further turns,
     as far as the settings have `patience`. Neighbouring cases of one graph take turns in coming first, since the first
     one finds the caches full of other data.
 
@@ -236,7 +236,7 @@ def interleaved(
     Raises
     ------
     SimschedError
-        If a graph cannot run, or a run does not end in time; the message says why.
+        If a graph cannot run, or a run does not end in time; the message gives the reason.
 
     Examples
     --------
@@ -268,7 +268,7 @@ def interleaved(
 
 
 def _further(cases: Sequence[Case], tries: Sequence[Tries], precision: float) -> set[int]:
-    """Return the places of the cases of graphs of which a case lacks runs: what is compared runs at the same times."""
+    """Return the places of the cases of graphs that lack runs: compared cases run at the same times."""
     lacking = {id(case.graph) for case, each in zip(cases, tries, strict=True) if each.lacks(precision)}
     return {
         place
@@ -287,7 +287,7 @@ def _order(cases: Sequence[Case], turn: int) -> Iterator[int]:
 
 @dataclass(eq=False)
 class _Turns:
-    """Cases that take turns; what ran before a run is what the caches hold."""
+    """Cases that take turns; the previous run determines the contents of the caches."""
 
     cases: Sequence[Prepared]
     tries: Sequence[Tries]
@@ -307,7 +307,7 @@ class _Turns:
         self.before = self.cases[place]
 
     def _first(self, place: int) -> MeasuredRun:
-        """Run a short case, where another one ran before, for a while and forget what came of it; then once more."""
+        """Run a short case after another one for a while and discard the result; then run it once more."""
         case, runs = self.cases[place], self.tries[place].runs
         long = runs and runs[-1].schedule.makespan_s > LONG * self.settle_s
         ends = monotonic() + self.settle_s
@@ -316,7 +316,7 @@ class _Turns:
         return case.run(self.crews)
 
     def _again(self, case: Prepared) -> MeasuredRun:
-        """Run a case after what its first run came after: itself where it settles, else another case."""
+        """Run a case after the predecessor of its first run: itself where it settles, else another case."""
         if not self.settle_s and self.before not in (None, case):
             self.before.run(self.crews)
         return case.run(self.crews)

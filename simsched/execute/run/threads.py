@@ -46,7 +46,7 @@ class Threads:
     share : bool
         Whether there may be fewer CPUs than threads.
     measure_latency : bool
-        Whether the first two are on CPUs of their own.
+        Whether the first two are on separate CPUs.
     """
 
     cpus: Cpus
@@ -56,7 +56,7 @@ class Threads:
 
 
 def threads_of(plan: Plan, cpus: list[int], scheduler: Scheduler) -> Threads:
-    """Return which CPUs the workers, and a scheduler, run on.
+    """Return the CPUs of the workers, and of a scheduler.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ def threads_of(plan: Plan, cpus: list[int], scheduler: Scheduler) -> Threads:
     Raises
     ------
     LayoutError
-        If a scheduler has no core of its own.
+        If there is no separate core for a scheduler.
     """
     every = tuple(sorted(cpus))
     if isinstance(plan, StaticPlan):

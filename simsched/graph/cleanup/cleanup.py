@@ -1,4 +1,4 @@
-"""`Cleanup`: what all clean-up steps share, and `cleanup`, which makes one from its spec."""
+"""`Cleanup`, the base of all clean-up steps, and `cleanup`, which makes one from its spec."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from simsched.spec import made, parse
 if TYPE_CHECKING:
     from simsched.graph.taskgraph import TaskGraph
 
-#: Facts that a reader measured of the file and that no clean-up changes; all others describe the graph as it was.
+#: Facts that a reader measured in the file and that no clean-up changes; all others describe the former graph.
 OF_THE_FILE = (
     "span_s",
     "untraced_step_s",
@@ -28,7 +28,7 @@ OF_THE_FILE = (
 
 @dataclass(frozen=True)
 class Cleanup(Parameters):
-    """Base of all clean-up steps: a frozen dataclass with `apply`; the graph that it is given stays as it is.
+    """Base of all clean-up steps: a frozen dataclass with `apply`; the given graph stays unchanged.
 
     Examples
     --------
@@ -44,25 +44,25 @@ class Cleanup(Parameters):
         Raises
         ------
         GraphError
-            If the graph lacks what the step needs.
+            If the graph lacks data that the step needs.
         """
         raise SpecError(f"clean-up step {self} has no apply(); write one that returns a TaskGraph")
 
     def told(self, graph: TaskGraph, sentence: str) -> ImportReport:
-        """Return the report of a graph, for the one that follows from it, with a sentence more."""
+        """Return the report of a graph, for the graph derived from it, with an additional sentence."""
         facts = {key: value for key, value in graph.report.facts.items() if key in OF_THE_FILE}
         return replace(graph.report, facts=facts, notes=[*graph.report.notes, f"{self}: {sentence}"])
 
 
 def counted(report: ImportReport, times: float) -> ImportReport:
-    """Return a report of so many times the tasks: what was counted in them changes alike."""
+    """Return a report of so many times the tasks: all counts change alike."""
     if "operators_in_tasks" in report.facts:
         report.facts["operators_in_tasks"] *= times
     return report
 
 
 def cleanup(step: str | Cleanup) -> Cleanup:
-    """Return a clean-up step from its spec, `drop[kinds=Identity]`; a `Cleanup` is returned as it is.
+    """Return a clean-up step from its spec, `drop[kinds=Identity]`; a `Cleanup` is returned unchanged.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Collapsing a graph to the layers or modules that its scopes name."""
+"""Collapsing a graph to the layers or modules named by its scopes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Collapse(Cleanup):
     """Make one task of each scope, as far as that makes no cycle: layers, modules, cells.
 
     Where the tasks of scopes wait for each other in both directions (a layer's forward and backward ops), each of these
-    scopes becomes as many tasks as it is entered times.
+    scopes becomes one task per entry into it.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ class Collapse(Cleanup):
 
 
 def acyclic_groups(graph: TaskGraph, groups: Groups) -> Groups:
-    """Return groups that form no cycle: the same, but that those which do are split by how often they are entered."""
+    """Return groups that form no cycle: those that do are split by how often they are entered."""
     _, whole_groups = np.unique(groups, return_inverse=True)
     entered = _times_entered(graph, whole_groups)
     split = np.zeros(graph.n_tasks, bool)
@@ -71,12 +71,12 @@ def acyclic_groups(graph: TaskGraph, groups: Groups) -> Groups:
         tangled = _tangled(graph, found)
         if not tangled.any():
             return found.astype(np.int64)
-        # All parts of a scope at once: what is split by levels alone forms no cycle.
+        # All parts of a scope together: groups split by levels alone form no cycle.
         split |= np.isin(whole_groups, whole_groups[tangled])
 
 
 def _times_entered(graph: TaskGraph, groups: Groups) -> Groups:
-    """Return on how many edges between groups the longest way to each task changes its group, at most."""
+    """Return the most changes of group along a path of edges to each task."""
     starts, before = graph.predecessors.indptr.tolist(), graph.predecessors.indices.tolist()
     group, entered = groups.tolist(), [0] * graph.n_tasks
     for task in graph.topological_order.tolist():

@@ -1,4 +1,4 @@
-"""Leaving tasks out; what depended on each other through them still does."""
+"""Removal of tasks; dependencies through them are kept."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from simsched.graph.report import ImportReport
 if TYPE_CHECKING:
     from simsched.graph.taskgraph import TaskGraph
 
-#: Ops that compute nothing: they name memory or order others.
+#: Ops that compute nothing: they name memory or order other ops.
 BOOK_KEEPING = (
     "noop+no_op+identity*+reshape+view*+_unsafe_view+squeeze+unsqueeze+expanddims+expand+stopgradient+variablev2+const"
     "+placeholder+alias+detach+t+transpose_view+permute+as_strided+split_view+select+getitem+shape+resolve_conj"

@@ -1,4 +1,4 @@
-"""Fusing tasks into neighbours, where that adds no dependency that was not there."""
+"""Fusing tasks into neighbours, where that adds no dependency."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class FuseChains(Cleanup):
     """Make one task of tasks that can only run one after another: each the only successor of its only predecessor.
 
-    Tasks recorded on different numbers of threads stay apart.
+    Tasks recorded on different numbers of threads stay separate.
 
     Examples
     --------
@@ -33,7 +33,7 @@ class FuseChains(Cleanup):
     name: ClassVar[str] = "fuse-chains"
 
     def apply(self, graph: TaskGraph) -> TaskGraph:
-        """Return the graph of chains; critical path and work stay what they were."""
+        """Return the graph of chains; critical path and work stay unchanged."""
         only = _only(graph.predecessors)
         alone = graph.successors.degrees() == 1
         linked = (only >= 0) & alone[only] & (graph.widths == graph.widths[only])
@@ -49,7 +49,7 @@ class FuseSmall(Cleanup):
     """Fuse tiny tasks into what they alone wait for, else into what alone waits for them.
 
     A task that joins its only predecessor makes the others that wait for that one wait for the task, too: the price of
-    fewer tasks, bounded by `below_s` for each. What has several of both stays.
+    fewer tasks, bounded by `below_s` for each. Tasks with several of both stay.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ class FuseSmall(Cleanup):
     below_s: float = positive(1e-6)
 
     def apply(self, graph: TaskGraph) -> TaskGraph:
-        """Return the graph with tiny tasks inside others."""
+        """Return the graph with tiny tasks merged into others."""
         tiny = graph.durations_s < self.below_s
         groups = np.arange(graph.n_tasks, dtype=np.int64)
         order = graph.topological_order.tolist()

@@ -23,7 +23,7 @@ def merged(
     """Return the graph whose tasks are groups of a graph's tasks; edges within a group vanish.
 
     A group's seconds, FLOPs and bytes are the sums of its tasks' (bytes that only pass between them included); kind,
-    name, shape, scope, width and lane are those of its longest task. Groups stand in the order of their first tasks.
+    name, shape, scope, width and lane are those of its longest task. Groups are in the order of their first tasks.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ def summed(values: Floats, of: Groups, n: int) -> Floats:
 
 
 def _numbered(graph: TaskGraph, groups: Groups) -> tuple[Groups, list[int], list[int]]:
-    """Return each task's group, numbered by first tasks, the longest task of each group and how many it has."""
+    """Return each task's group, numbered by first tasks, each group's longest task and number of tasks."""
     _, first, of = np.unique(groups, return_index=True, return_inverse=True)
     place = np.empty(len(first), np.int64)
     place[np.argsort(first)] = np.arange(len(first))
@@ -115,7 +115,7 @@ def _recording(graph: TaskGraph, of: Groups, leaders: list[int]) -> tuple[Record
 
 
 def _overlaps(lanes: npt.NDArray[np.int32], start: Floats, finish: Floats) -> int:
-    """Return how many tasks start before the one before them on their lane has finished."""
+    """Return how many tasks start before the previous task on their lane has finished."""
     order = np.lexsort((finish, start, lanes))
     same = lanes[order][1:] == lanes[order][:-1]
     return int((same & (start[order][1:] < finish[order][:-1])).sum())

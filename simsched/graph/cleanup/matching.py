@@ -19,7 +19,7 @@ Mask = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Matching(Cleanup):
-    """Base of steps for chosen tasks: those that match every pattern that is given.
+    """Base of steps for selected tasks: those that match every given pattern.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ class Matching(Cleanup):
 
 
 def matcher(patterns: str) -> Callable[[str], bool]:
-    """Return what tells whether a text matches one of some patterns, as they are described at `Matching`.
+    """Return a predicate of texts that match one of some patterns, as described at `Matching`.
 
     Examples
     --------

@@ -14,13 +14,13 @@ from simsched.parameters import text
 if TYPE_CHECKING:
     from simsched.graph.taskgraph import TaskGraph
 
-#: How frameworks call ops of the backward pass, in kinds, names or scopes.
+#: Frameworks' words for ops of the backward pass, in kinds, names or scopes.
 BACKWARD = "*backward*+*grad*+*bprop*"
 
 
 @dataclass(frozen=True)
 class _Phase(Cleanup):
-    """Base of both: what is backward is told by its words.
+    """Base of both: backward tasks are recognised by words.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ class _Phase(Cleanup):
     words: str = text(BACKWARD)
 
     def backward(self, graph: TaskGraph) -> Mask:
-        """Return which tasks are of the backward pass or wait for it, shape (n,).
+        """Return which tasks belong to the backward pass or wait for it, shape (n,).
 
         Raises
         ------

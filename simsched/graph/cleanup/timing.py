@@ -1,4 +1,4 @@
-"""Changing the seconds of tasks: scaling, and taking the cost of tracing out."""
+"""Changing the seconds of tasks: scaling, and removing the cost of tracing."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ class Scale(Matching):
     factor: float = positive(1.0)
 
     def apply(self, graph: TaskGraph) -> TaskGraph:
-        """Return the graph with other durations; the recorded schedule, which no longer fits them, is left out."""
+        """Return the graph with other durations, without the recorded schedule, which no longer fits them."""
         chosen = self.mask(graph)
-        with np.errstate(over="ignore"):  # Refused below, by name.
+        with np.errstate(over="ignore"):  # Rejected below, by name.
             seconds = np.where(chosen, graph.durations_s * self.factor, graph.durations_s)
         return _timed(graph, seconds, self, f"durations of {int(chosen.sum())} tasks were multiplied")
 
@@ -53,13 +53,13 @@ class RemoveOverhead(Cleanup):
 
     What an operator costs more when traced is the time of the traced step less that of the untraced one, over the
     operators recorded, as the reader found it (`tracing_s_per_operator` of the report), unless it is given. Each task
-    loses as much for each operator recorded in it, itself included, shared alike among tasks where the reader does not
-    tell how many there are in which; none loses more than it has.
+    loses as much for each operator recorded in it, itself included, shared evenly among tasks where the reader does not
+    count them per task; none loses more than it has.
 
     Parameters
     ----------
     untraced_s : float
-        Seconds of the same step without tracing; 0: what the report tells.
+        Seconds of the same step without tracing; 0: the report's value.
     each_s : float
         Seconds that tracing costs an operator; 0: from the untraced step.
 
@@ -81,7 +81,7 @@ class RemoveOverhead(Cleanup):
         Raises
         ------
         GraphError
-            If neither the report nor the step tell what tracing cost, it was taken out already, or durations are
+            If neither the report nor the step give the cost of tracing, it was removed already, or durations are
             unknown.
         """
         if "tracing_removed_s" in graph.report.facts:
@@ -117,7 +117,7 @@ class RemoveOverhead(Cleanup):
 
 
 def levelled(seconds: Seconds, total_s: float) -> Seconds:
-    """Return seconds of which `total_s` altogether are taken, from each alike as far as it has so much.
+    """Return seconds reduced by `total_s` in total, by equal amounts as far as they are long enough.
 
     Examples
     --------

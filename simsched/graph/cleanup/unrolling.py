@@ -1,4 +1,4 @@
-"""Repeating a graph: iterations one after another."""
+"""Repeating a graph: iterations in sequence."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ class Unroll(Cleanup):
 
 
 def _untouched(codes: list[int], order: list[int], before: Csr) -> dict[int, list[int]]:
-    """Return of each scope the tasks that no other task of it leads to, where `before` gives what leads directly."""
+    """Return, for each scope, the tasks that no other task of it precedes; `before` gives predecessors."""
     #: Of each task the scopes that lead to it, a bit each.
     behind = [0] * len(codes)
     found: dict[int, list[int]] = {}

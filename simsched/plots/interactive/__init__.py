@@ -1,4 +1,4 @@
-"""The interactive Gantt chart: what goes to the page, its figures, and the script that draws what is in sight."""
+"""The interactive Gantt chart: the data of the page, its figures, and the script that draws the view."""
 
 from simsched.plots.interactive.explorer import Explorer, explore
 

@@ -1,4 +1,4 @@
-"""Time axes of an interactive chart: one for all schedules, or one for each where spans differ much, with a switch."""
+"""Time axes of an interactive chart: a common one, or one each where spans differ much, with a switch."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from simsched.schedule import Schedule
 
 EACH, ALL = "one for each chart", "one for all"
-#: End of what buttons and panels move along where each chart has its own axis: a share of each run.
+#: End of the common range of buttons and panels where each chart has its own axis: a share of each run.
 WHOLE = 100.0
 
 
@@ -44,11 +44,11 @@ class TimeAxes:
 
     @property
     def unit(self) -> str:
-        """What the shared axis counts at first."""
+        """The initial unit of the shared axis."""
         return "%" if self.switch else self.units[0].name
 
     def connect(self, draw: CustomJS, lowest: Any) -> None:
-        """Keep the axes in step, before the script draws; `lowest` is the panel whose axis says what it counts."""
+        """Synchronise the axes, before the script draws; `lowest` is the panel whose axis shows the unit."""
         from bokeh.models import CustomJS
 
         if self.switch is None:

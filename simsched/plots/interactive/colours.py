@@ -1,4 +1,4 @@
-"""Colours of an interactive chart: a code a task and a palette for each rule, the same for all schedules of a page."""
+"""Colours of an interactive chart: one code per task and a palette per rule, common to all schedules."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Rule:
     palette : list of str
         Colours as `#rrggbb`.
     legend : str
-        Markup that says what they mean; escaped.
+        Markup of their meaning; escaped.
     """
 
     name: str
@@ -77,7 +77,7 @@ def css(colour: RGB) -> str:
 
 
 def _by_kind(schedules: Sequence[Schedule], ranked: Sequence[Schedule]) -> Rule:
-    """Colour by kind, a kind of all schedules as if it were one task that holds what all of them hold."""
+    """Colour by kind, a kind of all schedules as if it were one task with the contents of all."""
     place: dict[str, int] = {}
     held: dict[str, float] = {}
     for one in ranked:
@@ -110,7 +110,7 @@ def _by_critical_path(schedules: Sequence[Schedule]) -> Rule:
 
 
 def _by_executor(schedules: Sequence[Schedule]) -> Rule:
-    """Colour by executor; with more executors than colours, the colours only tell neighbours apart."""
+    """Colour by executor; with more executors than colours, the colours only distinguish neighbours."""
     held = sorted(set().union(*(np.unique(one.executor).tolist() for one in schedules)))
     codes = [(np.searchsorted(held, one.executor) % len(OKABE_ITO)).astype(np.uint8) for one in schedules]
     groups = [(f"executor {e}", colour) for e, colour in zip(held, OKABE_ITO, strict=False)]

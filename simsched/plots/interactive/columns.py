@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 Array = npt.NDArray[Any]
 
-#: Seconds of a wait, by what was waited for, and how a reader is told.
+#: Seconds of a wait by cause, and their text for readers.
 PARTS = {"no_core_s": "no core was free", "queue_s": "in the queue", "dispatch_s": "dispatch"}
-#: Domains with a line of their own in the panel of memory traffic.
+#: Most domains with separate lines in the panel of memory traffic.
 MOST_DOMAINS = 8
 
 
@@ -89,7 +89,7 @@ def team_columns(schedule: Schedule, rows: Rows) -> dict[str, Array]:
 
 
 def domain_shares(schedule: Schedule) -> dict[str, Array]:
-    """Return, for each memory domain, the share of each team's cores there, shape (teams,); {} where there is one."""
+    """Return, for each memory domain, the share of each team's cores there, shape (teams,); {} for one."""
     machine, teams = schedule.machine, schedule.teams
     if machine is None or machine.n_threads != schedule.n_cores or not 1 < machine.n_domains <= MOST_DOMAINS:
         return {}
@@ -100,7 +100,7 @@ def domain_shares(schedule: Schedule) -> dict[str, Array]:
 
 
 def texts(schedule: Schedule) -> dict[str, Any]:
-    """Return the labels of the codes, and the names of the tasks as bytes and where each begins."""
+    """Return the labels of the codes, and the names of the tasks as bytes with the start of each."""
     graph = schedule.graph
     labels: dict[str, Any] = {
         "kinds": list(graph.kinds.labels),

@@ -1,4 +1,4 @@
-"""A chart that stays while its schedule is exchanged: the page, and the messengers that bring it another schedule."""
+"""A chart that stays while its schedule is exchanged: the page, and the messengers of other schedules."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from simsched.explain import Explanation
     from simsched.schedule import Schedule
 
-#: Types of arrays that a page knows; others are whole numbers that fit the widest of them.
+#: Types of arrays that a page supports; others are whole numbers that fit the widest of them.
 TYPES = {"uint8": "Uint8Array", "uint16": "Uint16Array", "int32": "Int32Array", "float32": "Float32Array",
          "float64": "Float64Array"}  # fmt: skip
 #: Bytes at multiples of which arrays begin.
@@ -35,7 +35,7 @@ NOTHING_ELSE = "main { padding: 0 } h1 { display: none }"
 
 
 class ExchangedChart:
-    """A chart in a frame, and frames that bring it other schedules, since a notebook's widgets run no script of ours.
+    """A chart in a frame, and frames that deliver other schedules, as notebook widgets run no script of ours.
 
     A script in a messenger's frame hands its schedule over to the chart's frame. Neither has a right to the notebook
     around them, nor does the notebook's own page run anything.
@@ -43,7 +43,7 @@ class ExchangedChart:
     Parameters
     ----------
     schedule : Schedule
-        What it shows at first.
+        The schedule shown at first.
     """
 
     def __init__(self, schedule: Schedule) -> None:
@@ -70,14 +70,14 @@ class ExchangedChart:
         return framed(shown, "Gantt chart of tasks over cores", "height:100%")
 
     def messenger(self, why: Explanation, base: Schedule) -> str:
-        """Return a frame, which is not seen, that brings another schedule.
+        """Return an invisible frame that delivers another schedule.
 
         Parameters
         ----------
         why : Explanation
             The schedule, and why its tasks started when they did.
         base : Schedule
-            What it is compared with: a dashed line is where that ends.
+            The schedule to compare with: a dashed line marks its end.
         """
         self._sent += 1
         told = {"key": self._key, "number": self._sent, "packed": packed(news(why, base)).decode("ascii")}
@@ -95,7 +95,7 @@ def _chart_px(schedule: Schedule) -> int:
 
 
 def news(why: Explanation, base: Schedule) -> dict[str, Any]:
-    """Return what a page needs to show another schedule; see `exchange.js`."""
+    """Return the data that a page needs to show another schedule; see `exchange.js`."""
     schedule = why.schedule
     span_s = max(schedule.makespan_s, base.makespan_s)
     unit = time_unit(span_s)
@@ -118,7 +118,7 @@ def news(why: Explanation, base: Schedule) -> dict[str, Any]:
 
 
 def packed(told: dict[str, Any]) -> bytes:
-    """Return JSON and the bytes of its arrays behind it, compressed, in base64."""
+    """Return JSON followed by the bytes of its arrays, compressed, in base64."""
     arrays: list[bytes] = []
     size = 0
 

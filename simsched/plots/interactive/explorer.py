@@ -1,4 +1,4 @@
-"""`explore`: schedules as an interactive chart, in a notebook or as one page that needs nothing else."""
+"""`explore`: schedules as an interactive chart, in a notebook or as one page without external files."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class Explorer:
 
     @property
     def item(self) -> str:
-        """The charts as JSON, as `Bokeh.embed.embed_item` takes it, for an element whose id is "chart"."""
+        """The charts as JSON for `Bokeh.embed.embed_item`, for an element whose id is "chart"."""
         from bokeh.embed import json_item
 
         from simsched.plots.interactive.layout import layout
@@ -82,7 +82,7 @@ class Explorer:
 
     @property
     def description(self) -> str:
-        """What the chart shows, in words: for those who cannot see it."""
+        """Description of the chart in words, for those who cannot see it."""
         return "Gantt chart of tasks over cores. " + "; ".join(
             f"{gantt_title(one)}, {one.graph.n_tasks} tasks on {one.n_cores} cores" for one in self.schedules
         )
@@ -114,7 +114,7 @@ class Explorer:
 
     @cached_property
     def _still(self) -> bytes | None:
-        """The charts as a PNG that does not move; None without matplotlib."""
+        """The charts as a static PNG; None without matplotlib."""
         file = BytesIO()
         try:
             write_still(self.schedules, file)
@@ -123,7 +123,7 @@ class Explorer:
         return file.getvalue()
 
     def _repr_html_(self) -> str:
-        """Return the chart in a frame, its still picture for notebooks that are not trusted, and all notes."""
+        """Return the chart in a frame, its static picture for untrusted notebooks, and all notes."""
         from simsched.plots.interactive.layout import height_px
 
         notes = list(dict.fromkeys(note for one in self.schedules for note in one.notes))
@@ -144,7 +144,7 @@ def explore(*schedules: Schedule, color: str = "kind") -> Explorer:
 
     Rows are cores, by memory domain or tile, or the lanes of a recorded run. Up to 10,000 rectangles are drawn one by
     one; where more are in sight, so are the longest of them, above an image of the mean colour of each core and bin of
-    time. Below stand cores busy, tasks running, memory traffic asked for (bytes of tasks over their
+    time. Below are busy cores, running tasks, requested memory traffic (bytes of tasks over their
     time) and ready tasks that wait, as means over what a pixel covers.
 
     Parameters

@@ -1,4 +1,4 @@
-"""The figures of an interactive chart: one canvas a schedule, and panels below that share its time axis."""
+"""The figures of an interactive chart: one canvas per schedule, and panels below that share its time axis."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from simsched.schedule import Schedule
     from simsched.units import TimeUnit
 
-#: Columns of the picture that stands for more rectangles than the canvas holds, as in draw.js.
+#: Columns of the picture that replaces more rectangles than the canvas holds, as in draw.js.
 BINS = 1000
 ROW_PX, LOWEST_PX, HIGHEST_PX = 14, 90, 560
 # Tools, axis and its label.
@@ -53,7 +53,7 @@ def time_range(span: float, name: str) -> Range1d:
 def gantt_figure(
     schedule: Schedule, rows: Rows, x_range: Range1d, mapper: ColorMapper, unit: TimeUnit, number: int
 ) -> tuple[plotting.figure, dict[str, Any]]:
-    """Return an empty chart, and what of it the script fills."""
+    """Return an empty chart, and its parts that the script fills."""
     from bokeh.models import ColumnDataSource, Range1d
     from bokeh.plotting import figure
 
@@ -79,7 +79,7 @@ def gantt_figure(
 
 
 def add_picture(chart: plotting.figure, rows: int, number: int) -> dict[str, Any]:
-    """Add the picture that stands for too many rectangles; the script fills it."""
+    """Add the picture that replaces too many rectangles; the script fills it."""
     from bokeh.models import ColumnDataSource
 
     pixels = np.zeros((rows, BINS), np.uint32)
@@ -91,7 +91,7 @@ def add_picture(chart: plotting.figure, rows: int, number: int) -> dict[str, Any
 
 
 def add_hover(chart: plotting.figure, boxes: Any, draw: CustomJS, number: int) -> None:
-    """Add what is said of the task under the pointer, by tell.js; bokeh escapes it."""
+    """Add the text on the task under the pointer, by tell.js; bokeh escapes it."""
     from bokeh.models import CustomJSHover, HoverTool
 
     tell = CustomJSHover(args={"draw": draw, "chart": number}, code=script("fitting.js") + script("tell.js"))
@@ -102,7 +102,7 @@ def add_hover(chart: plotting.figure, boxes: Any, draw: CustomJS, number: int) -
 
 
 def row_labels(rows: Rows) -> dict[str, Any]:
-    """Return the groups that are written beside the rows, as many as there is room for, and the lines between them."""
+    """Return the groups labelled at the rows, as many as there is room for, and the lines between them."""
     step = max(-(-LABEL_PX * len(rows.names) // rows_px(max(len(rows.row_of), 1))), 1)
     return {
         "centres": rows.centres[::step],
@@ -116,7 +116,7 @@ def _name_rows(chart: plotting.figure, labels: dict[str, Any], number: int) -> N
     from bokeh.models import CustomJSTickFormatter, FixedTicker
 
     chart.yaxis.ticker = FixedTicker(ticks=labels["centres"], name=f"row centres {number}")
-    # What a formatter returns is drawn as it is: a name from a file starts no formula, as `$$` would.
+    # A formatter's result is drawn literally: a name from a file starts no formula, as `$$` would.
     chart.yaxis.formatter = CustomJSTickFormatter(
         args={"centres": labels["centres"], "names": labels["names"]},
         code="return names[centres.indexOf(tick)] ?? ''", name=f"row names {number}",

@@ -1,4 +1,4 @@
-"""The page's controls, charts and panels, and the script that ties them together."""
+"""The page's controls, charts and panels, and the script that connects them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from simsched.schedule import Schedule
     from simsched.units import TimeUnit
 
-# Buttons: what they say, and how they change start and end.
+# Buttons: their labels, and their changes of start and end.
 MOVES = {
     "zoom in": "s + w / 4, e - w / 4",
     "zoom out": "s - w / 2, e + w / 2",
@@ -37,7 +37,7 @@ MOVES = {
     "later": "s + w / 2, e + w / 2",
     "whole run": "-Infinity, Infinity",
 }
-#: Whoever moves by the keyboard sees where.
+#: Keyboard users see the focus.
 FOCUS = ".bk-btn:focus-visible { outline: 3px solid #0072b2; outline-offset: 1px }"
 MOVE = """
 const [s, e] = [range.start, range.end], w = e - s
@@ -79,7 +79,7 @@ def layout(schedules: Sequence[Schedule], chosen: int, *, exchanged: bool = Fals
     legend = Div(text=first.legend, disable_math=True, sizing_mode="stretch_width")
     draw = CustomJS(code=script("draw.js"), name="draw")
     charts: list[dict[str, Any]] = []
-    # Once a graph: the names of many tasks are the largest part of a page.
+    # Once per graph: the names of many tasks are the largest part of a page.
     labels = {id(one.graph): texts(one) for one in schedules}
     place = list(labels).index
     figures: list[Any] = []
@@ -117,7 +117,7 @@ def layout(schedules: Sequence[Schedule], chosen: int, *, exchanged: bool = Fals
 def chart_columns(
     schedule: Schedule, placed: Rows, waits: pd.DataFrame, codes: Sequence[Array], unit: TimeUnit
 ) -> dict[str, Any]:
-    """Return all that the scripts draw and tell of a schedule; `codes` are its colours by each rule."""
+    """Return all that the scripts draw and show of a schedule; `codes` are its colours by each rule."""
     return {
         "tasks": task_columns(schedule, waits, codes, unit),
         "teams": team_columns(schedule, placed),
@@ -128,7 +128,7 @@ def chart_columns(
 
 
 def chosen_by(coloured: Sequence[Rule]) -> list[dict[str, Any]]:
-    """Return the palettes and legends that the choice of colours is between."""
+    """Return the palettes and legends to choose from."""
     return [{"palette": rule.palette, "legend": rule.legend} for rule in coloured]
 
 
@@ -138,7 +138,7 @@ def title(schedule: Schedule) -> str:
 
 
 def _title(schedule: Schedule, number: int) -> Any:
-    """Return the title as text of the page, which wraps on a phone and is read out."""
+    """Return the title as text of the page, which wraps on a phone and is read aloud."""
     from bokeh.models import Div
 
     return Div(text=title(schedule), disable_math=True, sizing_mode="stretch_width", name=f"title {number}")

@@ -23,7 +23,7 @@ def script(name: str) -> str:
 def library() -> str:
     """Return bokeh's scripts, and the one that leaves the wheel to the page; a page with them in it loads nothing.
 
-    They stand below an element whose id is "chart".
+    They are below an element whose id is "chart".
     """
     from bokeh.resources import Resources
 
@@ -32,6 +32,6 @@ def library() -> str:
 
 
 def data(json_text: str) -> str:
-    """Return JSON as an element of a page, which nothing in it ends; a browser reads it much faster than a script."""
+    """Return JSON as an element of a page, safely escaped; browsers read it much faster than a script."""
     escaped = json_text.replace("<", "\\u003c")
     return f'<script type="application/json" id="data">{escaped}</script>'

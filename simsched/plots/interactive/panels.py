@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 PANEL_PX = 105
 LEGEND_PX = 20
-#: What the numbers below the lowest panel take, and what they count, where that is said.
+#: Height of the numbers below the lowest panel, and of their unit, where it is shown.
 AXIS_PX = 40
 DASHES = ("solid", "dashed", "dotted", "dotdash")
 
 Chart = dict[str, Any]
-#: What the script adds up for a line: 1 while a task runs, times a column of tasks, of teams and a factor.
+#: Terms of the sum for a line: 1 while a task runs, times a column of tasks, of teams and a factor.
 PLAIN: Chart = {"column": None, "by_team": None, "waits": False, "factor": 1.0}
 DEMAND: Chart = {"column": "demand", "factor": 1e-9}
 TRAFFIC = "memory traffic asked for (GB/s)"
@@ -34,7 +34,7 @@ TRAFFIC = "memory traffic asked for (GB/s)"
 def panels(
     schedules: Sequence[Schedule], charts: Sequence[Chart], x_range: Range1d, draw: CustomJS, exchanged: bool
 ) -> list[plotting.figure]:
-    """Return the panels, a line a schedule in each; the charts are told of their lines.
+    """Return the panels, one line per schedule in each; the charts get references to their lines.
 
     Where schedules are exchanged, the panels are those that any schedule fills: of memory traffic one line, which
     is out of sight while no bytes are known.
@@ -70,7 +70,7 @@ def _traffic(
     x_range: Range1d,
     draw: CustomJS,
 ) -> plotting.figure:
-    """Return the panel of memory traffic: a line a schedule, or, of a single schedule, a memory domain."""
+    """Return the panel of memory traffic: one line per schedule, or, for only one, per memory domain."""
     known = [(name, chart, one) for name, chart, one in zip(names, charts, schedules, strict=True)
              if "demand" in chart["tasks"]]  # fmt: skip
     lines = [(name, chart, DEMAND) for name, chart, _ in known]

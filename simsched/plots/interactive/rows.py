@@ -1,4 +1,4 @@
-"""Rows of an interactive chart: cores in the order of what they share, or the lanes of a recorded run."""
+"""Rows of an interactive chart: cores in the order of what they share, or the lanes of a recording."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Rows:
     row_of : int64 array, shape (n_cores,)
         Row of each core, 0 at the top.
     label : str
-        What a group is, where its name does not say so: "core", "".
+        Kind of a group, where its name does not show it: "core", "".
     names : sequence of str
         Name of each group, from the top.
     first : int64 array, shape (groups + 1,)
@@ -68,7 +68,7 @@ def _singles(n: int, label: str, names: Sequence[str]) -> Rows:
 
 
 def _of_machine(machine: Machine) -> Rows:
-    """Return the rows of a machine: the hardware threads of a core stand together, as do cores that share."""
+    """Return the rows of a machine: the hardware threads of a core are adjacent, as are cores that share."""
     structure = machine.structure
     core = np.arange(machine.n_threads) % machine.n_cores
     if structure.n_domains > 1:
@@ -89,7 +89,7 @@ def _of_machine(machine: Machine) -> Rows:
 
 
 def domain_names(structure: Structure) -> list[str]:
-    """Return what a structure's own picture calls its domains, or their numbers."""
+    """Return the names of the domains in a structure's own picture, or their numbers."""
     named = [box.label for box in structure.picture().boxes if box.role == "domain" and box.label]
     numbered = [f"domain {number}" for number in range(structure.n_domains)]
     return named if len(named) == len(numbered) else numbered

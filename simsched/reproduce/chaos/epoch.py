@@ -20,7 +20,7 @@ _NAMES = {"conv": "conv", "maxpool": "pool", "full": "full", "output": "full"}
 
 
 def images_by_layer(team: Team, images: int) -> TaskGraph:
-    """Return images trained on, a chain of layers each: forward, then backward with the update of each layer."""
+    """Return training images, a chain of layers each: forward, then backward with each layer's update."""
     image = team.image
     forwards = zip(image.layers, image.forward_s, strict=True)
     parts = [(f"{_NAMES[layer.kind]} forward", seconds) for layer, seconds in forwards]
@@ -37,12 +37,12 @@ def classified(team: Team, images: int) -> TaskGraph:
 
 
 def chaos(team: Team, images: int) -> TaskGraph:
-    """Return images that any free worker takes; updates wait for other writers, in whatever order they arrive."""
+    """Return images for any free worker; updates wait for other writers, in order of arrival."""
     return _chains([("train", image_s(team) + updates_s(team, team.waits_s))], images)
 
 
 def hogwild(team: Team, images: int) -> TaskGraph:
-    """Return images that any free worker takes; nobody waits, but what others wrote has to be fetched (D)."""
+    """Return images for any free worker; nothing waits, but values written by others are fetched (D)."""
     return _chains([("train", image_s(team) + updates_s(team, team.writes_s))], images)
 
 
@@ -81,14 +81,14 @@ def _tasks(parts: Sequence[Part], images: int, edges: Indices) -> TaskGraph:
 
 
 class Stage(NamedTuple):
-    """What all workers do between two meetings, and the meeting behind it.
+    """Work of all workers between two meetings, and the meeting after it.
 
     Parameters
     ----------
     kind : str
     seconds : float64 array, shape (rounds, threads)
     meeting_s : float or None
-        None where workers go on without meeting.
+        None where workers continue without meeting.
     """
 
     kind: str
@@ -97,7 +97,7 @@ class Stage(NamedTuple):
 
 
 def averaged(team: Team, images: int, batch: int) -> TaskGraph:
-    """Return rounds in which each worker trains on a batch of its own, and all then average their gradients (B).
+    """Return rounds in which each worker trains on its own batch, and all then average their gradients (B).
 
     Each worker averages its part of the weights over all copies, and fetches the result.
     """
@@ -111,7 +111,7 @@ def averaged(team: Team, images: int, batch: int) -> TaskGraph:
 
 
 def hybrid(team: Team, images: int) -> TaskGraph:
-    """Return rounds of an image a worker up to the connected layers, which all workers share for all images (A).
+    """Return rounds of one image per worker up to the connected layers, which all workers share (A).
 
     A connected layer's weights have one writer each. Its inputs, and the gradients of them, pass to all once.
     """

@@ -1,4 +1,4 @@
-"""The networks of CHAOS (Table 2): what a layer computes, and its part of the measured seconds of an image."""
+"""The networks of CHAOS (Table 2): the work of a layer, and its part of the measured seconds of an image."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Layer:
 
 
 def layers(published: Published, network: str) -> list[Layer]:
-    """Return the layers behind the input, from the input to the output.
+    """Return the layers after the input, from the input to the output.
 
     Backwards a layer computes the gradients of its weights and of its inputs, as much work each as forward; the first
     one needs no gradient of its inputs.
@@ -54,7 +54,7 @@ def layers(published: Published, network: str) -> list[Layer]:
 def _layer(before: Sequence[int], row: Sequence[int], *, first: bool) -> Layer:
     kind, (maps, side, kernel, weights) = str(row[0]), row[1:]
     ops = weights * side**2 if weights else maps * side**2 * kernel**2
-    # Each unit of a connected layer has a weight an input and a bias: Table 2's last pool of the large network hands on
+    # Units of a connected layer have a weight per input and a bias: Table 2's last pool of the large network hands on
     # 900 values by these, 400 by its printed side.
     inputs = weights // maps - 1 if kind in CONNECTED else before[1] * before[2] ** 2
     return Layer(kind, ops, ops if first or not weights else 2 * ops, weights, inputs)

@@ -1,4 +1,4 @@
-"""CHAOS: data-parallel training on Knights Corner, its performance model, and what its paper shows and states."""
+"""CHAOS: data-parallel training on Knights Corner, its performance model, its paper's figures and claims."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class PerformanceModel:
-    """Seconds of a training from counted operations, cycles an instruction and memory contention.
+    """Seconds of a training from counted operations, cycles per instruction and memory contention.
 
     Parameters
     ----------
@@ -68,12 +68,12 @@ class PerformanceModel:
         return float(compute_s + self.contention_s(threads, network) * epochs * i / threads)
 
     def cpi(self, threads: int) -> float:
-        """Return the cycles an instruction when threads are spread over the cores; four a core and more are alike."""
+        """Return the cycles per instruction with threads spread over cores; constant from four each on."""
         by_threads = self.published.inputs["performance_model"]["cpi"]
         return float(by_threads[min(ceil(threads / self.machine.n_cores), len(by_threads)) - 1])
 
     def contention_s(self, threads: int, network: str) -> float:
-        """Return what a worker waits an image: the paper's extrapolated rows as printed, else what was measured."""
+        """Return a worker's wait per image: the paper's extrapolated rows as printed, else measured."""
         printed = self.published.inputs["memory_contention"]
         if threads in printed["threads"]:
             return float(printed[network][printed["threads"].index(threads)])
@@ -178,9 +178,9 @@ class Chaos(System):
     batch : int
         Images that a worker of "averaged" takes between two averages.
     waiting : {"weights", "layers", "none"}
-        How the measured waiting of an image's updates divides among layers: by their weights, evenly; or nobody waits.
+        How the measured waiting of an image's updates divides among layers: by their weights, evenly; or no waiting.
     xeon_issue : float
-        Instructions a cycle of the sequential Xeon E5 over those of one thread of the Phi. 4: four micro-operations a
+        Instructions per cycle of the sequential Xeon E5 over those of one thread of the Phi. 4: four micro-operations a
         cycle there, here two pipes that a thread uses every second cycle.
 
     Examples
@@ -214,7 +214,7 @@ class Chaos(System):
         }
 
     def verdicts(self) -> Mapping[str, Callable[[Predicted], Verdict]]:
-        """Return what judges the statements."""
+        """Return the checks of the statements."""
         return VERDICTS
 
     def pictures(self) -> Mapping[str, Drawing]:
@@ -238,7 +238,7 @@ class Numbers:
         self._trainings: dict[tuple[str, int, str], Training] = {}
 
     def training(self, network: str, threads: int, variant: str | None = None) -> Training:
-        """Return a training, with all that is known of it."""
+        """Return a training, with all of its data."""
         key = (network, threads, variant or self.system.variant)
         if key not in self._trainings:
             batch, waiting = self.system.batch, self.system.waiting
@@ -248,7 +248,7 @@ class Numbers:
     def predicted_min(
         self, network: str, threads: int, images: tuple[int, int] | None = None, epochs: int | None = None
     ) -> float:
-        """Return what the closed form says."""
+        """Return the result of the closed form."""
         return self.model.predicted_s(network, threads, images, epochs) / MINUTE_S
 
     def simulated_min(self, network: str, threads: int, variant: str | None = None) -> float:
@@ -269,7 +269,7 @@ class Numbers:
         return threads * one_s / each_s
 
     def xeon_hours(self, network: str) -> float:
-        """Return the hours of the sequential program on a Xeon E5: those on one thread, by clock and issue width."""
+        """Return the hours of the sequential program on a Xeon E5: one thread's, by clock and issue width."""
         inputs = self.published.inputs
         clocks = float(inputs["xeon_e5"]["clock_Hz"]) / float(inputs["performance_model"]["clock_Hz"])
         return self.hours(network, 1) / (self.system.xeon_issue * clocks)

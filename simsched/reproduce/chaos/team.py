@@ -1,4 +1,4 @@
-"""The workers of CHAOS on a Knights Corner: what waiting, writing and meeting cost them."""
+"""The workers of CHAOS on a Knights Corner: their costs of waiting, writing and meeting."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MACHINE = "knc-7120p"
 
 @dataclass(frozen=True, eq=False)
 class Team:
-    """Some workers, a hardware thread each.
+    """Some workers, one hardware thread each.
 
     Parameters
     ----------
@@ -24,7 +24,7 @@ class Team:
     image : Image
     threads : int
     waiting : {"weights", "layers", "none"}
-        How the measured waiting of an image's updates divides among layers: by weights, evenly; or nobody waits.
+        How the measured waiting of an image's updates divides among layers: by weights, evenly; or no waiting.
     """
 
     network: str
@@ -34,7 +34,7 @@ class Team:
 
     @cached_property
     def machine(self) -> Machine:
-        """The machine; beyond its hardware threads one of more cores on a longer ring."""
+        """The machine; with more workers than hardware threads, one of more cores on a longer ring."""
         plain = machine_of(MACHINE)
         if self.threads <= plain.n_cores * plain.smt_ways:
             return machine_of(f"{MACHINE}[smt={plain.smt_ways}]")
@@ -42,16 +42,16 @@ class Team:
 
     @cached_property
     def slowdown(self) -> float:
-        """By how much a worker is slower than alone on its core, the mean over all."""
+        """Mean slowdown of a worker over running alone on its core."""
         full, more = divmod(self.threads, self.machine.n_cores)
         throughput = (0.0, *self.machine.compute_throughput)
         whole = (self.machine.n_cores - more) * throughput[full]
         return self.threads / (whole + (more * throughput[full + 1] if more else 0.0))
 
     def waits_s(self, layer: Layer) -> float:
-        """Return what the update of a layer waits (Table 4, measured with all workers writing), alone on a core.
+        """Return the wait of a layer's update (Table 4, measured with all workers writing), alone on a core.
 
-        What was measured are seconds on the clock; a replay slows all that shares a core, so they are divided by that.
+        The measurements are wall-clock seconds; a replay slows tasks that share a core, so they are divided by that.
         """
         if self.waiting == "none" or not layer.weights:
             return 0.0
@@ -60,7 +60,7 @@ class Team:
         return share * self._contention_s(self.threads) / self.slowdown
 
     def writes_s(self, layer: Layer) -> float:
-        """Return what one writer needs for a layer: as measured alone, and its lines from the core that wrote last."""
+        """Return one writer's time for a layer: as measured alone, plus its lines from another core."""
         alone_s = self._contention_s(1) * layer.weights / self.image.weights
         return alone_s + self.fetches_s(layer.weights)
 

@@ -83,7 +83,7 @@ class Training:
         return sum(self.replay(phase).makespan_s for phase in phases)
 
     def trained(self, images: int) -> TaskGraph:
-        """Return the graph of some images trained on, under the strategy."""
+        """Return the graph of some training images, under the strategy."""
         if self.variant == "averaged":
             return averaged(self.team, images, self.batch)
         return _STRATEGIES[self.variant](self.team, images)
@@ -96,7 +96,7 @@ class Training:
         layer : str
             As in `conv backward`.
         images_a_worker : int
-            How many each simulates; all are alike while all workers run.
+            Images that each simulates; all are equal while all workers run.
         """
         graph = images_by_layer(self.team, images_a_worker * self.threads)
         schedule = self.replay(graph)
@@ -106,7 +106,7 @@ class Training:
         return float(took_s.sum()) / (images_a_worker * self.threads)
 
     def replay(self, graph: TaskGraph) -> Schedule:
-        """Replay a graph on the team's threads; a worker that goes on with its image asks no scheduler."""
+        """Replay a graph on the team's threads; a worker that continues its image asks no scheduler."""
         return simulate(
             graph, self.team.machine, "data-parallel", (self.threads, 1), runtime=RuntimeProfile()
         )

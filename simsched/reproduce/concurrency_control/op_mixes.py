@@ -42,7 +42,7 @@ class MixedOp:
     one_core_s : float
         Its seconds on one core of the machine.
     curve : Curve or None
-        A curve of its own, where its thread counts are published; else that of its kind.
+        Its own curve, if its thread counts are published; else that of its kind.
     """
 
     op: Op
@@ -74,7 +74,7 @@ def op_mix(network: str, machine: Machine) -> tuple[MixedOp, ...]:
 
 
 def _pieces(op: Op, curve: Curve) -> float:
-    """Return how many grains an op holds; without end where its curve has none."""
+    """Return the number of grains of an op; infinite where its curve has none."""
     if curve.grain_B:
         return (op.bytes_B or 0.0) / curve.grain_B
     return (op.flops or 0.0) / curve.grain_flops if curve.grain_flops else math.inf

@@ -1,4 +1,4 @@
-"""Seconds of TensorFlow's ops on a Xeon Phi: kinds of Table VI take those times, others follow."""
+"""Seconds of TensorFlow's ops on a Xeon Phi: kinds of Table VI have its times, others derived ones."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ NETWORKS = {
     "inception_v3": "inception_v3[size=step]",
     "lstm": "lstm[size=ptb,joined=true]",
 }
-#: Networks of Table VI; those that are not in it take the numbers of the first.
+#: Networks of Table VI; others take the numbers of the first.
 TIMED = ("resnet50", "lstm")
-#: Families of kinds that are streams, and the kind of Table VI that speaks for them.
+#: Families of kinds that are streams, and the kind of Table VI that represents them.
 STREAMS, SPEAKER = ("element-wise", "reduction", "pooling", "data movement"), "Mul"
 #: Kinds of Table VI that change more than this were controlled, whatever implements them: those of Eigen would lose.
 CHANGED = 0.10
@@ -61,12 +61,12 @@ class KindTimes:
 
 
 def paper() -> Published:
-    """Return what the paper of concurrency control says."""
+    """Return the data of the paper of concurrency control."""
     return read_published(files("simsched.reproduce") / "papers" / "concurrency-control.toml")
 
 
 def controlled(kind: str) -> bool:
-    """Tell whether the runtime chooses the thread count of a kind: MKL-DNN's, and what Table VI shows to change."""
+    """Return whether the runtime chooses a kind's thread count: MKL-DNN's, and those changed in Table VI."""
     if kind in REWRITTEN or kind in CONVERSIONS:
         return True
     changes = [1 - row[kind][1] / row[kind][0] for row in map(table_vi, TIMED) if kind in row]
@@ -74,7 +74,7 @@ def controlled(kind: str) -> bool:
 
 
 def table_vi(network: str) -> Mapping[str, tuple[float, float]]:
-    """Return the seconds a step of the kinds of Table VI, recommended and with strategies 1 and 2 (inputs)."""
+    """Return the seconds per step of Table VI's kinds, recommended and with strategies 1 and 2 (inputs)."""
     rows = paper().inputs["op_times"][network]
     return {kind: (float(before) / 1e3, float(after) / 1e3) for kind, (before, after) in rows.items()}
 
@@ -96,7 +96,7 @@ def network_graph(network: str) -> TaskGraph:
 
 @cache
 def network_costs(network: str) -> CostModel:
-    """Return how the ops of a network gain from threads."""
+    """Return the speed-up of a network's ops by threads."""
     times = times_of(network)
     kinds = network_graph(network).kinds.labels
     return CostModel(curves={kind: times.of(kind).curve for kind in kinds}, library=LIBRARY)
@@ -113,7 +113,7 @@ class OpTimes:
     Kinds of the table take its seconds under the recommended setting; of those that are controlled, the overhead of a
     thread is what gives its seconds under strategies 1 and 2. Of other kinds, streams take over the kernel model what
     `Mul` takes, the overhead of convolutions is as large as the fifth kind of the table allows, and the rest is the
-    kernel model's; no kind takes more a step than that one.
+    kernel model's; no kind takes more per step than that one.
 
     Parameters
     ----------
@@ -153,14 +153,14 @@ class OpTimes:
         return self._scaled(kind, like, most_s)
 
     def _like(self, kind: str) -> KindTimes:
-        """Return what a kind takes that the table does not name."""
+        """Return the times of a kind that is not in the table."""
         curve = CostModel(library=LIBRARY).curve(kind)
         if curve.family in STREAMS:
             return KindTimes(self._speaker.factor, _with(curve, self._speaker.curve.thread_overhead))
         return KindTimes(1.0, replace(curve, serial_share=0.0) if curve.family == "convolution" else curve)
 
     def _met(self, kind: str) -> KindTimes:
-        """Return what a kind of the table takes."""
+        """Return the times of a kind of the table."""
         before, after = self._table[kind]
         curve = CostModel(library=LIBRARY).curve(kind)
         if not controlled(kind):
@@ -177,7 +177,7 @@ class OpTimes:
         )
 
     def _searched(self, made: Callable[[float], KindTimes], beyond: Callable[[KindTimes], bool]) -> KindTimes:
-        """Return the times of the largest overhead that is not beyond something."""
+        """Return the times of the largest overhead that stays within a limit."""
         low, high = OVERHEADS
         for _ in range(STEPS):
             middle = (low + high) / 2
@@ -185,7 +185,7 @@ class OpTimes:
         return made(low)
 
     def _scaled(self, kind: str, times: KindTimes, seconds: float) -> KindTimes:
-        """Return times by whose factor all ops of a kind take some seconds under the recommended setting."""
+        """Return times scaled such that all ops of a kind take some seconds under the recommended setting."""
         for _ in range(30):
             found = self._seconds(kind, times)[0]
             if abs(found / seconds - 1) < 1e-7:

@@ -31,7 +31,7 @@ class PublishedOps:
     """The convolutions of Tables II and III.
 
     The two gradients have the curves through their published numbers. Nothing is published of the forward convolution:
-    it takes on one core what the gradient of its data takes, as both have its FLOPs, and has the curve of its kind.
+    on one core it takes as long as the gradient of its data, as both have its FLOPs, and has the curve of its kind.
     """
 
     def __init__(self) -> None:
@@ -63,15 +63,15 @@ class PublishedOps:
         return seconds.index(min(seconds)) + 1
 
     def best_ms(self, op: str, input: tuple[int, ...]) -> float:
-        """Return the milliseconds of an op there, which are the seconds of 1,000 runs."""
+        """Return the milliseconds of an op there, equal to the seconds of 1,000 runs."""
         return 1e3 * min(self._seconds(op, input))
 
     def gain(self, op: str, input: tuple[int, ...]) -> float:
-        """Return by how much an op is slower on all cores."""
+        """Return the slowdown of an op on all cores."""
         return self._seconds(op, input)[CORES - 1] / min(self._seconds(op, input)) - 1
 
     def loss_of_half(self, op: str) -> float:
-        """Return by how much an op of Table III is slower on half of the cores, alone, than on all."""
+        """Return the slowdown of an op of Table III on half of the cores, alone, over all."""
         seconds = self._seconds(op, PAIR_INPUT)
         return seconds[CORES // 2 - 1] / seconds[CORES - 1] - 1
 
@@ -80,7 +80,7 @@ class PublishedOps:
         return self._pair_ms(strategy)
 
     def pair_speedup(self, strategy: str) -> float:
-        """Return how much faster that is than one after the other."""
+        """Return the speed-up of that over running them in sequence."""
         return self._pair_ms("serial 68") / self._pair_ms(strategy)
 
     def _replayed_ms(self, strategy: str) -> float:

@@ -1,7 +1,7 @@
-"""Table V of concurrency control: how well hill climbing and regression predict ops' seconds by width.
+"""Table V of concurrency control: accuracy of hill climbing and regression for ops' seconds by width.
 
-Ops of four networks on the simulated 68-core machine stand for the measured ones; what a profiler measures of them is
-noisy. Nothing is fitted to the paper's table: it stands beside the result.
+Ops of four networks on the simulated 68-core machine represent the measured ones; a profiler's measurements of them are
+noisy. Nothing is fitted to the paper's table, which is shown next to the result.
 
 Regression learns seconds from features of ops, for ops never measured: logarithms of an op's FLOPs, bytes and first
 input's elements, its kind, its width, and products of them; with probes, also the seconds measured on a few widths. It
@@ -38,7 +38,7 @@ ModelName = Literal["ridge", "nearest", "random"]
 
 @dataclass(frozen=True, eq=False)
 class _Scale:
-    """Features with mean 0 and standard deviation 1, as the examples have them; constant ones are 0."""
+    """Features with mean 0 and standard deviation 1, as in the examples; constant ones are 0."""
 
     mean: Array
     scale: Array
@@ -53,14 +53,14 @@ class _Scale:
 
 
 class Model(Protocol):
-    """Learns numbers from rows of features."""
+    """Regression model: learns numbers from rows of features."""
 
     def learn(self, rows: Array, target: Array) -> None:
         """Learn `target`, shape (n,), from `rows`, shape (n, features)."""
         ...
 
     def predict(self, rows: Array) -> Array:
-        """Return a number a row."""
+        """Return one number per row."""
         ...
 
 
@@ -88,7 +88,7 @@ class Ridge:
         self._weights = np.asarray(np.linalg.solve(square, x.T @ (target - self._level) / len(x)))
 
     def predict(self, rows: Array) -> Array:
-        """Return a number a row."""
+        """Return one number per row."""
         return self._level + self._scale(rows) @ self._weights
 
 
@@ -115,7 +115,7 @@ class Nearest:
         self._tree, self._target = KDTree(self._scale(rows)), target
 
     def predict(self, rows: Array) -> Array:
-        """Return a number a row."""
+        """Return one number per row."""
         k = min(self.k, len(self._target))
         distance, near = self._tree.query(self._scale(rows), k=k)
         weight = 1 / (np.asarray(distance).reshape(len(rows), k) + 1e-9)
@@ -127,7 +127,7 @@ class Nearest:
 
 @dataclass
 class RandomFeatures:
-    """Ridge regression on cosines of random projections, which stand for a Gaussian kernel (Rahimi and Recht, 2007).
+    """Ridge regression on cosines of random projections, for a Gaussian kernel (Rahimi and Recht, 2007).
 
     Parameters
     ----------
@@ -159,7 +159,7 @@ class RandomFeatures:
         self._ridge.learn(self._lifted(rows), target)
 
     def predict(self, rows: Array) -> Array:
-        """Return a number a row."""
+        """Return one number per row."""
         return self._ridge.predict(self._lifted(rows))
 
     def _lifted(self, rows: Array) -> Array:
@@ -168,7 +168,7 @@ class RandomFeatures:
 
 
 def model(name: ModelName, generator: np.random.Generator) -> Model:
-    """Return a model that has learned nothing yet."""
+    """Return an untrained model."""
     if name not in get_args(ModelName):
         raise CostError(f"model {name!r} is none of {', '.join(get_args(ModelName))}")
     if name == "random":
@@ -178,13 +178,13 @@ def model(name: ModelName, generator: np.random.Generator) -> Model:
 
 @dataclass(frozen=True, eq=False)
 class OpRegression:
-    """Predicts seconds of ops by width from ops that were measured.
+    """Predictor of seconds of ops by width from measured ops.
 
     Parameters
     ----------
     learner : Model
     kinds : tuple of str
-        Kinds that have a feature of their own; others have none.
+        Kinds with a feature; others have none.
     probes : tuple of int
         Widths on which also the op to be predicted is measured.
 
@@ -230,18 +230,18 @@ class OpRegression:
         return made
 
     def seconds(self, op: Op, widest: int, probed: Array | None = None) -> Array:
-        """Return the seconds on 1 to `widest` threads; of those measured, `probed`, only the probes are read."""
+        """Return the seconds on 1 to `widest` threads; only the probes among `probed` are read."""
         curve = np.empty(0) if probed is None else probed
         if len(curve) < max(self.probes, default=0):
             raise CostError(f"the model reads the seconds on {self.probes} threads; give them")
         return np.exp(self.learner.predict(self.features(op, widest, curve)) + self.base(curve))
 
     def base(self, curve: Array) -> float:
-        """Return the log seconds that are taken off: those of the first probe."""
+        """Return the log seconds to subtract: those of the first probe."""
         return float(np.log(curve[self.probes[0] - 1])) if self.probes else 0.0
 
     def features(self, op: Op, widest: int, curve: Array) -> Array:
-        """Return one row a width."""
+        """Return one row per width."""
         width = np.arange(1, widest + 1, dtype=np.float64)
         work = [np.log1p(value) for value in (op.flops or 0.0, op.bytes_B or 0.0, _elements(op))]
         own = [*work, work[0] - work[1], *(float(op.kind == kind) for kind in self.kinds)]
@@ -264,7 +264,7 @@ STEPS = (2, 4, 8, 16)
 
 
 def published() -> dict[tuple[str, int], float]:
-    """Return the accuracies of Table V, by network and interval: printed beside, never fitted."""
+    """Return the accuracies of Table V, by network and interval: for comparison, never fitted."""
     asked = next(q for q in paper().quantities if q.table == "Table V").asked()
     return {(one.case["network"], one.case["x"]): one.paper for one in asked if one.paper is not None}
 
@@ -278,7 +278,7 @@ def curves(network: str, machine: str | Machine = MACHINE) -> list[OpCurve]:
 def measured(
     ops: Sequence[OpCurve], noise: float, generator: np.random.Generator
 ) -> list[Mapping[Sharing, Array]]:
-    """Return what a profiler would measure: each number once, with its own log-normal noise."""
+    """Return a profiler's measurements: each number once, with its own log-normal noise."""
     return [
         {s: row * np.exp(noise * generator.standard_normal(len(row))) for s, row in one.seconds.items()}
         for one in ops
@@ -302,7 +302,7 @@ def hill_climbing(
     method: Method = "linear",
     machine: str = MACHINE,
 ) -> pd.DataFrame:
-    """Return how hill climbing does, a row a network and interval.
+    """Return the quality of hill climbing, one row per network and interval.
 
     Parameters
     ----------
@@ -355,7 +355,7 @@ def hill_climbing(
 
 
 def _slower(one: OpCurve, climb: Climb) -> float:
-    """Return by how much the width found is slower than the fastest one, noise left out."""
+    """Return the slowdown of the found width over the fastest one, without noise."""
     width, sharing, _ = climb.best
     return float(one.seconds[sharing][width - 1]) / one.best_s - 1
 
@@ -368,7 +368,7 @@ def regression(
     seed: int = 0,
     machine: str = MACHINE,
 ) -> pd.DataFrame:
-    """Return how regression does on ops it was not trained on, a row a network, split, model and set of probes.
+    """Return the quality of regression on unseen ops, one row per network, split, model and set of probes.
 
     Parameters
     ----------
@@ -432,7 +432,7 @@ def _split(
     split: str,
     generator: np.random.Generator,
 ) -> tuple[list[_Example], list[_Example]]:
-    """Return examples to learn from and to predict; an op that is in several networks is never in both."""
+    """Return training and test examples; an op that is in several networks is never in both."""
     mine = list(zip(known[name], seen[name], strict=True))
     others = [
         pair for other in known if other != name for pair in zip(known[other], seen[other], strict=True)
@@ -452,7 +452,7 @@ def _trial(
     probes: tuple[int, ...],
     generator: np.random.Generator,
 ) -> tuple[list[Array], list[float]]:
-    """Return the errors of one model, a sharing learned by itself, and how much slower the widths it picks are."""
+    """Return the errors of one model, each sharing learned separately, and the slowdowns of its choices."""
     errors: list[Array] = []
     picked: list[tuple[float, float]] = [(np.inf, np.inf)] * len(test)
     for sharing in dict.fromkeys(s for _, rows in test for s in rows):

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class OwnCounts(CandidateRule):
-    """Candidate widths on the first hardware threads of cores; the longest task does not wait until its own fits.
+    """Candidate widths on the first hardware threads of cores; the longest task does not wait for its own.
 
     While a core idles and nothing fits, the most time-consuming ready task starts at its first width: on the cores that
     idle, and for the rest of its threads on second hardware threads of busy ones.
@@ -67,7 +67,7 @@ class OwnCounts(CandidateRule):
 
 @dataclass(frozen=True)
 class Strategies(CoRun):
-    """Strategies 1 to 3 of concurrency control, and 4 with `small`, on a machine with two hardware threads a core.
+    """Strategies 1 to 3 of concurrency control, and 4 with `small`, with two hardware threads per core.
 
     Parameters
     ----------
@@ -96,13 +96,13 @@ class Strategies(CoRun):
 #: The paper's machine (Sec. II-C), by hardware threads of a core in use.
 TWO_WAYS = "knl-7250[memory=cache,smt=2]"
 ALL_WAYS = "knl-7250[memory=cache,smt=4]"
-#: An op of TensorFlow's executor beside its kernel: 2.25 us in a traced step of 1,202 ops on one thread of a Xeon of
+#: Time of TensorFlow's executor per op, no kernel: 2.25 us in a traced step of 1,202 ops on one thread of a Xeon of
 #: 2.3 GHz, tracing included (TensorFlow 2.21, an LSTM of four layers), by the ratio of the clocks to 1.4 GHz.
 EXECUTOR_S = 3.7e-6
 RECOMMENDED = (1, 68)
-#: What TensorFlow takes where nothing is set; then OpenMP's threads are not bound, either.
+#: TensorFlow's defaults; then OpenMP's threads are not bound, either.
 DEFAULT = (272, 272)
-#: Settings that the manual optimum is sought among: inter-op by intra-op, doubling, and up to two threads a core.
+#: Settings searched for the manual optimum: inter-op by intra-op, doubling, and up to two threads per core.
 MANUAL = [(inter, intra) for inter in (1, 2, 4, 8, 16) for intra in (8, 16, 34, 68, 136)]
 #: Each step of Fig. 3 as times before and after.
 BEFORE_AND_AFTER = {
@@ -194,11 +194,11 @@ class Runs:
         return dict(zip(kinds.labels, seconds.tolist(), strict=True))
 
     def speedup(self, network: str, inter_op: int, intra_op: int) -> float:
-        """Return how much faster a uniform setting is than the recommended one."""
+        """Return the speed-up of a uniform setting over the recommended one."""
         return self.seconds(network, "recommended") / self.uniform_s(network, inter_op, intra_op)
 
     def improvement(self, network: str, step: str) -> float:
-        """Return by how much a step of Fig. 3 speeds the training up."""
+        """Return the speed-up of the training by a step of Fig. 3."""
         before, after = (self.seconds(network, setting) for setting in BEFORE_AND_AFTER[step])
         return before / after - 1
 
@@ -207,7 +207,7 @@ class Runs:
         return dict(zip(("inter_op", "intra_op"), self.manual(network), strict=True))[of]
 
     def default_over_recommended(self, network: str) -> float:
-        """Return how much slower the default setting is than the recommended one."""
+        """Return the slowdown of the default setting over the recommended one."""
         return self.seconds(network, "default") / self.seconds(network, "recommended")
 
     def corunning(self, network: str, strategy: str) -> float:
@@ -218,16 +218,16 @@ class Runs:
 def _runtime() -> RuntimeProfile:
     """Return the software's own costs, with those of TensorFlow's executor.
 
-    What changing a team's size takes is in the seconds of Table VI with strategies 1 and 2.
+    The time of changing a team's size is in the seconds of Table VI with strategies 1 and 2.
     """
     own = machine_of(MACHINE).runtime
     return replace(own, pop_s=own.pop_s + EXECUTOR_S, dispatch_s=own.dispatch_s + EXECUTOR_S, resize_s=0.0)
 
 
 def oversubscription(inter_op: int, intra_op: int) -> float:
-    """Return how many threads there are for each hardware thread, at least 1.
+    """Return the number of threads per hardware thread, at least 1.
 
     Every inter-op thread has a team of OpenMP, whose threads spin for 200 ms after a region, longer than until the next
-    one; Eigen's pool has `intra_op` more. What a scheduler shares fairly, all of them get in equal parts.
+    one; Eigen's pool has `intra_op` more. A fair scheduler gives all of them equal shares.
     """
     return max(1.0, (inter_op + 1) * intra_op / machine_of(ALL_WAYS).n_threads)

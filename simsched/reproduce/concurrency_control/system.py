@@ -1,4 +1,4 @@
-"""Concurrency control: op by op thread counts, co-running and hardware threads in TensorFlow's runtime on KNL."""
+"""Concurrency control: threads per op, co-running and hardware threads in TensorFlow's runtime on KNL."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _steps(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
 
 
 def _events(runs: Runs, frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
-    """Draw the ops that run at every start and finish of the first network, their means, and published means dotted."""
+    """Draw the ops that run at every start and finish of the first network, their means, and the paper's."""
     ax = shown_axes((9.0, 4.5), ax)
     network = frame["network"].iloc[0]
     handles, labels = [], []
@@ -73,7 +73,7 @@ def _events(runs: Runs, frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
 
 
 def pictures_of(system: ConcurrencyControl) -> Mapping[str, Drawing]:
-    """Return what draws each table; the ops that run at each event come from a replay of their own."""
+    """Return the drawing of each table; the ops at each event come from a separate replay."""
     return {**_TABLES, "Fig. 4": partial(_events, Runs(system))}
 
 
@@ -181,13 +181,13 @@ class ConcurrencyControl(System):
     pinned : bool
         Whether the threads of uniform settings are bound to hardware threads.
     waiting : {"spin", "sleep"}
-        What a team's threads do between ops of a uniform setting: wait on their hardware threads, or leave them.
+        Behaviour of a team's threads between ops of a uniform setting: wait on their hardware threads, or leave them.
     beyond : bool
         Whether the accuracies of Table V count the thread counts beyond the last one that the climb tried.
     interval : int
         Step between the thread counts that strategies 1 to 4 choose among.
     seed : int
-        Of the noise of 1 % on what the profiler of Table V measures.
+        Of the noise of 1 % on the measurements of Table V's profiler.
 
     Examples
     --------
@@ -205,7 +205,7 @@ class ConcurrencyControl(System):
     seed: int = whole(0, least=0)
 
     def predictions(self) -> Mapping[tuple[str, str], Prediction]:
-        """Return training steps, single convolutions, and what hill climbing makes of ops."""
+        """Return training steps, single convolutions, and results of hill climbing."""
         runs, ops, profiles = Runs(self), PublishedOps(), Profiles(self.seed)
         return {
             ("Table I", "time"): runs.uniform_ms,
@@ -226,7 +226,7 @@ class ConcurrencyControl(System):
         }
 
     def verdicts(self) -> Mapping[str, Callable[[Predicted], Verdict]]:
-        """Return what judges the statements."""
+        """Return the checks of the statements."""
         return VERDICTS
 
     def pictures(self) -> Mapping[str, Drawing]:
@@ -235,12 +235,12 @@ class ConcurrencyControl(System):
 
 
 class Profiles:
-    """What hill climbing makes of the ops of a network; each network is profiled once.
+    """Results of hill climbing for the ops of a network; each network is profiled once.
 
     Parameters
     ----------
     seed : int
-        Of the noise on what is measured.
+        Of the measurement noise.
     """
 
     def __init__(self, seed: int) -> None:
@@ -248,7 +248,7 @@ class Profiles:
         self._rows: dict[str, pd.DataFrame] = {}
 
     def __call__(self, column: str) -> Prediction:
-        """Return what gives a column of `hill_climbing`, by network and interval."""
+        """Return the prediction of a column of `hill_climbing`, by network and interval."""
 
         def number(network: str, x: int) -> float:
             if network not in self._rows:

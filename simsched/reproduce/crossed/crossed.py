@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from simsched.machine import Machine
     from simsched.schedule import Schedule
 
-#: A manycore machine of today.
+#: A current manycore machine.
 CURRENT = "epyc-9654x2"
 
 
@@ -43,7 +43,7 @@ def crossed(
     Parameters
     ----------
     machines : sequence of machines
-        "own", each job on the machine of its own system; or machines for all jobs, as `simsched.machine` takes them.
+        "own", each job on the machine of its own system; or machines for all jobs, in the forms of `simsched.machine`.
     jobs : sequence of Job
     systems : sequence of str
         Whose policies.

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from simsched.machine import Machine
     from simsched.workloads import Workload
 
-#: Names of ops of a recurrent cell, forward or backward, begin so.
+#: Names of ops of a recurrent cell, forward or backward, begin with this.
 _CELL = re.compile(r"(?:gradients/)?step\d+/layer\d+(?=/)")
 #: Images of a run of CHAOS: five rounds on 192 cores, not quite four on 244 threads.
 IMAGES = 960
@@ -44,9 +44,9 @@ class Job:
     machine : str
         As `simsched.machine` takes it.
     samples : int
-        How often the network is run on samples that do not wait for each other, each run a graph of its own.
+        Number of runs of the network on independent samples, each run a separate graph.
     measured : bool
-        Whether a sample takes on one thread of this machine what CHAOS measured there, as `Image` says.
+        Whether a sample takes CHAOS's measured time on one thread of this machine; see `Image`.
 
     Examples
     --------
@@ -64,7 +64,7 @@ class Job:
     measured: bool = False
 
 
-#: The networks that the five papers measure, in the size that each gives most of its numbers for.
+#: The networks that the five papers measure, in the size of most of each one's numbers.
 JOBS = (
     *(
         Job("graphi", network, "knl-7250[bandwidth_Bps=4e11]")
@@ -115,7 +115,7 @@ def jobs_of(systems: Sequence[str] | None = None) -> list[Job]:
 
 
 class Column:
-    """A job on a machine, cut up as policies want it; every graph is made once.
+    """A job on a machine, divided as policies need it; every graph is made once.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ class Column:
     machine : Machine
         Its own, or another.
     own : bool
-        Whether it is its own, so that what was measured there holds.
+        Whether it is its own, so that measurements there apply.
     curves : mapping of str to Curve, optional
         Cost curves of kinds, in place of those that all replays have.
 
@@ -161,7 +161,7 @@ class Column:
         return self._copies(self._part(parts), parts)
 
     def _cells(self, parts: int) -> TaskGraph:
-        """Return all parts, in which the ops of a recurrent cell in one direction are one task; other ops stay."""
+        """Return all parts; the ops of a recurrent cell in one direction are one task, other ops stay."""
         names = self._part(parts).names
         assert names is not None  # noqa: S101 - narrows the type: generated ops have names
         found = [_CELL.match(name) for name in names.to_list()]
@@ -171,7 +171,7 @@ class Column:
         return self._copies(self._merged(parts, labels, "cell"), parts)
 
     def _batches(self, parts: int) -> TaskGraph:
-        """Return all parts, each of them one task: what a worker does with its samples."""
+        """Return all parts, each as one task: the work of a worker on its samples."""
         labels = ["batch"] * self._part(parts).n_tasks
         return self._copies(self._merged(parts, labels, "batch"), parts)
 
@@ -179,7 +179,7 @@ class Column:
         return Unroll(iterations=parts * self.job.samples, between="nothing").apply(graph)
 
     def _merged(self, parts: int, labels: list[str], kind: str) -> TaskGraph:
-        """Return a part in which tasks of one label are one of some kind, that runs them in turn on one thread."""
+        """Return a part with the tasks of each label merged into one of a kind that runs on one thread."""
         graph = self._part(parts)
         costs = self.costs.on(graph, self.machine)
         alone = replace(graph, durations_s=costs.one_core_s, bytes_B=costs.traffic_B, recorded_on=None)
@@ -188,7 +188,7 @@ class Column:
 
 
 def _costing(*, measured: bool) -> tuple[Callable[[Workload, Machine], TaskGraph], CostModel]:
-    """Return what makes a network's graph, and what its tasks take: what is so by default, or was measured."""
+    """Return a maker of a network's graph, and the costs of its tasks: defaults, or measured ones."""
     if measured:
         return _as_measured, CostModel(library=LIBRARY)
     return lambda network, _: _graph(network), CostModel()
@@ -201,7 +201,7 @@ def _graph(network: Workload) -> TaskGraph:
 
 
 def _as_measured(network: Any, machine: Machine) -> TaskGraph:
-    """Return an image's graph whose forward and backward ops take together what CHAOS measured of both (Table 3)."""
+    """Return an image's graph whose forward and backward ops take the times measured by CHAOS (Table 3)."""
     graph = with_kernel_seconds(_graph(network), machine)
     measured = system_of("chaos").published().inputs["measured"]
     if getattr(network, "network", None) not in measured["fprop_s"]:

@@ -49,7 +49,7 @@ def _ways(machine: Machine) -> list[int]:
 def graphi(column: Column) -> Iterator[Choice]:
     """Critical path first: 1, 2, 4, ... executors of equal teams; two cores are the scheduler's."""
     machine = column.machine
-    # A core group of Sunway has a management core beside the 64 that compute.
+    # A core group of Sunway has a management core in addition to the 64 that compute.
     reserved = 0 if "ldm" in machine.tables else 2
     policy = f"critical-path[small_s=1e-06,reserved={reserved}]"
     for ways in _ways(machine):

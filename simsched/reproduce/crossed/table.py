@@ -1,4 +1,4 @@
-"""`Crossed`: the policies of published systems on each other's workloads, as table, matrices, text and pictures."""
+"""`Crossed`: the policies of published systems on each other's workloads, as table, text and pictures."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _COLUMNS = ("workload_of", "workload")
 
 @dataclass(frozen=True, eq=False)
 class CrossedCell:
-    """The best way that a system found to run a job.
+    """The best way found for a system to run a job.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ class CrossedCell:
     schedule: Schedule
 
     def record(self) -> dict[str, Any]:
-        """Return what `Crossed.table` says of it, ratios apart."""
+        """Return the run's columns of `Crossed.table`, without ratios."""
         schedule, job = self.schedule, self.column.job
         metrics = schedule.metrics()
         return {
@@ -86,7 +86,7 @@ class CrossedCell:
 
 @dataclass(frozen=True, eq=False)
 class Crossed:
-    """Every policy on every job, each run in the best way that its system may choose.
+    """Every policy on every job, each run in the best way open to its system.
 
     Parameters
     ----------
@@ -111,9 +111,9 @@ class Crossed:
 
     @cached_property
     def table(self) -> Result:
-        """A row a run, with the notes of all.
+        """One row per run, with the notes of all.
 
-        on (`own`, or the machine asked for), machine; workload_of, workload, samples; policy_of, policy, parts (of the
+        on (`own`, or the requested machine), machine; workload_of, workload, samples; policy_of, policy, parts (of the
         batch), ways (hardware threads of a core in use), layout, tasks; makespan_s; utilization, work_core_s and
         mean_corunning as in `Schedule.metrics`; over_best, makespan over the shortest of that workload and machine;
         over_own, makespan over that of the policy of the workload's own system, NaN where it did not run.
@@ -131,7 +131,7 @@ class Crossed:
         return Result.of(frame.assign(**ratios), self.notes)
 
     def records(self) -> list[dict[str, Any]]:
-        """Return the rows of the table as JSON holds them: null where there is no number."""
+        """Return the rows of the table as JSON values: null where there is no number."""
         frame = self.table.astype(object)
         rows = frame.where(frame.notna(), None).to_dict("records")
         return [{str(key): value for key, value in row.items()} for row in rows]
@@ -151,16 +151,16 @@ class Crossed:
 
     @property
     def machines(self) -> tuple[str, ...]:
-        """What `on` may be."""
+        """Possible values of `on`."""
         return tuple(dict.fromkeys(run.on for run in self.runs))
 
     def matrix(self, on: str = OWN, value: str = "over_best", *, by: str = "workload_of") -> pd.DataFrame:
-        """Return systems by systems: whose policy down, whose workloads across, geometric means over the workloads.
+        """Return systems by systems: policies down, workloads across, geometric means over the workloads.
 
         Parameters
         ----------
         on : str
-            `own`, or a machine that was asked for.
+            `own`, or a requested machine.
         value : {"over_best", "over_own", "makespan_s"}
         by : {"workload_of", "workload"}
             A column a system, or a workload.
@@ -180,7 +180,7 @@ class Crossed:
         return means.reindex(index=systems, columns=columns).apply(np.exp)
 
     def run(self, policy_of: str, workload: str, on: str = OWN) -> CrossedCell:
-        """Return a run, whose `schedule` has all the rest.
+        """Return a run, whose `schedule` has all further data.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""What `crossed` found, as Markdown and as a folder of files."""
+"""Results of `crossed`, as Markdown and as a folder of files."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CELLS = "Time over the best (layout; parts of the batch and hardware threads a c
 
 
 def document(crossed: Crossed) -> Document:
-    """Return a matrix a machine, what each system may choose, and every run; see `Crossed.to_markdown`."""
+    """Return a matrix per machine, each system's choices, and every run; see `Crossed.to_markdown`."""
     systems = dict.fromkeys(run.system for run in crossed.runs)
     rules = [(system, (RULES[system].__doc__ or "").strip()) for system in systems]
     matrices = [
@@ -54,7 +54,7 @@ def _matrix(crossed: Crossed, on: str) -> Table:
 
 
 def _runs(runs: Sequence[CrossedCell]) -> Table:
-    """Return a table with a line a workload and a column a system."""
+    """Return a table with a line per workload and a column per system."""
     systems = list(dict.fromkeys(run.system for run in runs))
     lines: dict[tuple[str, str], dict[str, CrossedCell]] = {}
     for run in runs:
@@ -93,7 +93,7 @@ def write_crossed(folder: Path, crossed: Crossed) -> Iterator[Path]:
 
 
 def write_heat_maps(folder: Path, crossed: Crossed) -> Iterator[Path]:
-    """Write a heat map a machine to a folder; yield each path written.
+    """Write a heat map per machine to a folder; yield each path written.
 
     Raises
     ------

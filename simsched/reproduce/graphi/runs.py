@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from simsched.reproduce.graphi.system import Graphi
     from simsched.schedule import Schedule
 
-#: Random orders that the naive queue's time is a mean of.
+#: Number of random orders averaged for the naive queue's time.
 DRAWS = 5
 RECURRENT = ("lstm", "phased_lstm")
 
@@ -47,7 +47,7 @@ class Runs:
         )
         self._counts = system.published().inputs["executor_counts"]
         self._costs = CostModel(library=str(system.library))
-        # One graph and one schedule a case, however many rows ask for it.
+        # One graph and one schedule per case, however many rows use it.
         self.graph = cache(self._graph)
         self._chunked = cache(self._cut)
         self.graphi = cache(self._graphi)

@@ -1,4 +1,4 @@
-"""Graphi: critical path first on symmetric executors, beside a naive queue, one executor, and TensorFlow."""
+"""Graphi: critical path first on symmetric executors, against a naive queue, one executor, and TensorFlow."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ RATIO = "critical-path time over naive-queue time"
 AGAINST = "share of pairs of cells that finish against the diagonals"
 #: Layouts of 8 to 16 executors.
 FEW = ("8x8", "16x4")
-#: A forward op of a cell is called stepT/layerL/...
+#: Name of a forward op of a cell: stepT/layerL/...
 CELL = re.compile(r"step(\d+)/layer(\d+)/")
 
 
@@ -47,7 +47,7 @@ def critical_path_first_wins(predicted: Predicted) -> Verdict:
 
 
 def small_gains_more(predicted: Predicted) -> Verdict:
-    """The best speed-up falls from small to large."""
+    """The best speed-up falls from small to large networks."""
     found = {
         network: [
             predicted("Fig. 6", "best speed-up over sequential", network=network, size=size) for size in sizes
@@ -129,7 +129,7 @@ class Graphi(System):
     software : float
         Factor on the machine's seconds of a dispatch and a pop, which are those of two cache lines.
     gates : {"own", "shared", "joined"}
-        Whether each gate of a recurrent cell has two matrix products of its own, one of its input and one of its state;
+        Whether each gate of a recurrent cell has its own two matrix products, one of its input and one of its state;
         all share two such; or one of both side by side.
     library : str
         What divides the ops over threads, by their shapes; see docs/costs.md.
@@ -195,7 +195,7 @@ class Graphi(System):
         }
 
     def verdicts(self) -> Mapping[str, Callable[[Predicted], Verdict]]:
-        """Return what judges signs, best layouts and the recovered diagonal."""
+        """Return the checks of signs, best layouts and the recovered diagonal."""
         runs = Runs(self)
         return {
             "critical_path_first_wins": critical_path_first_wins,

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Layer:
-    """A layer of a figure: the tasks of a network's graph that it stands for.
+    """A layer of a figure: the tasks of a network's graph that it represents.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ class Layer:
     parts : tuple of mapping of str to int
         Sizes of each task, as that operation takes them: one, or one for each tower, which follow each other.
     occurs : int
-        Single layers of the network that it stands for.
+        Single layers of the network that it represents.
     """
 
     name: str
@@ -54,16 +54,16 @@ class Layer:
         operation : callable
             That of a machine's `[ldm]` table.
         weights : {"kn", "nk"}
-            How weights of a fully connected layer lie in memory: n, its outputs, last or first.
+            Memory layout of a fully connected layer's weights: n, its outputs, last or first.
         """
         layout = {"transposed": weights == "nk"} if self.connected else {}
         return [operation(self.kind, **sizes, **layout) for sizes in self.parts]
 
 
 def layers(graph: TaskGraph, names: Iterable[str]) -> dict[str, Layer]:
-    """Return the layers of a network by the names that a figure gives them.
+    """Return the layers of a network by their names in a figure.
 
-    Of several that are alike ("conv3_2,3,4", or conv5 of VGG-19) the figure shows one: the first is taken.
+    Of several equal ones ("conv3_2,3,4", or conv5 of VGG-19) the figure shows one: the first is used.
     """
     return {name: _layer(graph, name) for name in names}
 
@@ -84,7 +84,7 @@ def _layer(graph: TaskGraph, name: str) -> Layer:
 
 
 def _occurs(graph: TaskGraph, name: str) -> int:
-    """Return how many layers a name stands for: conv3_2, conv3_3 and conv3_4, or conv5_1 and those after it."""
+    """Return how many layers a name covers: conv3_2, conv3_3 and conv3_4, or conv5_1 and those after it."""
     first, *others = name.split(",")
     scopes = {graph.scopes[task].rpartition("/")[2] for task in range(graph.n_tasks)}
     numbered = [scope for scope in scopes if scope.rpartition("_")[0] == first]
@@ -98,7 +98,7 @@ def _product(graph: TaskGraph, task: int) -> dict[str, int]:
 
 def _convolution(graph: TaskGraph, task: int) -> dict[str, int]:
     (batch, size, _, channels), (kernel, _, _, filters) = graph.shape(task)
-    # A graph states no stride and no padding; the number of outputs, which its FLOPs tell, leaves one of each.
+    # A graph states no stride and no padding; the number of outputs, known from its FLOPs, leaves one of each.
     products = 2 * batch * channels * filters * kernel**2
     made = math.isqrt(round(float(graph.flops[task]) / products))
     stride = max(1, (size - kernel) // (made - 1))
@@ -130,12 +130,12 @@ class SwTvm(System):
     planner : {"doubling", "search"}
         Whether tiles and loop orders are swTVM's own, by numbers of transfers, or those of least seconds.
     copies : {"directives", "columns", "rows", "output-row", "run"}
-        What hand-written OpenACC copies into the LDM at once; see docs/ldm.md.
+        Parts that hand-written OpenACC copies into the LDM at a time; see docs/ldm.md.
     towers : {"one", "two"}
-        Whether AlexNet's convolutions are divided between two towers, one after the other.
+        Whether AlexNet's convolutions are divided between two towers, in sequence.
     weights : {"kn", "nk"}
-        How weights of fully connected layers lie in memory: as B[k,n] of swTVM's worked example, or by output, as
-        TVM's `dense` has them.
+        Memory layout of fully connected layers' weights: as B[k,n] of swTVM's worked example, or by output, as
+        in TVM's `dense`.
 
     Examples
     --------
@@ -164,7 +164,7 @@ class SwTvm(System):
         return {(table, name): function for table in NETWORKS for name, function in functions.items()}
 
     def verdicts(self) -> Mapping[str, Callable[[Predicted], Verdict]]:
-        """Return what judges the orderings of AlexNet's layers."""
+        """Return the checks of the orderings of AlexNet's layers."""
         return {
             "planned_beats_no_reuse": _planned_beats_no_reuse,
             "convolutions_lose": _convolutions_lose,
@@ -213,7 +213,7 @@ class LayerTimes:
         return self._known[key]
 
     def over(self, costing: str) -> Prediction:
-        """Return what gives the speed-up of planned layers over a costing."""
+        """Return the prediction of the speed-up of planned layers over a costing."""
 
         def speedup(network: str, layer: str) -> float:
             return self.ms(network, layer, costing) / self.ms(network, layer, "planned")
@@ -221,7 +221,7 @@ class LayerTimes:
         return speedup
 
     def mean_over_no_reuse(self, network: str, layers: str) -> float:
-        """Return the mean of the single layers' speed-ups: one that stands for several counts as often."""
+        """Return the mean of the single layers' speed-ups: one that represents several counts as often."""
         connected = layers == "fully connected"
         chosen = [layer for layer in self._layers[network].values() if layer.connected == connected]
         speedup = self.over("no reuse")

@@ -4,7 +4,7 @@ A cell is its matrix products, by MKL's vectors, and its gates, element by eleme
 that cores have with such code while as many of them are busy. It takes as long as these or its bytes, whichever is
 longer; with `packing`, products of several sequences first pass their matrices and then multiply, so that it takes
 both. Bytes pass as from the L3 while weights and gradients fit there, else as from memory. The rate of products and the
-cycles of a gate's element are those with which Seq and W-Par take what was measured of them on the reference row.
+cycles of a gate's element are those with which Seq and W-Par take their measured times on the reference row.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ class CellCosts:
     ----------
     machine : Machine
     cache_Bps : float
-        Bytes a second of one core from the L3; that from memory is the machine's.
+        Bytes per second of one core from the L3; that from memory is the machine's.
     remote : float
-        Share of a cell's data that lies with the other socket, in a run on more cores than a socket has.
+        Share of a cell's data on the other socket, in a run on more cores than a socket has.
     packing : bool
-        Whether products of several sequences take their bytes and their operations one after the other.
+        Whether products of several sequences take their bytes and their operations in sequence.
     flops : float
-        Operations a second of one core in a cell's products, at the clock that it has while all cores are busy.
+        Operations per second of one core in a cell's products, at the clock that it has while all cores are busy.
     cycles : float
         Cycles of one core for an element of a gate, in one direction.
     """
@@ -59,14 +59,14 @@ class CellCosts:
     def calibrated(
         self, setting: Setting, mini_batches: int, seconds: float, gates: float = 0.0
     ) -> CellCosts:
-        """Return the costs with which Seq takes what was measured, by a rate of products and cycles of gates.
+        """Return the costs that fit Seq's measured seconds, by a rate of products and cycles of gates.
 
         Parameters
         ----------
         setting : Setting
             What Seq ran; its cells take their operations, and with `packing` their bytes, too.
         mini_batches : int
-            Each on a core of its own; the first is the largest.
+            Each on its own core; the first is the largest.
         seconds : float
             Of a batch: the first mini-batch, and the final tasks.
         gates : float
@@ -97,25 +97,25 @@ class CellCosts:
         )
 
     def machine_of(self, setting: Setting, mini_batches: int) -> Machine:
-        """Return the machine whose cores reach what they do in this setting, alone."""
+        """Return the machine whose cores have their rates in this setting, alone."""
         memory = self.machine.memory.through(self.stream_Bps(setting, mini_batches))
         return replace(self.machine, memory=memory)
 
     def stream_Bps(self, setting: Setting, mini_batches: int) -> float:
-        """Return the bytes a second of one core: from the L3, and from memory for what is no longer found there."""
+        """Return the bytes per second of one core: from the L3, and from memory for the rest."""
         memory_Bps = self.machine.memory.core_bandwidth_Bps
         found = self.found(setting, mini_batches)
         return 1.0 / (found / self.cache_Bps + (1.0 - found) / memory_Bps)
 
     def found(self, setting: Setting, mini_batches: int) -> float:
-        """Return the share of weights and gradients that is still in a socket's L3 when it is used again."""
+        """Return the share of weights and gradients still in a socket's L3 at their next use."""
         copies = 1 + mini_batches if setting.training else 1
         walked_B = copies * ELEMENT_B * setting.cells(1).n_parameters
         fits = (self.machine.l3_B or 0.0) / walked_B
         return float(min(1.0, fits ** parameters().stream.reuse_falloff))
 
     def _gain(self, workers: int) -> float:
-        """Return how much faster products are while so many cores work than while all do."""
+        """Return the speed-up of products with so many working cores over all cores working."""
         return self.machine.core_flops_at(workers) / self.machine.core_flops
 
     def gates_s(self, graph: TaskGraph, setting: Setting, workers: int) -> Seconds:
@@ -140,9 +140,9 @@ class CellCosts:
         return seconds
 
     def over_two_sockets(self, graph: TaskGraph, setting: Setting, workers: int) -> Seconds:
-        """Return the seconds of each task where data lie with both sockets, shape (n,).
+        """Return the seconds of each task with data on both sockets, shape (n,).
 
-        What a task takes beyond its gates and its operations at the sustained rate it waits for data, and longer for
+        The time of a task beyond its gates and its operations at the sustained rate is waiting for data, longer for
         remote ones.
         """
         busy_s = graph.flops / self.machine.core_flops_at(workers) + self.gates_s(graph, setting, workers)

@@ -1,6 +1,6 @@
 """Keras: one op after another, layer by layer, each by a parallel kernel that forks and joins.
 
-A batch takes what the framework takes for it and for each of its ops, and the kernels: those of the kernel model
+A batch takes the framework's time for it and for each of its ops, and the kernels': those of the kernel model
 (`simsched.costs.kernels`), but that matrix products reach a share of the rate that cores sustain. These three numbers
 are those with which the paper's reference rows come out.
 """
@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 
 Floats = npt.NDArray[np.float64]
 
-#: Steps from which on every further one adds the same.
+#: Number of steps beyond which each further one adds the same.
 ALIKE = 4
 
-#: Rounds in which the best numbers of cores and what is calibrated settle.
+#: Rounds in which the best numbers of cores and the calibrated values settle.
 ROUNDS = 5
 
 #: Kind, shapes of inputs, and bytes of an op.
@@ -52,9 +52,9 @@ class Keras:
     fused : bool
         Whether the gates of a cell share their products.
     remote : float
-        Share of the data that lies with the other socket, in a run on more cores than a socket has.
+        Share of the data on the other socket, in a run on more cores than a socket has.
     batch_s, op_s : float
-        What the framework takes for a batch, and for an op besides its kernel.
+        The framework's time for a batch, and for an op in addition to its kernel.
     slower : float
         Rate that cores sustain over that of their products here.
     """
@@ -68,7 +68,7 @@ class Keras:
     slower: float = 1.0
 
     def calibrated(self, measured: Mapping[Setting, float]) -> Keras:
-        """Return the framework that takes what was measured, in seconds, of three settings.
+        """Return the framework that takes the measured seconds of three settings.
 
         Raises
         ------
@@ -96,7 +96,7 @@ class Keras:
         return float(self.batch_s + self.op_s * work.ops + self._kernels_s(work).min())
 
     def work(self, setting: Setting) -> Work:
-        """Return what a batch asks of the framework."""
+        """Return the work of a batch for the framework."""
         few = min(setting.steps, ALIKE)
         found = self._steps(setting, few)
         if setting.steps > ALIKE:
@@ -124,7 +124,7 @@ class Keras:
 
 @dataclass(frozen=True)
 class Work:
-    """What a batch asks of a framework.
+    """The work of a batch for a framework.
 
     Parameters
     ----------
@@ -146,7 +146,7 @@ def counted(graph: TaskGraph) -> Counter[Op]:
 
 
 def kernel_s(op: Op, team: Team) -> float:
-    """Return the seconds of an op's kernel in a framework: a matrix product by its sizes, others by their bytes."""
+    """Return the seconds of an op's kernel in a framework: a matrix product by its sizes, others by bytes."""
     kind, shapes, moved_B = op
     library = parameters(LIBRARY)
     if kind == "MatMul":

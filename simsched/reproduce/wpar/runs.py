@@ -1,6 +1,6 @@
 """`Runs`: batches of W-Par and of Seq, replayed cell by cell, each once.
 
-Of W-Par any cell is ready whose neighbours are done. Of Seq a mini-batch is a chain: all its cells, one after another.
+Of W-Par any cell is ready whose neighbours are done. Of Seq a mini-batch is a chain: all its cells, in sequence.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from simsched.reproduce.wpar.setting import Setting
     from simsched.schedule import Schedule
 
-#: What a system is here: any ready cell on any free core; or a mini-batch that stays with its core.
+#: Meaning of a system here: any ready cell on any free core; or a mini-batch that stays with its core.
 POLICIES: Mapping[str, str] = {"wpar": "wavefront", "seq": "data-parallel"}
 
 
@@ -81,7 +81,7 @@ def widest(setting: Setting, mini_batches: int) -> int:
 
 
 def chained(graph: TaskGraph, mini_batches: int) -> TaskGraph:
-    """Return a graph of cells in which those of a mini-batch follow one another in their order, then the final tasks.
+    """Return a graph of cells with those of a mini-batch in a chain, followed by the final tasks.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""`Setting`: what a row of W-Par trains or infers, and the networks of its systems."""
+"""`Setting`: the training or inference of a row of W-Par, and the networks of its systems."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Setting:
     training: bool = True
 
     def cells(self, mini_batches: int) -> Recurrent:
-        """Return the network whose tasks are cells: what W-Par and Seq run."""
+        """Return the network whose tasks are cells, as run by W-Par and Seq."""
         return _cells(self, mini_batches)
 
     def graph(self, mini_batches: int) -> TaskGraph:

@@ -1,4 +1,4 @@
-"""W-Par: recurrent networks cell by cell on two Xeon Platinum 8160, beside data parallelism and Keras."""
+"""W-Par: recurrent networks cell by cell on two Xeon Platinum 8160, against data parallelism and Keras."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ VERDICTS: Mapping[str, Callable[[Predicted], Verdict]] = {
 
 #: Of the numbers of cores, those among which the best one of a batch in several parts is.
 MANY = (24, 32, 48)
-#: Most of what cells compute that gates may take.
+#: Largest share of cells' computation in gates.
 MOST_GATES = 0.95
 
 
@@ -166,11 +166,11 @@ class WPar(System):
     machine : str
         With two sockets and caches, as in `xeon-8160x2[memory.modes.ddr.bandwidth=200]`.
     mini_batches : int
-        Most parts of a batch that are tried where the paper does not print how many there were.
+        Most tried parts of a batch, where the paper does not print their number.
     remote : float
-        Share of a cell's data that lies with the other socket, in a run on more cores than a socket has.
+        Share of a cell's data on the other socket, in a run on more cores than a socket has.
     packing : bool
-        Whether a cell first passes its matrices and then multiplies, or does both at once.
+        Whether a cell first transfers its matrices and then multiplies, or does both concurrently.
     fused : bool
         Whether the gates of Keras' cells share their products.
     input, steps : int
@@ -194,7 +194,7 @@ class WPar(System):
     steps: int = whole(100)
 
     def predictions(self) -> Mapping[tuple[str, str], Prediction]:
-        """Return times of a batch, speed-ups, and what a run's tasks and cores do."""
+        """Return times of a batch, speed-ups, and the use of a run's tasks and cores."""
         numbers = Numbers(self)
         return {
             ("Table 4", "time of a batch"): numbers.batch_ms,
@@ -207,7 +207,7 @@ class WPar(System):
         }
 
     def verdicts(self) -> Mapping[str, Callable[[Predicted], Verdict]]:
-        """Return what judges the statements."""
+        """Return the checks of the statements."""
         return VERDICTS
 
     def pictures(self) -> Mapping[str, Drawing]:
@@ -249,7 +249,7 @@ class Numbers:
     def _calibrated(
         self, costs: CellCosts, reference: Setting, measured_s: Mapping[str, Mapping[Setting, float]]
     ) -> Runs:
-        """Return runs in which Seq and W-Par take what was measured of the reference, by two numbers of a cell."""
+        """Return runs in which Seq and W-Par fit the reference's measured times, by two numbers of a cell."""
         from scipy.optimize import brentq
 
         parts = self.tried[-1]
@@ -268,7 +268,7 @@ class Numbers:
 
     @property
     def tried(self) -> tuple[int, ...]:
-        """Numbers of mini-batches of which the best counts."""
+        """Candidate numbers of mini-batches, of which the best counts."""
         most = self.system.mini_batches
         return (*(parts for parts in MINI_BATCHES if parts < most), most)
 
@@ -290,7 +290,7 @@ class Numbers:
         return one_s / self.runs.seconds(system, setting, mini_batches, cores)
 
     def busy(self, system: str, **case: Any) -> float:
-        """Return the share of the cores' time in which they run tasks."""
+        """Return the utilization of the cores by tasks."""
         setting, mini_batches, cores = _run(**case)
         run = self.runs.schedule(system, setting, mini_batches, cores)
         return float((run.finish_s - run.start_s).sum() / (cores * run.makespan_s))
@@ -320,14 +320,14 @@ class Numbers:
 
 
 def _checked(machine: Machine) -> Machine:
-    """Return the machine without the engine's own remote memory: where a cell's data are, the choice `remote` says."""
+    """Return the machine without the engine's remote memory: `remote` chooses the place of a cell's data."""
     if machine.n_domains < 2 or machine.l3_B is None:
         raise MachineError(f"{machine}: W-Par runs on two sockets with an L3 each; take one as xeon-8160x2")
     return replace(machine, effects=replace(machine.effects, remote_memory=False))
 
 
 def _run(*, mini_batches: int, cores: int, **network: Any) -> tuple[Setting, int, int]:
-    """Return what runs, in how many mini-batches, on how many cores."""
+    """Return the setting, the number of mini-batches and the number of cores of a run."""
     return Setting(**network), mini_batches, cores
 
 

@@ -1,4 +1,4 @@
-"""Ops of networks: each adds a task to the network of its operands, and knows its gradient."""
+"""Ops of networks: each adds a task to the network of its operands, and has a gradient."""
 
 from simsched.workloads.ops.convolution import average_pool, conv2d, conv2d_transpose, max_pool
 from simsched.workloads.ops.elementwise import (

@@ -10,12 +10,12 @@ from simsched.errors import GraphError
 if TYPE_CHECKING:
     from simsched.workloads.tensor import Dims, Tensor
 
-#: Padding as TensorFlow has it: as many outputs as inputs over the stride, or only windows that lie inside; or pixels.
+#: Padding as in TensorFlow: as many outputs as inputs over the stride, or only windows inside; or pixels.
 Padding = Literal["same", "valid"] | int
 
 
 def outputs(size: int, window: int, stride: int, padding: Padding) -> int:
-    """Return how many places a window has along an axis.
+    """Return the number of places of a window along an axis.
 
     Raises
     ------
@@ -67,7 +67,7 @@ def conv2d(x: Tensor, filters: Tensor, stride: int = 1, padding: Padding = "same
     flops = 2.0 * n * dims[1] * dims[2] * filters.elements
 
     def gradient(dy: Tensor) -> Iterator[Tensor | None]:
-        # Each is told the shape of what it makes, a vector of four.
+        # Each gets the shape of its output, a vector of four.
         given = net.input(4)
         yield net.op("Conv2DBackpropInput", [given, filters, dy], x.dims, flops) if x.trained else None
         yield net.op("Conv2DBackpropFilter", [x, given, dy], filters.dims, flops) if filters.trained else None

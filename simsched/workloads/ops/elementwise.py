@@ -173,7 +173,7 @@ def divide(a: Tensor, b: Tensor) -> Tensor:
 
 
 def floor_mod(a: Tensor, b: Tensor) -> Tensor:
-    """Return what is left of a after as many whole b as it holds.
+    """Return the remainder of a divided by b.
 
     Parameters
     ----------
@@ -340,7 +340,7 @@ def broadcast(a: Dims, b: Dims) -> Dims:
 
 
 def _as(dy: Tensor, operand: Tensor) -> Tensor | None:
-    """Return the gradient of an operand that may have been broadcast: summed over what it was broadcast along."""
+    """Return the gradient of an operand that may have been broadcast: summed over the broadcast axes."""
     if not operand.trained or dy.dims == operand.dims:
         return dy if operand.trained else None
     return dy.net.op("Sum", [dy], operand.dims, dy.elements)

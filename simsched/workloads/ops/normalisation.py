@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def batch_norm(x: Tensor, scale: Tensor, shift: Tensor) -> Tensor:
-    """Return each channel with a mean and variance of its own: of the batch in training, else ones that were learned.
+    """Return channels normalised by mean and variance: of the batch in training, else learned ones.
 
     Moving averages of the batches' means and variances are not part of it.
 
@@ -202,7 +202,7 @@ def tanh(x: Tensor) -> Tensor:
 
 
 def gelu(x: Tensor) -> Tensor:
-    """Return x times the share of a normal distribution below it; the gradient is computed from the input.
+    """Return x times the probability of a normal variable below it; the gradient is computed from the input.
 
     Parameters
     ----------

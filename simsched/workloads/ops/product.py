@@ -1,4 +1,4 @@
-"""Matrix products. Shapes are those of the operands as they are multiplied: a transposed one is written so."""
+"""Matrix products. Shapes are those of the operands as multiplied: a transposed one is written so."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def matmul(a: Tensor, b: Tensor) -> Tensor:
-    """Return a b of (..., m, k) and (..., k, n): `MatMul`, or `BatchMatMulV2` where there are axes in front.
+    """Return a b of (..., m, k) and (..., k, n): `MatMul`, or `BatchMatMulV2` with leading axes.
 
     Parameters
     ----------

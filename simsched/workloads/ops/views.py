@@ -1,4 +1,4 @@
-"""Ops that only move data, or not even that: views of the same memory, copies, tensors joined and taken apart."""
+"""Ops that only move data, or not even that: views of the same memory, copies, joined and split tensors."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def transposed(x: Tensor) -> Tensor:
-    """Return `x` with its last two axes exchanged; products read it so.
+    """Return `x` with its last two axes exchanged, as read by products.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ def reshaped(x: Tensor, *dims: int) -> Tensor:
 
 
 def chunks(x: Tensor, parts: int) -> tuple[Tensor, ...]:
-    """Return `parts` equal pieces of the last axis; their gradients are put together by a `ConcatV2`.
+    """Return `parts` equal pieces of the last axis; a `ConcatV2` joins their gradients.
 
     Parameters
     ----------
@@ -181,5 +181,5 @@ def concat(parts: Sequence[Tensor]) -> Tensor:
 
 
 def sliced(x: Tensor, dims: Dims) -> Tensor:
-    """Return a part of a tensor, of the given shape; what is not in it is not read. It has no gradient."""
+    """Return a part of a tensor, of the given shape; the rest is not read. It has no gradient."""
     return x.net.op("Slice", [x], dims, 0.0, bytes_B=2 * ELEMENT_B * math.prod(dims))

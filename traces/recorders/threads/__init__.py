@@ -1,4 +1,4 @@
-"""A recorder of what `concurrent.futures`, joblib and plain threads run, as a Chrome trace with dependencies.
+"""A recorder of runs of `concurrent.futures`, joblib and plain threads, as a Chrome trace with dependencies.
 
 In a program::
 
@@ -11,8 +11,8 @@ and, without a change of the program::
 
     python -m simsched.traces.recorders.threads --out run.json script.py ARGUMENTS
 
-`simsched.load` makes of either file a graph with its recorded schedule. See docs/formats/threads.md for what becomes a
-task and a dependency.
+`simsched.load` makes of either file a graph with its recorded schedule. See docs/formats/threads.md for the rules of
+tasks and dependencies.
 """
 
 from __future__ import annotations
@@ -92,9 +92,9 @@ def record(out: str | Path, *, edges: str = "waits", most_tasks: int = MOST_TASK
 
 @contextmanager
 def task(name: str) -> Iterator[None]:
-    """Make a stretch of code a task, in any thread, while something is recorded; also as a decorator.
+    """Make a stretch of code a task, in any thread, while a recording runs; also as a decorator.
 
-    Tasks of one thread depend on each other in their order, and on what the thread had waited for.
+    Tasks of one thread depend on each other in their order, and on the tasks that the thread had waited for.
 
     Parameters
     ----------
@@ -231,5 +231,5 @@ def _arrow(
 
 
 def _us(ns: int) -> float:
-    # Its shortest decimal has all nanoseconds.
+    # The shortest decimal form keeps all nanoseconds.
     return ns / 1000

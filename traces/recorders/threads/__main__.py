@@ -1,4 +1,4 @@
-"""Record the threads of a script or a module, as they are: `python -m simsched.traces.recorders.threads --help`."""
+"""Record an unchanged script's or module's threads: `python -m simsched.traces.recorders.threads --help`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from simsched.traces.recorders.threads import EDGES, record
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run a script or a module, and write what its threads did; see `--help`."""
+    """Run a script or a module, and write the activity of its threads; see `--help`."""
     parser = argparse.ArgumentParser(
         prog="python -m simsched.traces.recorders.threads",
         usage="%(prog)s [--out FILE] [--edges {waits,arguments}] (SCRIPT | -m MODULE) [ARGUMENTS]",
@@ -32,7 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if not given.module and not Path(given.script).is_file():
         parser.exit(2, f"{given.script}: no such file\n")
     if importlib.util.find_spec("joblib") is not None:
-        importlib.import_module("joblib")  # what is not there yet cannot be recorded
+        importlib.import_module("joblib")  # functions not loaded yet cannot be recorded
     try:
         with record(given.out, edges=given.edges):
             _run(given.script, given.arguments, given.module)

@@ -31,7 +31,7 @@ def activate(recording: Recording | None) -> None:
 
 
 class Call:
-    """A call that stands in for that of a task's function, and records it.
+    """A call in place of that of a task's function, which it records.
 
     Parameters
     ----------
@@ -46,20 +46,20 @@ class Call:
         self.function, self.task, self.recording = function, task, recording
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Return what the function returns."""
+        """Return the function's result."""
         if self.recording.closed:
             return self.function(*args, **kwargs)
         with self.recording.running(self.task):
             return self.function(*args, **kwargs)
 
     def __reduce__(self) -> tuple[type[AwayCall], tuple[Callable[..., Any], int]]:
-        # What is pickled goes to another process (or interpreter).
+        # Pickled calls go to another process (or interpreter).
         self.recording.away[self.task.number] = self.task
         return AwayCall, (self.function, self.task.number)
 
 
 class AwayCall:
-    """A task's function in another process: what it returns, or raises, carries the times along.
+    """A task's function in another process: its result, or exception, carries the times along.
 
     Parameters
     ----------
@@ -74,12 +74,12 @@ class AwayCall:
         self.function, self.number = function, number
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Return what the function returns, with the times that it took."""
+        """Return the function's result, with its times."""
         start_ns = perf_counter_ns()
         try:
             result = self.function(*args, **kwargs)
         except BaseException as error:
-            # Pickled with it, and so are its times.
+            # Pickled together, with its times.
             with suppress(AttributeError):
                 error.__simsched_times__ = Measured(None, self.number, start_ns, failed=True)  # type: ignore[attr-defined]
             raise
@@ -87,7 +87,7 @@ class AwayCall:
 
 
 class Measured:
-    """What a task in another process returned; unpickled, it becomes just that, and its times are recorded."""
+    """Result of a task in another process; unpickling yields the result alone, and records its times."""
 
     def __init__(self, result: object, number: int, start_ns: int, failed: bool = False) -> None:
         self._result = result
@@ -148,7 +148,7 @@ def _task_of(recording: Recording, owner: object) -> Task | None:
 
 
 def _known(owner: object) -> tuple[Recording, Task] | None:
-    """Return the recording that runs, and the task of a future or a thread in it."""
+    """Return the current recording, and the task of a future or a thread in it."""
     recording = active()
     task = None if recording is None else _task_of(recording, owner)
     return None if recording is None or task is None else (recording, task)
@@ -277,7 +277,7 @@ def _start(original: _Method) -> _Method:
 
 
 def _function_of(started: threading.Thread) -> Any:
-    """Return what a thread runs where it is a task: its target, or its own class."""
+    """Return the function of a thread where it is a task: its target, or its own class."""
     own = type(started).run is threading.Thread.run
     function = getattr(started, "_target", None) if own else type(started)
     root = (getattr(function, "__module__", None) or "").partition(".")[0]
@@ -292,7 +292,7 @@ def _parallel(original: _Method) -> _Method:
         after = context.release()
 
         def recorded() -> Iterator[Any]:
-            # joblib asks for more of them in threads of its own: all depend on what the caller had waited for.
+            # joblib asks for more of them in threads of its own: all depend on the caller's awaited tasks.
             for function, args, kwargs in iterable:
                 task = recording.add(kind_of(function), after, (*args, *kwargs.values()))
                 tasks.append(task)
@@ -316,7 +316,7 @@ def _parallel(original: _Method) -> _Method:
 def _yielded(
     recording: Recording, output: Iterator[Any], tasks: list[Task | None], ordered: bool
 ) -> Iterator[Any]:
-    """Yield joblib's results; out of order, whichever tasks have finished may be those that were waited for."""
+    """Yield joblib's results; out of order, any finished tasks may be the awaited ones."""
     for taken, result in enumerate(output):
         if active() is recording:
             waited = tasks[taken : taken + 1] if ordered else tasks

@@ -13,8 +13,8 @@ from weakref import WeakKeyDictionary
 
 #: A process (0: the recording one), a thread, and its name.
 Lane = tuple[int, int, str]
-#: So many edges lead from what a thread had waited for to a task that it submits; where there are more, an empty task
-#: joins them, since n tasks behind a barrier for m others would have n * m.
+#: Most edges from the awaited tasks of a thread to a task that it submits; where there are more, an empty task
+#: joins them, since n tasks after a barrier for m others would have n * m.
 MOST_DIRECT = 8
 MOST_KIND = 200
 
@@ -26,13 +26,13 @@ class Part:
     Parameters
     ----------
     task : Task
-        What it is a part of.
+        The task of the part.
     number : int
         Which part of it, from 0.
     lane : Lane
         Where it ran.
     after : tuple of Part
-        What it depends on.
+        Its dependencies.
     start_ns, finish_ns : int
         On the clock of `time.perf_counter_ns`; -1 while it runs.
     """
@@ -47,18 +47,18 @@ class Part:
 
 @dataclass(eq=False, slots=True)
 class Task:
-    """A call that was submitted to threads or processes, or a stretch of code that was named.
+    """A call submitted to threads or processes, or a named stretch of code.
 
     Parameters
     ----------
     number : int
         Of the submission, from 0.
     kind : str
-        What is called.
+        Name of the function.
     submitted_ns : int
         On the clock of `time.perf_counter_ns`.
     after : tuple of Part
-        What it depends on.
+        Its dependencies.
     last : Part or None
         Its last part so far.
     failed : bool
@@ -99,7 +99,7 @@ class Recording:
         self.closed = False
         #: Tasks that went to another process, until they come back.
         self.away: dict[int, Task] = {}
-        #: What was submitted to each executor.
+        #: Tasks submitted to each executor.
         self.pools: WeakKeyDictionary[Any, list[Task]] = WeakKeyDictionary()
         self._results: dict[int, tuple[object, Task]] = {}
         self._lock = threading.Lock()
@@ -107,7 +107,7 @@ class Recording:
 
     @property
     def context(self) -> Context:
-        """What the calling thread is in: a task, or none."""
+        """Context of the calling thread: a task, or none."""
         found: Context | None = getattr(self._local, "context", None)
         if found is None:
             found = self._local.context = Context(self)
@@ -119,7 +119,7 @@ class Recording:
         return self.closed or len(self.tasks) + len(self.parts) >= self.most_tasks
 
     def owns(self, task: Task) -> bool:
-        """Tell whether a task is of this recording, not of one before it."""
+        """Return whether a task is of this recording, not of an earlier one."""
         return 0 <= task.number < len(self.tasks) and self.tasks[task.number] is task
 
     def add(self, kind: str, after: tuple[Part, ...], arguments: Iterable[object] = ()) -> Task | None:
@@ -150,7 +150,7 @@ class Recording:
 
     @contextmanager
     def called_back(self, task: Task) -> Iterator[None]:
-        """Record that the calling thread is no longer in a task, but runs what was to happen after one."""
+        """Record that the calling thread has left a task, but runs a callback of one."""
         before = self.context
         self._local.context = after = Context(self)
         after.learn([task])
@@ -168,7 +168,7 @@ class Recording:
             self.parts.append(task.last)
 
     def has_result(self, task: Task, result: object) -> None:
-        """Remember, and keep, what a task returned, to know it again among arguments."""
+        """Record, and keep, a task's result, to recognise it among arguments."""
         if self.by_arguments and result is not None:
             self._results[id(result)] = (result, task)
 
@@ -194,12 +194,12 @@ class Context:
     ----------
     recording : Recording
     task : Task, optional
-        What it runs; none outside of tasks.
+        Its current task; none outside of tasks.
     """
 
     recording: Recording
     task: Task | None = None
-    #: On what depends that which comes next; a dict, for its order.
+    #: Dependencies of the next part; a dict, for its order.
     frontier: dict[Part, None] = field(default_factory=dict)
     known: set[Task] = field(default_factory=set)
     _open: Part | None = None
@@ -210,7 +210,7 @@ class Context:
             self.reopen()
 
     def close(self) -> None:
-        """End the part of the task that is running, unless no other one could follow."""
+        """End the current part of the task, unless no other one could follow."""
         if not self.recording.full:
             self.end()
 
@@ -229,7 +229,7 @@ class Context:
             self.recording.parts.append(part)
 
     def release(self) -> tuple[Part, ...]:
-        """Return on what depends that which is submitted now; `reopen` ends it."""
+        """Return the dependencies of a task that is submitted now; `reopen` ends it."""
         self.close()
         if len(self.frontier) > MOST_DIRECT:
             now_ns = perf_counter_ns()
@@ -240,7 +240,7 @@ class Context:
         return tuple(self.frontier)
 
     def learn(self, tasks: Iterable[Task]) -> None:
-        """Record that these tasks have finished, and that what comes next had to wait for them."""
+        """Record that these tasks have finished, and that the next part depends on them."""
         for task in tasks:
             if task.last is not None and task.finished and task not in self.known:
                 self.known.add(task)
@@ -255,7 +255,7 @@ class Context:
 
     @contextmanager
     def waiting(self, tasks: Callable[[], Iterable[Task]]) -> Iterator[None]:
-        """Record that the block waits, not works, for `tasks()`, of which some may not have finished when it ends."""
+        """Record that the block waits, not works, for `tasks()`, some of which may not have finished."""
         self.close()
         try:
             yield
@@ -278,7 +278,7 @@ def this_lane() -> Lane:
 
 
 def kind_of(function: Any) -> str:
-    """Return what a function is called, without what it is defined in.
+    """Return the name of a function, without its enclosing scopes.
 
     Examples
     --------
@@ -287,7 +287,7 @@ def kind_of(function: Any) -> str:
     ('sorted', 'str.lower')
     """
     while isinstance(function, partial):
-        # The executors' `map` in chunks hands their own function the user's one.
+        # The executors' chunked `map` passes the user's function to their own.
         chunks = function.args and getattr(function.func, "__module__", None) == "concurrent.futures.process"
         function = function.args[0] if chunks else function.func
     name = getattr(function, "__qualname__", None) or type(function).__qualname__
