@@ -184,7 +184,7 @@ class Topology:
             groups.setdefault(("alone", index) if alone else place, []).append(index)
         return [tuple(cores) for cores in groups.values()]
 
-    def told(self) -> str:
+    def summary(self) -> str:
         """Return one line: the number of all parts, and the processor."""
         parts = [
             _counted(self.packages, "package"),

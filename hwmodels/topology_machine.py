@@ -184,7 +184,7 @@ def with_cores(content: Table, topology: Topology, preset: Preset, name: str, pe
     cores = content["cores"]
     ways = min(len(core.pus) for core in topology.cores)
     unequal = "" if ways == topology.smt_ways else f", at most {topology.smt_ways}: taken as the fewest"
-    seen = "; ".join((topology.told(), *topology.notes))
+    seen = "; ".join((topology.summary(), *topology.notes))
     if len({core.kind for core in topology.cores}) > 1:
         seen += "; cores of several kinds, taken as alike"
     plain = re.sub(r"[^A-Za-z0-9_.+-]+", "-", name)
@@ -244,8 +244,8 @@ def _tile(topology: Topology) -> tuple[int, str]:
     sizes = Counter(len(tile) for tile in topology.grouped("l2"))
     if len(sizes) == 1:
         return next(iter(sizes)), ""
-    told = " or ".join(map(str, sorted(sizes)))
-    return 1, f"; here by {told} cores, and tiles of unequal size are not modelled: one core each"
+    known = " or ".join(map(str, sorted(sizes)))
+    return 1, f"; here by {known} cores, and tiles of unequal size are not modelled: one core each"
 
 
 def _clock(topology: Topology) -> Table | None:
@@ -275,9 +275,9 @@ def _scale_memory(content: Table, topology: Topology, preset: Preset, domains: i
             mode["bandwidth"]["value"] *= factor
             mode["bandwidth"]["source"] += f"; times {memories}/{preset.n_sockets}, for so many sockets"
         for latency in ("latency", "remote_latency"):
-            told = mode.pop(latency, {})
-            if cluster in told or "any" in told:
-                mode[latency] = {"any": told.get(cluster, told.get("any"))}
+            known = mode.pop(latency, {})
+            if cluster in known or "any" in known:
+                mode[latency] = {"any": known.get(cluster, known.get("any"))}
         if domains == 1:
             mode.pop("remote_latency", None)
             mode.pop("link_bandwidth", None)

@@ -43,7 +43,7 @@ def refusal(kind: type[Refused], where: object, mistakes: Sequence[str], most: i
     return kind(f"{where}: {len(mistakes)} mistake{'s' * (len(mistakes) > 1)}:", listed)
 
 
-def told(mistake: Any, place: str = "") -> str:
+def described(mistake: Any, place: str = "") -> str:
     """Return the description of a mistake in a file: its key, the expected value, and the actual value."""
     key, given = printable((place + ".".join(map(str, mistake["loc"]))).rstrip(".")), mistake["input"]
     said = _WORDS.get(mistake["type"], mistake["msg"].removeprefix("Value error, "))

@@ -269,17 +269,17 @@ class System:
 
     @cached_property
     def _package(self) -> Package:
-        def told(*names: str) -> str:
+        def stated(*names: str) -> str:
             return " ".join(next((self._info[name] for name in names if name in self._info), "").split())[
                 :200
             ]
 
         def number(name: str) -> int:
-            return int(told(name)) if re.fullmatch("[0-9]{1,9}", told(name)) else -1
+            return int(stated(name)) if re.fullmatch("[0-9]{1,9}", stated(name)) else -1
 
         return Package(
-            told("model name", "Model", "cpu model", "cpu"),
-            told("vendor_id", "CPU implementer", "vendor"),
+            stated("model name", "Model", "cpu model", "cpu"),
+            stated("vendor_id", "CPU implementer", "vendor"),
             number("cpu family"),
             number("model"),
         )

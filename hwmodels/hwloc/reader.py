@@ -66,7 +66,7 @@ class HwlocFiles:
 def _missing(path: Path, topology: Topology) -> str:
     names = ", ".join(name for name in registered("machines") if name != "host")
     return (
-        f"{path}: {topology.told()}. An hwloc file does not know what a core computes (cores.flop_per_cycle, "
+        f"{path}: {topology.summary()}. An hwloc file does not know what a core computes (cores.flop_per_cycle, "
         "cores.sustained, cores.compute_throughput), what memory delivers (memory.modes: core_bandwidth, bandwidth, "
         "latency), the times of a cache line (structure.same_l3, structure.other_socket, ...) and the software's costs "
         f"(runtime): write {path}[like=NAME] to take them from another machine ({names}, or a file of your own), and "

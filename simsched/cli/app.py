@@ -13,7 +13,7 @@ from simsched.text import printable
 from simsched.version import version
 
 try:
-    import tqdm.auto  # noqa: F401 - looked for here, used by cli_common
+    import tqdm.auto  # noqa: F401 - looked for here, used by the commands
     import typer
     from typer.exceptions import Abort, TyperException
 except ImportError:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from simsched.explain.names import task_names
 from simsched.graph.adjacency import Index
 from simsched.graph.taskgraph import Seconds
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from simsched.explain.waits import Waits
+    from simsched.graph import TaskGraph
 
 #: Kinds of segments, and of their predecessors.
 SEGMENTS = ("run", "dispatch", "queue")
@@ -116,3 +117,8 @@ def _chain(
     tasks = np.array(chain, np.int32)
     # The scheduler only decided on the other task: the path does not go through its run.
     return tasks, np.append(True, after[tasks[:-1]] != CAUSES.index("scheduler"))
+
+
+def task_names(graph: TaskGraph, tasks: Iterable[int]) -> list[str]:
+    """Return the names of some tasks; an empty name for -1."""
+    return [graph.task_name(int(task)) if task >= 0 else "" for task in tasks]

@@ -9,7 +9,7 @@ import numpy as np
 
 from simsched.document.html import card
 from simsched.errors import SimschedError
-from simsched.explain.names import task_names
+from simsched.explain.path import task_names
 from simsched.explain.places import entries
 from simsched.explain.waits import REASONS
 from simsched.parameters import is_whole

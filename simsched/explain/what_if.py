@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from simsched.errors import CostError, SimschedError
-from simsched.explain.names import task_names
+from simsched.explain.path import task_names
 from simsched.replay.parallel_map import parallel_map
 from simsched.replay.scenario import Scenario
 

@@ -14,7 +14,7 @@ from simsched.machine.memory import SHARPNESS, Memory
 from simsched.machine.runtime import RuntimeProfile
 from simsched.machine.stated import Fact, varied_spec
 from simsched.machine.variations import edited, quantities
-from simsched.mistakes import refusal, short, told
+from simsched.mistakes import described, refusal, short
 from simsched.parameters import is_whole
 from simsched.plugins import named, registered
 from simsched.spec import Scalar, Spec
@@ -107,7 +107,7 @@ def _validated(model: type[Any], part: object, place: str, mistakes: list[str]) 
     try:
         return model.model_validate(part)
     except ValidationError as error:
-        mistakes.extend(told(mistake, place) for mistake in error.errors())
+        mistakes.extend(described(mistake, place) for mistake in error.errors())
         return None
 
 

@@ -77,8 +77,8 @@ def details(why: Explanation, limits: Bounds, one_core_s: float) -> str:
         if value
     )
     notes = weighed(notes_of([schedule]))
-    told = f"<details><summary>notes</summary>{listed(notes)}</details>" if notes else ""
-    return f'<div style="line-height:1.5"><table>{rows}</table>{_bars(_causes(why))}{told}</div>'
+    shown = f"<details><summary>notes</summary>{listed(notes)}</details>" if notes else ""
+    return f'<div style="line-height:1.5"><table>{rows}</table>{_bars(_causes(why))}{shown}</div>'
 
 
 def _layout(schedule: Schedule) -> str:
@@ -105,8 +105,8 @@ def _causes(why: Explanation) -> list[tuple[str, float]]:
     """Return the largest causes of core-time, and their shares."""
     columns = (why.core_time[name].tolist() for name in ("group", "cause", "share"))
     shares = [(labelled(group, cause), share) for group, cause, share in zip(*columns, strict=True)]
-    told = [(what, share) for what, share in shares if abs(share) >= LEAST_SHARE]
-    return sorted(told, key=lambda each: -abs(each[1]))[:MOST_CAUSES]
+    shown = [(what, share) for what, share in shares if abs(share) >= LEAST_SHARE]
+    return sorted(shown, key=lambda each: -abs(each[1]))[:MOST_CAUSES]
 
 
 def _bars(causes: Iterable[tuple[str, float]]) -> str:

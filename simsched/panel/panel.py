@@ -74,11 +74,11 @@ class Panel:
         )
         self._frame = w.HTML(self._chart.frame(), layout={"width": "100%", "margin": "0"})
         self._frame.add_class("simsched-chart")
-        told = w.VBox(
+        texts = w.VBox(
             [self._headline, self._advice, self._wrong, self._details],
             layout={"flex": "1 1 24em", "min_width": "0"},
         )
-        above = w.HBox([self._controls.box(), told], layout={"flex_flow": "row wrap"})
+        above = w.HBox([self._controls.box(), texts], layout={"flex_flow": "row wrap"})
         self.widget = w.VBox([above, self._frame, self._messenger])
         self._show()
         self._improve()

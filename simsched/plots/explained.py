@@ -182,12 +182,15 @@ def core_time_svg(frames: Mapping[str, pd.DataFrame], width: int = 640) -> str:
     """
     shares = {name: _shares(frame) for name, frame in frames.items()}
     height = 70 + max(40 * len(frames), *(15 * len(parts) for parts in shares.values()))
-    told = "; ".join(
+    description = "; ".join(
         f"{name}: " + ", ".join(f"{labelled(group, cause)} {share:.0f} %" for group, cause, share in parts)
         for name, parts in shares.items()
     )  # fmt: skip
     return inline_svg(
-        lambda figure: core_time(frames, ax=figure.add_subplot()), width, height, f"Core-time of {told}"
+        lambda figure: core_time(frames, ax=figure.add_subplot()),
+        width,
+        height,
+        f"Core-time of {description}",
     )
 
 

@@ -92,8 +92,8 @@ def summarised(replays: pd.DataFrame) -> pd.DataFrame:
     for (workload, policy), runs in replays.groupby(["graph", "policy"], sort=False):
         first = replays[(replays["graph"] == workload) & (replays["policy"] == replays["policy"].iloc[0])]
         numbers = _intervals(runs["makespan_s"].to_numpy(), first["makespan_s"].to_numpy())
-        told = {"workload": workload, "policy": policy, "layout": runs["layout"].iloc[0], "seeds": len(runs)}
-        rows.append({**told, **numbers})
+        facts = {"workload": workload, "policy": policy, "layout": runs["layout"].iloc[0], "seeds": len(runs)}
+        rows.append({**facts, **numbers})
     return pd.DataFrame(rows)[COLUMNS]
 
 

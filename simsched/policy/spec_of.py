@@ -28,8 +28,8 @@ def spec_of(policy: Policy) -> Spec:
     Spec(name='fifo', params={'order': 'lifo'})
     """
     values = {f.name: getattr(policy, f.name) for f in fields(policy) if not _is_default(policy, f)}
-    told = {key: _told(value) for key, value in (values | _set_by_hand(policy)).items()}
-    return Spec(policy.name or type(policy).__name__, told)
+    shown = {key: _told(value) for key, value in (values | _set_by_hand(policy)).items()}
+    return Spec(policy.name or type(policy).__name__, shown)
 
 
 def _is_default(policy: Policy, parameter: Field[object]) -> bool:

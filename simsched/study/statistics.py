@@ -143,8 +143,8 @@ def _compared(replays: pd.DataFrame, over: Over) -> Result:
         rows += [_row(ALL, names, pair, every) for pair in combinations(range(len(names)), 2)]
     frame = pd.DataFrame(rows)
     frame.insert(list(frame).index("p") + 1, "p_holm", holm(frame["p"]))
-    told = [_told(row) for row in frame.itertuples()]
-    frame = frame.assign(verdict=[one for one, _ in told], said=[said for _, said in told])
+    lines = [_told(row) for row in frame.itertuples()]
+    frame = frame.assign(verdict=[one for one, _ in lines], said=[said for _, said in lines])
     notes = replays.notes if isinstance(replays, Result) else ()
     return Result.of(frame, notes, partial(_draw, replays=replays.copy()), HIDDEN)
 

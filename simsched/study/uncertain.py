@@ -131,8 +131,8 @@ class Uncertain:
                 if known is None and not value:
                     continue
                 low, high = known[:2] if known else ends(value, "unverified")
-                told = known.confidence if known else "given"
-                yield Parameter(f"{COSTS}{owner}.{name}", value, "", low, min(high, most), told)
+                trust = known.confidence if known else "given"
+                yield Parameter(f"{COSTS}{owner}.{name}", value, "", low, min(high, most), trust)
 
     def _owners(self) -> Mapping[str, list[str]]:
         """Return the graph's kinds by the owner of their curves: a family, or the kind itself."""

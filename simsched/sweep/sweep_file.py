@@ -12,7 +12,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from simsched.errors import FormatError, SimschedError
 from simsched.graph.loading import load
 from simsched.machine import machine
-from simsched.mistakes import refusal, told
+from simsched.mistakes import described, refusal
 from simsched.policy import Layout, policy
 from simsched.policy.layout import Best
 from simsched.spec import Engine, parse_path
@@ -139,5 +139,5 @@ def read_sweep(path: str | Path) -> Sweep:
     try:
         found = SweepFile.model_validate(content, context=file.parent)
     except ValidationError as error:
-        raise refusal(FormatError, file, [told(mistake) for mistake in error.errors()]) from None
+        raise refusal(FormatError, file, [described(mistake) for mistake in error.errors()]) from None
     return Sweep(**{name: getattr(found, name) for name in SweepFile.model_fields})

@@ -75,9 +75,9 @@ def kind_of(record: Record) -> str:
 
 def work_of(record: Record) -> tuple[float, float]:
     """Return the FLOPs and the bytes in a node's attributes; NaN where there are none."""
-    told = record.attributes
-    flops = _number(told.get("num_ops"))
-    sizes = [_number(told.get(key)) for key in ("comm_size", "tensor_size")]
+    known = record.attributes
+    flops = _number(known.get("num_ops"))
+    sizes = [_number(known.get(key)) for key in ("comm_size", "tensor_size")]
     return flops, next((size for size in sizes if size == size), float("nan"))  # noqa: PLR0124 - NaN is not itself
 
 
@@ -285,10 +285,10 @@ def _host_ns(parts: _Parts, calls: Calls) -> np.ndarray[tuple[int], np.dtype[np.
     for record in parts.host:
         if record.id in top and record.whole_ns is not None:
             total[top[record.id]] = record.whole_ns
-    told = ~np.isnan(total)
+    known = ~np.isnan(total)
     for record in parts.host:
         task = calls.task_of.get(parts.alias.get(record.id, record.id))
-        if task is not None and not told[task] and record.own_ns is not None:
+        if task is not None and not known[task] and record.own_ns is not None:
             total[task] = np.nansum([total[task], record.own_ns])
     return total
 
@@ -297,11 +297,11 @@ def _recording(
     path: Path, host: list[Record], calls: Calls, host_ns: np.ndarray[tuple[int], np.dtype[np.float64]]
 ) -> Recording | None:
     starts = {record.id: record.start_ns for record in host}
-    told = [start for task in calls.tasks if (start := starts[task.id]) is not None]
-    if len(told) < len(calls.tasks) or np.isnan(host_ns).any():
+    known = [start for task in calls.tasks if (start := starts[task.id]) is not None]
+    if len(known) < len(calls.tasks) or np.isnan(host_ns).any():
         return None
     refuse_long(path, int(host_ns.max()))
-    start_ns = np.array(told, np.int64)
+    start_ns = np.array(known, np.int64)
     threads, lanes = np.unique([task.tid for task in calls.tasks], return_inverse=True)
     names = [f"thread {tid}" for tid in threads]
     return recording(path, start_ns, start_ns + host_ns.astype(np.int64), lanes, names)

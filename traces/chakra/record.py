@@ -85,9 +85,9 @@ def looks_delimited(head: bytes) -> bool:
     if not first or not second:
         return False
     metadata, node = first[0], second[0]
-    told = not metadata or (metadata[:1] in (_VERSION, _ATTRIBUTE) and _within(metadata))
+    attrs = not metadata or (metadata[:1] in (_VERSION, _ATTRIBUTE) and _within(metadata))
     numbered = node[:1] == _ID and node[1:].lstrip(bytes(range(0x80, 0x100)))[1:2] == _NAME
-    return bool(told and (numbered or (node[:1] == _NAME and _within(node))))
+    return bool(attrs and (numbered or (node[:1] == _NAME and _within(node))))
 
 
 def _within(message: bytes) -> bool:
@@ -198,14 +198,14 @@ class Record:
 
     def raw(self) -> dict[str, Any]:
         """Return the node in the form of a PyTorch execution trace."""
-        told = {"rf_id": 0, **self.attributes}
+        attrs = {"rf_id": 0, **self.attributes}
         return {
             "id": self.id,
             "name": re.sub(r"\(\d+\)\Z", "", self.name),
             "ctrl_deps": self.parents[0] if self.parents else 0,
             "inputs": self.inputs,
             "outputs": self.outputs,
-            "attrs": [{"name": key, "value": value} for key, value in told.items()],
+            "attrs": [{"name": key, "value": value} for key, value in attrs.items()],
         }
 
     def has_tensors(self) -> bool:
@@ -254,18 +254,18 @@ def _parsed(kind: Any, content: bytes, place: Place) -> Any:
 
 
 def _of_message(node: Any, place: Place) -> Record:
-    told = attributes(node)
+    attrs = attributes(node)
     name = node.name.decode("utf-8", "replace")
-    device = told.get("is_cpu_op", True) in (False, 0)
+    device = attrs.get("is_cpu_op", True) in (False, 0)
     if node.duration_us > MAX_MICROSECONDS or node.start_us > MAX_MICROSECONDS:
         raise place.error(
             f"a time of {max(node.start_us, node.duration_us)} us is beyond any clock", "the file is damaged"
         )
-    stream_id = told.get("stream", told.get("tid", 0)) if device else 0
+    stream_id = attrs.get("stream", attrs.get("tid", 0)) if device else 0
     return Record(
         place, node.id, node.type, name, tuple(node.ctrl_deps), tuple(node.data_deps),
         node.start_us * 1000 or None, node.duration_us * 1000, None, device,
-        stream_id if type(stream_id) is int else 0, told, _sides(node.inputs, place), _sides(node.outputs, place),
+        stream_id if type(stream_id) is int else 0, attrs, _sides(node.inputs, place), _sides(node.outputs, place),
     )  # fmt: skip
 
 
@@ -304,10 +304,10 @@ def read_linked(path: Path, mend: Mend | None) -> tuple[dict[str, Any], list[Rec
 
 
 def _of_object(raw: dict[str, Any], place: Place) -> Record:
-    told = {}
+    attrs = {}
     for entry in place.array(raw.get("attrs", []), "attrs"):
         attribute = place.record(entry)
-        told[place.text(attribute.get("name"), "attrs.name")] = attribute.get("value")
+        attrs[place.text(attribute.get("name"), "attrs.name")] = attribute.get("value")
     device = raw.get("cat") in _DEVICE if isinstance(raw.get("cat"), str) else False
     name = place.text(raw.get("name"), "name")
     kind = COMM_COLL if device and _COLLECTIVE.match(name) else COMP
@@ -319,7 +319,7 @@ def _of_object(raw: dict[str, Any], place: Place) -> Record:
         place, place.integer(raw.get("id"), "id"), kind, name,
         (place.integer(raw.get("ctrl_deps", 0), "ctrl_deps"),), (),
         told_ns("ts"), told_ns("exclusive_dur"), told_ns("inclusive_dur"), device,
-        place.integer(raw.get("stream", 0), "stream") if device else 0, told,
+        place.integer(raw.get("stream", 0), "stream") if device else 0, attrs,
         _side(raw, "inputs", place), _side(raw, "outputs", place),
     )  # fmt: skip
 

@@ -267,11 +267,17 @@ def _edges(
     report.facts["graph_keys"] = len(before)
     before = _with_final(runs, before)
     finishes = {key: sorted((records[task].finish_ns, task) for task in tasks) for key, tasks in runs.items()}
-    keys = list(dict.fromkeys((*runs, *before, *(source for told in before.values() for source in told))))
+    keys = list(
+        dict.fromkeys(
+            (*runs, *before, *(source for edges_in_file in before.values() for source in edges_in_file))
+        )
+    )
     index = {key: i for i, key in enumerate(keys)}
-    told = ((index[source], index[key]) for key, sources in before.items() for source in sources)
+    edges_in_file = ((index[source], index[key]) for key, sources in before.items() for source in sources)
     try:
-        joined = contracted(told, [key in runs for key in keys], called=lambda node: repr(keys[node]))
+        joined = contracted(
+            edges_in_file, [key in runs for key in keys], called=lambda node: repr(keys[node])
+        )
     except GraphError as error:
         raise GraphError(f"{file}: {error}") from None
     _tell_matches(runs, before, len(records), report)

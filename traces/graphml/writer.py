@@ -55,9 +55,9 @@ GRAPHML_WRITER = GraphmlWriter()
 def _as_networkx(graph: TaskGraph) -> nx.DiGraph[int]:
     import networkx as nx
 
-    told = {"name": printable(graph.name), LANE_NAMES: lane_names(graph)}
+    graph_attributes = {"name": printable(graph.name), LANE_NAMES: lane_names(graph)}
     result: nx.DiGraph[int] = nx.DiGraph()
-    result.graph.update({key: text for key, text in told.items() if text})
+    result.graph.update({key: text for key, text in graph_attributes.items() if text})
     result.add_nodes_from(enumerate(rows(graph)))
     result.add_edges_from(
         zip(graph.successors.sources().tolist(), graph.successors.indices.tolist(), strict=True)

@@ -160,7 +160,9 @@ class TaskRun:
     def undeferred(self) -> int:
         """Number of undeferred tasks, whose order with their creator is not kept."""
         explicit = ((task, task.explicit) for task in self.tasks if task.explicit is not None)
-        return sum(told.code & UNDEFERRED > 0 and not self._defers(task.region) for task, told in explicit)
+        return sum(
+            depends.code & UNDEFERRED > 0 and not self._defers(task.region) for task, depends in explicit
+        )
 
     def _defers(self, region: Region) -> bool:
         """Return whether a region's team may defer tasks; if not, undeferred tasks carry no information."""
@@ -170,8 +172,8 @@ class TaskRun:
     @property
     def exclusive(self) -> int:
         """Tasks that exclude each other (`mutexinoutset`), which edges cannot express."""
-        told = self._log.dependencies.values()
-        return sum(any(kind == MUTEXINOUTSET for _, kind in one) for one in told)
+        depends = self._log.dependencies.values()
+        return sum(any(kind == MUTEXINOUTSET for _, kind in one) for one in depends)
 
     def _task(self, number: int, region: Region | None = None) -> Task:
         if number not in self._by_id:
@@ -213,10 +215,10 @@ class TaskRun:
             self._start(self._task(event.other), event)
 
     def _complete(self, task: Task, event: Event) -> None:
-        told = task.explicit
-        if told is None or task.parent is None:
+        depends = task.explicit
+        if depends is None or task.parent is None:
             return
-        if told.code & UNDEFERRED and self._defers(task.region):
+        if depends.code & UNDEFERRED and self._defers(task.region):
             self._wait_for(task.parent, event, [task.end])
 
     def _parallel(self, event: Event) -> None:

@@ -226,8 +226,8 @@ def _graph(path: Path, model: Model, report: ImportReport) -> TaskGraph:
 
 def _row(node: Node, known: Mapping[str, Tensor]) -> _Row:
     # Inference does not cover all optional outputs, such as Dropout's mask.
-    told = [name for i, name in enumerate(node.outputs) if i == 0 or name in known]
-    return _Row(node, _known(node.inputs, known), _known(told, known))
+    produced = [name for i, name in enumerate(node.outputs) if i == 0 or name in known]
+    return _Row(node, _known(node.inputs, known), _known(produced, known))
 
 
 def _known(names: Sequence[str], known: Mapping[str, Tensor]) -> tuple[Tensor, ...] | None:

@@ -231,27 +231,31 @@ class _View:
 
     def _inputs(self) -> tuple[tuple[Tensor, ...], float]:
         """Return all inputs, and the bytes of those that the event leaves out: packed weights."""
-        told, names = self.task.event.inputs, self.task.node.inputs
-        if told is None:
+        recorded, names = self.task.event.inputs, self.task.node.inputs
+        if recorded is None:
             inputs = tuple(self.known[name] for name in names if name in self.known)
             return (inputs if len(inputs) == len(names) else ()), 0.0
-        if len(told) < len(names) <= MAX_ALIGNED:
-            return self._with_absent(told, names)
-        if len(told) == len(names):
-            self._see(names, told)
-        return told, 0.0
+        if len(recorded) < len(names) <= MAX_ALIGNED:
+            return self._with_absent(recorded, names)
+        if len(recorded) == len(names):
+            self._see(names, recorded)
+        return recorded, 0.0
 
-    def _with_absent(self, told: Sequence[Tensor], names: Sequence[str]) -> tuple[tuple[Tensor, ...], float]:
-        places = _aligned(told, [self.known.get(n) for n in names], [self._may_lack(n) for n in names])
+    def _with_absent(
+        self, recorded: Sequence[Tensor], names: Sequence[str]
+    ) -> tuple[tuple[Tensor, ...], float]:
+        places = _aligned(recorded, [self.known.get(n) for n in names], [self._may_lack(n) for n in names])
         if places is None:
             expected = ", ".join(str(self.known.get(name, "not known")) for name in names)
-            raise self._contradiction(f"its inputs are {', '.join(map(str, told))}", f"they are {expected}")
-        present = [(name, told[place]) for name, place in zip(names, places, strict=True) if place >= 0]
+            raise self._contradiction(
+                f"its inputs are {', '.join(map(str, recorded))}", f"they are {expected}"
+            )
+        present = [(name, recorded[place]) for name, place in zip(names, places, strict=True) if place >= 0]
         self._see([name for name, _ in present], [tensor for _, tensor in present])
         absent = [name for name, place in zip(names, places, strict=True) if place < 0]
         packed = [self.model.initialisers[name] for name in absent if name in self.model.initialisers]
         if any(name not in self.known for name in absent):
-            return tuple(told), tensor_bytes(packed)
+            return tuple(recorded), tensor_bytes(packed)
         return tuple(self.known[name] for name in names), tensor_bytes(packed)
 
     def _may_lack(self, name: str) -> bool:
@@ -267,19 +271,19 @@ class _View:
 
 
 def _aligned(
-    told: Sequence[Tensor], known: Sequence[Tensor | None], optional: Sequence[bool]
+    recorded: Sequence[Tensor], known: Sequence[Tensor | None], optional: Sequence[bool]
 ) -> list[int] | None:
     """Return which of `told` each input is, -1 for one left out; None if they do not align."""
     ways: dict[int, list[int]] = {0: []}
     for tensor, may_lack in zip(known, optional, strict=True):
         longer: dict[int, list[int]] = {}
         for used, way in ways.items():
-            if used < len(told) and (tensor is None or _agree(told[used], tensor)):
+            if used < len(recorded) and (tensor is None or _agree(recorded[used], tensor)):
                 longer.setdefault(used + 1, [*way, used])
             if may_lack:
                 longer.setdefault(used, [*way, -1])
         ways = longer
-    return ways.get(len(told))
+    return ways.get(len(recorded))
 
 
 def _agree(one: Tensor, other: Tensor) -> bool:

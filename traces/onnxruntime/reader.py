@@ -302,18 +302,18 @@ def _joined(path: Path, events: list[Event], model: Model, report: ImportReport)
 
 
 def _row(event: Event, size: Sizes, node: Node | None = None) -> Row:
-    told = event.inputs is not None or event.outputs is not None
+    has_types = event.inputs is not None or event.outputs is not None
     shapes = [dims(t) for t in size.inputs], [dims(t) for t in size.outputs]
     kind = node.op_type if node else event.op_type
     if event.counted_bytes is not None:
         size_B = event.counted_bytes + size.packed_bytes
     else:
-        size_B = tensor_bytes((*size.inputs, *size.outputs)) if told else np.nan
+        size_B = tensor_bytes((*size.inputs, *size.outputs)) if has_types else np.nan
     return Row(
         event=event,
         kind=kind,
         shape=format_shape(shapes[0], shape_attributes(kind, shapes[0], node.attributes) if node else None),
-        flops=flops(kind, *shapes, node.attributes if node else {}) if told else np.nan,
+        flops=flops(kind, *shapes, node.attributes if node else {}) if has_types else np.nan,
         size=size_B,
         scope=node.scope if node else "",
     )

@@ -210,11 +210,11 @@ def shape_attributes(name: str, values: Sequence[Any]) -> Attributes:
     {'stride': (2,), 'padding': (1,), 'groups': (64,)}
     """
     places = _POSITIONS.get(_operator(name), {})
-    told = {key: _numbers(values[place]) for key, place in places.items() if place < len(values)}
-    if "window" in told and not told.get("stride"):
+    attributes = {key: _numbers(values[place]) for key, place in places.items() if place < len(values)}
+    if "window" in attributes and not attributes.get("stride"):
         # The stride of a pool is its window where none is given.
-        told["stride"] = told["window"]
-    return window_attributes(**told)
+        attributes["stride"] = attributes["window"]
+    return window_attributes(**attributes)
 
 
 def _operator(name: str) -> str:

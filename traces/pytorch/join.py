@@ -71,8 +71,8 @@ def alone(path: Path, tasks: list[Task]) -> Columns:
 def _shape(task: Task, call: list[Dims | None]) -> str:
     """Return the shapes of the inputs as text, with strides and the like where the trace has arguments."""
     shapes, values = [dims for dims in call if dims], task.event.values
-    told = shape_attributes(task.event.name, values) if shapes and isinstance(values, list) else None
-    return format_shape(shapes, told)
+    attributes = shape_attributes(task.event.name, values) if shapes and isinstance(values, list) else None
+    return format_shape(shapes, attributes)
 
 
 def _recorded_dims(dims: Any, place: Place) -> list[Dims | None]:

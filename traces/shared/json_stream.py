@@ -48,7 +48,7 @@ def mended(chunks: Iterable[bytes], mend: Mend) -> Iterator[bytes]:
 
 
 def _in_valid_characters(chunks: Iterable[bytes], mend: Mend) -> Iterator[bytes]:
-    decoder, held, told = codecs.getincrementaldecoder("utf-8")("replace"), b"", False
+    decoder, held, noted = codecs.getincrementaldecoder("utf-8")("replace"), b"", False
     for chunk in chunks:
         text = decoder.decode(chunk).encode()
         changed = _NEVER_ALLOWED.search(text) is not None or text.count(_REPLACED) > chunk.count(_REPLACED)
@@ -56,8 +56,8 @@ def _in_valid_characters(chunks: Iterable[bytes], mend: Mend) -> Iterator[bytes]
         held = found[1] if (found := _OPEN_ESCAPE.search(text)) else b""
         text = text[: len(text) - len(held)]
         valid = _BACKSLASH.sub(_doubled, text)
-        if not told and (changed or len(valid) > len(text)):
-            told = True
+        if not noted and (changed or len(valid) > len(text)):
+            noted = True
             mend("characters that JSON does not allow were replaced")
         yield valid.translate(_TO_SPACES)
     yield held
@@ -68,15 +68,15 @@ def _doubled(found: re.Match[bytes]) -> bytes:
 
 
 def _without_no_numbers(chunks: Iterable[bytes], mend: Mend) -> Iterator[bytes]:
-    held, told = b"", False
+    held, noted = b"", False
     for chunk in chunks:
         text = held + chunk
         found = _OPEN_MEMBER.search(text, max(len(text) - _BACK_B, 0))
         held = found[0] if found else b""
         text = text[: len(text) - len(held)]
         valid = _NO_NUMBER.sub(_absent, text)
-        if not told and valid != text:
-            told = True
+        if not noted and valid != text:
+            noted = True
             mend("numbers that JSON does not allow (nan, inf) are taken as absent")
         yield valid
     yield held
@@ -176,11 +176,11 @@ def stream(path: Path, *prefixes: str, mend: Mend | None = None) -> Iterator[tup
                 give_up(error, mend)
                 return
             offset_B += len(chunk)
-            told = False
+            noted = False
             for value in parser.values():
-                told = True
+                noted = True
                 yield value
-            if told:
+            if noted:
                 last_value_B = offset_B
             elif offset_B - last_value_B > MAX_VALUE_B:
                 raise FormatError(

@@ -108,10 +108,10 @@ def flag(path: Path, option: str, value: object) -> bool:
     >>> flag(Path("run.json"), "tolerant", "true")
     True
     """
-    told = {"true": True, "false": False}.get(value.lower()) if isinstance(value, str) else value
-    if not isinstance(told, bool):
+    parsed = {"true": True, "false": False}.get(value.lower()) if isinstance(value, str) else value
+    if not isinstance(parsed, bool):
         raise FormatError(f"{path}: {option} is {shown(value)}; expected true or false")
-    return told
+    return parsed
 
 
 def given(path: Path, option: str, value: object, what: str) -> Path:

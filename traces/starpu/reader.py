@@ -124,17 +124,17 @@ def _dependencies(path: Path, jobs: dict[str, Record], report: ImportReport) -> 
     late = [job for job, record in jobs.items() if "EndDependencies" in record.values]
     end = index | {job: len(jobs) + k for k, job in enumerate(late)}
     edges = [(index[job], end[job]) for job in late]
-    told = [(job, index[job], before) for job, record in jobs.items() for before in record.jobs("DependsOn")]
-    told += [(job, end[job], before) for job in late for before in jobs[job].jobs("EndDependencies")]
+    named = [(job, index[job], before) for job, record in jobs.items() for before in record.jobs("DependsOn")]
+    named += [(job, end[job], before) for job in late for before in jobs[job].jobs("EndDependencies")]
     unknown = 0
-    for job, i, before in told:
+    for job, i, before in named:
         if before == job:
             raise FormatError(f"{path}: line {jobs[job].line}: job {shown(job)} depends on itself")
         if before in end:
             edges.append((end[before], i))
         else:
             unknown += 1
-    report.facts["dependencies"] = len(told) - unknown
+    report.facts["dependencies"] = len(named) - unknown
     if unknown:
         report.facts["unknown_dependencies"] = unknown
         report.note(f"{unknown} dependencies name jobs of which the file holds no record; they are left out")

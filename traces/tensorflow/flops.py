@@ -30,7 +30,7 @@ ATTRIBUTES = frozenset({"strides", "padding", "explicit_paddings", "dilations", 
 
 
 def shape_attributes(
-    op: str, inputs: Sequence[Dims], outputs: Sequence[Dims], told: Mapping[str, Any]
+    op: str, inputs: Sequence[Dims], outputs: Sequence[Dims], params: Mapping[str, Any]
 ) -> ShapeAttributes:
     """Return the attributes that set the size of an op in addition to its shapes.
 
@@ -45,35 +45,35 @@ def shape_attributes(
 
     Examples
     --------
-    >>> told = {"strides": (1, 2, 2, 1), "padding": "SAME"}
-    >>> shape_attributes("Conv2D", [(8, 224, 224, 3), (7, 7, 3, 64)], [(8, 112, 112, 64)], told)
+    >>> params = {"strides": (1, 2, 2, 1), "padding": "SAME"}
+    >>> shape_attributes("Conv2D", [(8, 224, 224, 3), (7, 7, 3, 64)], [(8, 112, 112, 64)], params)
     {'stride': (2,), 'padding': (2, 2, 3, 3)}
     """
     place = _IMAGES.get(op)
-    strides = told.get("strides")
+    strides = params.get("strides")
     if place is None or not isinstance(strides, tuple) or len(strides) != 4:
         return {}
-    first = 2 if told.get("data_format") == "NCHW" else 1
-    window, size = _window(op, inputs, outputs, told, first), _size(place, inputs, outputs, first)
+    first = 2 if params.get("data_format") == "NCHW" else 1
+    window, size = _window(op, inputs, outputs, params, first), _size(place, inputs, outputs, first)
     stride = tuple(strides[first : first + 2])
     if not window or not size or min(stride) < 1:
         return {}
-    dilations = told.get("dilations")
+    dilations = params.get("dilations")
     dilation = tuple(dilations[first : first + 2]) if isinstance(dilations, tuple) else ()
-    pool = isinstance(told.get("ksize"), tuple)
+    pool = isinstance(params.get("ksize"), tuple)
     return window_attributes(
         window=window if pool or op.endswith("BackpropFilter") else (),
         stride=stride,
-        padding=_padding(told, size, window, stride, dilation, first),
+        padding=_padding(params, size, window, stride, dilation, first),
         dilation=dilation,
     )
 
 
 def _window(
-    op: str, inputs: Sequence[Dims], outputs: Sequence[Dims], told: Mapping[str, Any], first: int
+    op: str, inputs: Sequence[Dims], outputs: Sequence[Dims], params: Mapping[str, Any], first: int
 ) -> Dims:
     """Return height and width of the window; filters are second, generated ones first; () where unknown."""
-    pool = told.get("ksize")
+    pool = params.get("ksize")
     if isinstance(pool, tuple):
         return pool[first : first + 2]
     filters = outputs[:1] if op.endswith("BackpropFilter") else inputs[1:2]
@@ -88,10 +88,10 @@ def _size(place: int, inputs: Sequence[Dims], outputs: Sequence[Dims], first: in
 
 
 def _padding(
-    told: Mapping[str, Any], size: Dims, window: Dims, stride: Dims, dilation: Dims, first: int
+    params: Mapping[str, Any], size: Dims, window: Dims, stride: Dims, dilation: Dims, first: int
 ) -> tuple[int, ...]:
     """Return padding before all directions, then after; () where unknown."""
-    kind, explicit = told.get("padding"), told.get("explicit_paddings")
+    kind, explicit = params.get("padding"), params.get("explicit_paddings")
     if kind == "VALID":
         return (0, 0, 0, 0)
     if kind == "SAME":

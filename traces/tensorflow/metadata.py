@@ -71,11 +71,11 @@ def read_run(path: Path, mend: Mend | None = None) -> RunMetadata:
         if place >= MAX_RECORDS:
             raise FormatError(f"{path}: more than {MAX_RECORDS} records; refused")
         if what == "stats":
-            told = execution(path, len(run.executions) + run.without_time, where, message)
-            if told is None:
+            found = execution(path, len(run.executions) + run.without_time, where, message)
+            if found is None:
                 run.without_time += 1
             else:
-                run.executions.append(told)
+                run.executions.append(found)
         elif what == "thread":
             run.threads[where, message.key] = plain_text(message.value)
         elif what == "versions":

@@ -61,9 +61,9 @@ def sizes(run: Joined) -> list[Size]:
     for task, node in zip(run.tasks, run.nodes, strict=True):
         outputs = made.setdefault((node.graph, node.name), {})
         outputs.update(task.outputs)
-        told = str(node.attributes.get("T", ""))
+        element = str(node.attributes.get("T", ""))
         for slot, dims in enumerate(node.shapes):
-            outputs.setdefault(slot, Tensor(told, dims))
+            outputs.setdefault(slot, Tensor(element, dims))
     return [_size(made, node) for node in run.nodes]
 
 
@@ -120,17 +120,17 @@ def graph_of(
     finish_ns = np.array([task.finish_ns - origin for task in run.tasks], np.int64)
     lanes, names = _lanes(run, threads, start_ns, finish_ns, report)
     _tell(run, finish_ns - start_ns, clock_ns, report)
-    told = sizes(run)
-    report.facts["tasks_without_flops"] = int(np.isnan([size.flops for size in told]).sum())
+    work = sizes(run)
+    report.facts["tasks_without_flops"] = int(np.isnan([size.flops for size in work]).sum())
     return TaskGraph.from_edges(
         (finish_ns - start_ns) / 1e9,
         np.array(sorted(run.edges), np.int64).reshape(-1, 2),
         kinds=[task.label.op or node.op for task, node in zip(run.tasks, run.nodes, strict=True)],
         names=[task.name for task in run.tasks],
-        shapes=[size.shape for size in told],
+        shapes=[size.shape for size in work],
         scopes=[task.name.rpartition("/")[0] for task in run.tasks],
-        flops=[size.flops for size in told],
-        bytes_B=[size.bytes_B for size in told],
+        flops=[size.flops for size in work],
+        bytes_B=[size.bytes_B for size in work],
         name=path.name.split(".")[0],
         report=report,
         recording=recording(path, start_ns, finish_ns, lanes, names),
@@ -328,8 +328,8 @@ def _tell_dropped(run: RunMetadata, copies: int, report: ImportReport) -> None:
         "records without a time": run.without_time,
         "copies of GPU records (stream:all, memcpy)": copies,
     }
-    told = [f"{count} {what}" for what, count in dropped.items() if count]
-    report.note(f"Left out: {', '.join(told)}.", when=told)
+    parts = [f"{count} {what}" for what, count in dropped.items() if count]
+    report.note(f"Left out: {', '.join(parts)}.", when=parts)
 
 
 def _add_kernels(result: Joined, kernels: Sequence[Execution], report: ImportReport) -> None:

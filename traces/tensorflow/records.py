@@ -148,19 +148,19 @@ def definition(path: Path, graph: int, node: Any, in_function: bool) -> Definiti
     name = plain_text(node.name)
     if not name:
         raise FormatError(f"{path}: a node of graph {graph} has no name; is this a GraphDef?")
-    told: dict[str, Any] = {}
+    kept: dict[str, Any] = {}
     shapes: tuple[Dims | None, ...] = ()
     for attribute in node.attr:
         key = plain_text(attribute.key)
         if key in ATTRIBUTES:
-            told[key] = _value(attribute.value)
+            kept[key] = _value(attribute.value)
         elif key == "_output_shapes":
             shapes = tuple(_dims(f"{path}: node {shown(name)}", s) for s in attribute.value.list.shape)
         elif key == "shape" and not shapes and attribute.value.HasField("shape"):
             shapes = (_dims(f"{path}: node {shown(name)}", attribute.value.shape),)
     inputs = tuple(map(plain_text, node.input))
     return Definition(
-        graph, name, plain_text(node.op), inputs, plain_text(node.device), told, shapes, in_function
+        graph, name, plain_text(node.op), inputs, plain_text(node.device), kept, shapes, in_function
     )
 
 
@@ -188,12 +188,12 @@ def dtype(number: int) -> str:
 
 
 def _outputs(where: str, outputs: Iterable[Any]) -> dict[int, Tensor]:
-    told: dict[int, Tensor] = {}
+    kept: dict[int, Tensor] = {}
     for output in outputs:
         tensor = output.tensor_description
         dims = _dims(where, tensor.shape) if tensor.HasField("shape") else None
-        told[output.slot] = Tensor(dtype(tensor.dtype), dims)
-    return told
+        kept[output.slot] = Tensor(dtype(tensor.dtype), dims)
+    return kept
 
 
 def _dims(where: str, shape: Any) -> Dims | None:

@@ -31,10 +31,10 @@ def node_and_processor(machine: Any) -> tuple[str, str]:
     >>> node_and_processor({"nodeName": "m", "cpu": {"coreCount": 48}})
     ('m', '')
     """
-    told = machine if isinstance(machine, Mapping) else {}
-    cpu = told.get("cpu")
+    entries = machine if isinstance(machine, Mapping) else {}
+    cpu = entries.get("cpu")
     cpu = cpu if isinstance(cpu, Mapping) else {}
-    vendor, node = _text(cpu, "vendor"), _text(told, "nodeName")
+    vendor, node = _text(cpu, "vendor"), _text(entries, "nodeName")
     sizes = (_number(cpu, "cores", "coreCount", "count"), _number(cpu, "MHz", "speedInMHz", "speed"))
     return node, ", ".join(filter(None, (vendor, *sizes))) if vendor else ""
 
@@ -54,13 +54,13 @@ def processors(machines: Iterable[tuple[str, str]], used: set[str]) -> tuple[str
     return tuple(dict.fromkeys(those))
 
 
-def _text(told: Mapping[str, Any], key: str) -> str:
-    value = told.get(key)
+def _text(entries: Mapping[str, Any], key: str) -> str:
+    value = entries.get(key)
     return plain_text(value).strip() if isinstance(value, str) else ""
 
 
-def _number(told: Mapping[str, Any], unit: str, *keys: str) -> str:
-    value = next((told[key] for key in keys if told.get(key) is not None), None)
+def _number(entries: Mapping[str, Any], unit: str, *keys: str) -> str:
+    value = next((entries[key] for key in keys if entries.get(key) is not None), None)
     if type(value) not in (int, float, Decimal) or not 0 < value < math.inf:  # type: ignore[operator]  # numbers by now
         return ""
     return f"{value:.6g} {unit}"
@@ -124,13 +124,13 @@ class Instance:
     tasks: list[Task] = field(default_factory=list)
     sizes_B: dict[str, float] = field(default_factory=dict)
     machines: list[tuple[str, str]] = field(default_factory=list)
-    told: dict[str, Any] = field(default_factory=dict)
+    entries: dict[str, Any] = field(default_factory=dict)
     unknown: int = 0
     repeated: int = 0
 
     def first(self, *keys: str) -> Any:
         """Return the value of the first of `keys` that has one; None where none has."""
-        return next((self.told[key] for key in keys if key in self.told), None)
+        return next((self.entries[key] for key in keys if key in self.entries), None)
 
 
 def read_instance(path: Path, mend: Mend | None) -> Instance:
@@ -145,7 +145,7 @@ def read_instance(path: Path, mend: Mend | None) -> Instance:
     executions: list[tuple[int, Any]] = []
     for prefix, value in stream(path, TASKS, *OLD_TASKS, FILES, EXECUTED, *MACHINES, *SINGLE, mend=mend):
         if prefix in SINGLE:
-            found.told[prefix] = value
+            found.entries[prefix] = value
         elif prefix in MACHINES:
             found.machines.append(node_and_processor(value))
         elif prefix == EXECUTED:

@@ -272,8 +272,8 @@ def _untagged(name: str) -> str:
 def _bytes(task: Task, sizes_B: Mapping[str, float]) -> float:
     """Return the sizes of a task's files; where not all are known, what its execution read and wrote."""
     files = {*task.reads, *task.writes}
-    told = sum(sizes_B.get(file, math.nan) for file in files) if files else math.nan
-    return task.moved_B if math.isnan(told) else told
+    size_B = sum(sizes_B.get(file, math.nan) for file in files) if files else math.nan
+    return task.moved_B if math.isnan(size_B) else size_B
 
 
 def _width(path: Path, task: Task) -> int:

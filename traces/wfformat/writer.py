@@ -85,28 +85,28 @@ def _id(task: int) -> str:
 
 def _specified(graph: TaskGraph, task: int) -> dict[str, Any]:
     """Return a task's specification."""
-    told: dict[str, Any] = {
+    entry: dict[str, Any] = {
         "name": plain_text(graph.task_name(task)) or _id(task),
         "id": _id(task),
         "parents": [_id(i) for i in graph.predecessors.neighbours(task).tolist()],
         "children": [_id(i) for i in graph.successors.neighbours(task).tolist()],
     }
     if graph.kinds[task]:
-        told["category"] = graph.kinds[task]
-    return told
+        entry["category"] = graph.kinds[task]
+    return entry
 
 
 def _executed(graph: TaskGraph, task: int) -> dict[str, Any]:
     """Return a task's execution."""
-    told: dict[str, Any] = {
+    entry: dict[str, Any] = {
         "id": _id(task),
         "runtimeInSeconds": float(graph.durations_s[task]),
         "coreCount": int(graph.widths[task]),
     }
     if not math.isnan(graph.bytes_B[task]):
         # A graph only has their sum.
-        told |= {"readBytes": float(graph.bytes_B[task]), "writtenBytes": 0}
-    return told
+        entry |= {"readBytes": float(graph.bytes_B[task]), "writtenBytes": 0}
+    return entry
 
 
 def _makespan_s(graph: TaskGraph) -> float:

@@ -48,7 +48,7 @@ class Cleanup(Parameters):
         """
         raise SpecError(f"clean-up step {self} has no apply(); write one that returns a TaskGraph")
 
-    def told(self, graph: TaskGraph, sentence: str) -> ImportReport:
+    def noted(self, graph: TaskGraph, sentence: str) -> ImportReport:
         """Return the report of a graph, for the graph derived from it, with an additional sentence."""
         facts = {key: value for key, value in graph.report.facts.items() if key in OF_THE_FILE}
         return replace(graph.report, facts=facts, notes=[*graph.report.notes, f"{self}: {sentence}"])

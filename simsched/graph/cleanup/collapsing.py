@@ -55,9 +55,9 @@ class Collapse(Cleanup):
         apart = np.array([scope == "" for scope in cut])[graph.scopes.codes]
         codes[apart] = len(cut) + np.flatnonzero(apart)
         groups = acyclic_groups(graph, codes)
-        told = f"{graph.n_tasks} tasks became {len(np.unique(groups))}"
+        sentence = f"{graph.n_tasks} tasks became {len(np.unique(groups))}"
         scopes = [cut[code] for code in graph.scopes.codes.tolist()]
-        return merged(graph, groups, self.told(graph, told), scopes)
+        return merged(graph, groups, self.noted(graph, sentence), scopes)
 
 
 def acyclic_groups(graph: TaskGraph, groups: Groups) -> Groups:

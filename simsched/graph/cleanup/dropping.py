@@ -55,7 +55,7 @@ class Drop(Matching):
         step = self if self.chooses else replace(self, kinds=BOOK_KEEPING)
         dropped = step.mask(graph)
         seconds = float(np.nansum(graph.durations_s[dropped]))
-        report = self.told(graph, f"{int(dropped.sum())} tasks that held {seconds:.6g} s were left out")
+        report = self.noted(graph, f"{int(dropped.sum())} tasks that held {seconds:.6g} s were left out")
         return without(graph, dropped, report)
 
 
@@ -95,7 +95,7 @@ class Select(Matching):
         if not kept.any():
             raise GraphError(f"graph {graph.name!r}: no task matches {self}")
         return without(
-            graph, ~kept, self.told(graph, f"{int(kept.sum())} of {graph.n_tasks} tasks were kept")
+            graph, ~kept, self.noted(graph, f"{int(kept.sum())} of {graph.n_tasks} tasks were kept")
         )
 
 

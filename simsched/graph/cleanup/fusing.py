@@ -41,7 +41,7 @@ class FuseChains(Cleanup):
         for task in graph.topological_order.tolist():
             if linked[task]:
                 groups[task] = groups[only[task]]
-        return merged(graph, groups, self.told(graph, _count(graph, groups)))
+        return merged(graph, groups, self.noted(graph, _count(graph, groups)))
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class FuseSmall(Cleanup):
         _join(groups, tiny, order, graph.predecessors)
         left = tiny & (np.bincount(groups, minlength=graph.n_tasks)[groups] == 1)
         _join(groups, left, order[::-1], graph.successors)
-        return merged(graph, groups, self.told(graph, _count(graph, groups)))
+        return merged(graph, groups, self.noted(graph, _count(graph, groups)))
 
 
 def _join(

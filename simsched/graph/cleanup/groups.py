@@ -46,9 +46,9 @@ def merged(
     before, after = of[graph.successors.sources()], of[graph.successors.indices]
     crossing = before != after
     every_scope = graph.scopes.to_list() if scopes is None else scopes
-    run, told = _recording(graph, of, leaders)
-    if told:
-        report.note(told)
+    run, remark = _recording(graph, of, leaders)
+    if remark:
+        report.note(remark)
     return TaskGraph.from_edges(
         summed(graph.durations_s, of, len(leaders)),
         np.unique(np.stack([before[crossing], after[crossing]], axis=1), axis=0),

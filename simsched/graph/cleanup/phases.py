@@ -72,8 +72,8 @@ class Forward(_Phase):
     def apply(self, graph: TaskGraph) -> TaskGraph:
         """Return the graph of the forward pass."""
         after = self.backward(graph)
-        told = f"{int((~after).sum())} tasks of the forward pass were kept of {graph.n_tasks}"
-        return without(graph, after, self.told(graph, told))
+        sentence = f"{int((~after).sum())} tasks of the forward pass were kept of {graph.n_tasks}"
+        return without(graph, after, self.noted(graph, sentence))
 
 
 @dataclass(frozen=True)
@@ -98,5 +98,5 @@ class Backward(_Phase):
     def apply(self, graph: TaskGraph) -> TaskGraph:
         """Return the graph of the backward pass."""
         after = self.backward(graph)
-        told = f"{int(after.sum())} tasks of the backward pass were kept of {graph.n_tasks}"
-        return without(graph, ~after, self.told(graph, told))
+        sentence = f"{int(after.sum())} tasks of the backward pass were kept of {graph.n_tasks}"
+        return without(graph, ~after, self.noted(graph, sentence))

@@ -92,10 +92,10 @@ class RemoveOverhead(Cleanup):
         wanted = self._each(graph) * operators
         seconds = levelled(graph.durations_s, wanted)
         removed = graph.work_s - float(seconds.sum())
-        told = f"{removed:.6g} s were taken out of {graph.n_tasks} tasks"
+        sentence = f"{removed:.6g} s were taken out of {graph.n_tasks} tasks"
         if removed < 0.999 * wanted:
-            told += f"; {wanted - removed:.3g} s more were due, but tasks do not take longer than that"
-        cleaned = _timed(graph, seconds, self, told)
+            sentence += f"; {wanted - removed:.3g} s more were due, but tasks do not take longer than that"
+        cleaned = _timed(graph, seconds, self, sentence)
         cleaned.report.facts["tracing_removed_s"] = removed
         return cleaned
 
@@ -133,7 +133,7 @@ def levelled(seconds: Seconds, total_s: float) -> Seconds:
     return np.maximum(seconds - share, 0.0)
 
 
-def _timed(graph: TaskGraph, seconds: Seconds, step: Cleanup, told: str) -> TaskGraph:
+def _timed(graph: TaskGraph, seconds: Seconds, step: Cleanup, sentence: str) -> TaskGraph:
     if np.isinf(seconds).any():
         raise GraphError(f"{step}: durations beyond all numbers")
-    return replace(graph, durations_s=seconds, recording=None, report=step.told(graph, told))
+    return replace(graph, durations_s=seconds, recording=None, report=step.noted(graph, sentence))

@@ -77,7 +77,7 @@ class Unroll(Cleanup):
             widths=np.tile(np.append(graph.widths, np.ones(joints, np.int32)), k)[: size * k - joints],
             name=graph.name,
             recorded_on=graph.recorded_on,
-            report=counted(self.told(graph, f"{n} tasks {k} times"), k),
+            report=counted(self.noted(graph, f"{n} tasks {k} times"), k),
         )
 
     def _links(self, graph: TaskGraph) -> Any:

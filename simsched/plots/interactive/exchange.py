@@ -80,8 +80,8 @@ class ExchangedChart:
             The schedule to compare with: a dashed line marks its end.
         """
         self._sent += 1
-        told = {"key": self._key, "number": self._sent, "packed": packed(news(why, base)).decode("ascii")}
-        body = f"{data(json.dumps(told))}<script>{script('messenger.js')}</script>"
+        message = {"key": self._key, "number": self._sent, "packed": packed(news(why, base)).decode("ascii")}
+        body = f"{data(json.dumps(message))}<script>{script('messenger.js')}</script>"
         return framed(body, "", "display:none")
 
 
@@ -117,7 +117,7 @@ def news(why: Explanation, base: Schedule) -> dict[str, Any]:
     }
 
 
-def packed(told: dict[str, Any]) -> bytes:
+def packed(message: dict[str, Any]) -> bytes:
     """Return JSON followed by the bytes of its arrays, compressed, in base64."""
     arrays: list[bytes] = []
     size = 0
@@ -131,7 +131,7 @@ def packed(told: dict[str, Any]) -> bytes:
         size += len(arrays[-1])
         return {"array": TYPES[str(array.dtype)], "at": size - len(arrays[-1]), "n": array.size}
 
-    text = json.dumps(told, default=place).encode()
+    text = json.dumps(message, default=place).encode()
     text += b" " * (-len(text) % ALIGNED)
     head = len(text).to_bytes(ALIGNED, "little")
     return b64encode(zlib.compress(b"".join([head, text, *arrays]), 1))
