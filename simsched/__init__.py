@@ -15,48 +15,44 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from simsched import plots as plots
-    from simsched.costs import CostModel as CostModel
-    from simsched.costs import Curve as Curve
+    from simsched.costs import CostModel as CostModel, Curve as Curve
     from simsched.costs.fitting import Calibration as Calibration
     from simsched.document.result import Result as Result
     from simsched.errors import SimschedError as SimschedError
-    from simsched.exact import Optimum as Optimum
-    from simsched.exact import optimum as optimum
-    from simsched.execute import Execution as Execution
-    from simsched.execute import calibrate as calibrate
-    from simsched.execute import crosscheck as crosscheck
-    from simsched.execute import execute as execute
-    from simsched.execute import replay_recorded as replay_recorded
-    from simsched.explain import Explanation as Explanation
-    from simsched.explain import explain as explain
-    from simsched.graph import RecordedOn as RecordedOn
-    from simsched.graph import TaskGraph as TaskGraph
+    from simsched.exact import Optimum as Optimum, optimum as optimum
+    from simsched.execute import (
+        Execution as Execution,
+        calibrate as calibrate,
+        crosscheck as crosscheck,
+        execute as execute,
+        replay_recorded as replay_recorded,
+    )
+    from simsched.explain import Explanation as Explanation, explain as explain
+    from simsched.graph import RecordedOn as RecordedOn, TaskGraph as TaskGraph
     from simsched.graph.loading import load as load
-    from simsched.machine import Machine as Machine
-    from simsched.machine import RuntimeProfile as RuntimeProfile
-    from simsched.machine import machine as machine
-    from simsched.panel import Panel as Panel
-    from simsched.panel import panel as panel
-    from simsched.policy import Layout as Layout
-    from simsched.policy import Policy as Policy
-    from simsched.policy import RankPolicy as RankPolicy
-    from simsched.policy import Shortcuts as Shortcuts
-    from simsched.policy import Start as Start
-    from simsched.policy import policy as policy
+    from simsched.machine import Machine as Machine, RuntimeProfile as RuntimeProfile, machine as machine
+    from simsched.panel import Panel as Panel, panel as panel
+    from simsched.policy import (
+        Layout as Layout,
+        Policy as Policy,
+        RankPolicy as RankPolicy,
+        Shortcuts as Shortcuts,
+        Start as Start,
+        policy as policy,
+    )
     from simsched.replay import simulate as simulate
-    from simsched.report import Report as Report
-    from simsched.report import report as report
-    from simsched.reproduce import crossed as crossed
-    from simsched.reproduce import reproduce as reproduce
-    from simsched.schedule import Schedule as Schedule
-    from simsched.schedule import bounds as bounds
-    from simsched.study import compare as compare
-    from simsched.study import predict as predict
-    from simsched.study import replayed as replayed
-    from simsched.study import sensitivity as sensitivity
-    from simsched.study import sobol as sobol
-    from simsched.study import tune as tune
-    from simsched.study import verdicts as verdicts
+    from simsched.report import Report as Report, report as report
+    from simsched.reproduce import crossed as crossed, reproduce as reproduce
+    from simsched.schedule import Schedule as Schedule, bounds as bounds
+    from simsched.study import (
+        compare as compare,
+        predict as predict,
+        replayed as replayed,
+        sensitivity as sensitivity,
+        sobol as sobol,
+        tune as tune,
+        verdicts as verdicts,
+    )
     from simsched.sweep import Sweep as Sweep
     from simsched.workloads import workload as workload
 

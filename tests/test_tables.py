@@ -2,8 +2,7 @@
 
 import numpy as np
 import pandas as pd
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from simsched.document.markdown import markdown, markdown_text, unmarked
 from simsched.document.parts import Bullets, Document, Paragraph, Section, Table

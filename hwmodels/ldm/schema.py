@@ -16,8 +16,7 @@ from simsched.hwmodels.ldm.by_shape import Planner, costings, operation, widths_
 from simsched.hwmodels.ldm.group import CoreGroup, DmaCurve
 from simsched.hwmodels.ldm.nest import LoopNest
 from simsched.hwmodels.ldm.plain_loops import Reading
-from simsched.machine import Machine
-from simsched.machine import machine as machine_of
+from simsched.machine import Machine, machine as machine_of
 from simsched.machine.schema import UNITS, Quantities, Quantity, Strict, factor, measures, si
 
 

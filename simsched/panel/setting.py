@@ -6,11 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from simsched.machine import Machine
-from simsched.machine import machine as machine_of
+from simsched.machine import Machine, machine as machine_of
 from simsched.machine.effects import NAMES
-from simsched.policy import Layout, Policy
-from simsched.policy import policy as policy_of
+from simsched.policy import Layout, Policy, policy as policy_of
 from simsched.policy.layout import BEST
 from simsched.spec import Scalar
 

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from simsched.costs.loads import Loads
-from simsched.costs.loads import loads as loads_of
+from simsched.costs.loads import Loads, loads as loads_of
 from simsched.errors import CostError, EngineError
 from simsched.graph.adjacency import Csr
 from simsched.native import find

@@ -14,10 +14,8 @@ from simsched.costs import CostModel, TaskCosts
 from simsched.errors import CostError
 from simsched.graph import TaskGraph
 from simsched.graph.taskgraph import Seconds
-from simsched.machine import Machine, RuntimeProfile
-from simsched.machine import machine as machine_of
-from simsched.policy import Layout, Policy, Problem, RankPolicy
-from simsched.policy import policy as policy_of
+from simsched.machine import Machine, RuntimeProfile, machine as machine_of
+from simsched.policy import Layout, Policy, Problem, RankPolicy, policy as policy_of
 from simsched.policy.estimate import Estimator
 from simsched.policy.layout import BEST, Best
 from simsched.replay import engines, layouts

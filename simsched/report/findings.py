@@ -13,8 +13,7 @@ from simsched.defaults import BASELINE
 from simsched.errors import SimschedError
 from simsched.explain import Explanation, explain
 from simsched.notes import weighed
-from simsched.policy import Policy
-from simsched.policy import policy as policy_of
+from simsched.policy import Policy, policy as policy_of
 from simsched.policy.layout import BEST
 from simsched.replay.advice import advised
 from simsched.report.run import PolicyRun, by_makespan, replayed

@@ -11,8 +11,7 @@ from pathlib import Path
 from simsched.costs import CostModel
 from simsched.errors import LayoutError, SimschedError, SpecError
 from simsched.graph import TaskGraph
-from simsched.machine import Machine, RuntimeProfile
-from simsched.machine import machine as machine_of
+from simsched.machine import Machine, RuntimeProfile, machine as machine_of
 from simsched.policy import Layout, Policy, RankPolicy
 from simsched.policy.installed import policies_or_all
 from simsched.policy.layout import BEST, Best

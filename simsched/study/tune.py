@@ -12,8 +12,7 @@ from simsched.costs import CostModel
 from simsched.defaults import BASELINE, MACHINE, POLICY
 from simsched.errors import LayoutError, SpecError
 from simsched.plots.tuned import tuned as draw_tuned
-from simsched.policy import Layout, Policy
-from simsched.policy import policy as policy_of
+from simsched.policy import Layout, Policy, policy as policy_of
 from simsched.policy.layout import BEST, Best
 from simsched.progress import shows_progress
 from simsched.replay.scenario import Scenario

@@ -15,11 +15,9 @@ from simsched.costs.noise import Noise
 from simsched.errors import SpecError
 from simsched.graph import TaskGraph
 from simsched.graph.loading import load
-from simsched.machine import Machine, RuntimeProfile
-from simsched.machine import machine as machine_of
+from simsched.machine import Machine, RuntimeProfile, machine as machine_of
 from simsched.parameters import is_number
-from simsched.policy import Layout, Policy
-from simsched.policy import policy as policy_of
+from simsched.policy import Layout, Policy, policy as policy_of
 from simsched.replay.checks import check_models, check_seed
 from simsched.replay.engines import check_engine
 from simsched.spec import Engine, Scalar

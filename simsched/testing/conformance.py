@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from simsched.costs import CostModel
 from simsched.machine import RuntimeProfile
-from simsched.policy import RankPolicy
-from simsched.policy import policy as policy_of
+from simsched.policy import RankPolicy, policy as policy_of
 from simsched.replay import simulate
 from simsched.testing import strategies as ours
 from simsched.testing.equivalence import check_same

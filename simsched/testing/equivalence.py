@@ -6,15 +6,12 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import numpy as np
-from hypothesis import HealthCheck, assume, given, settings
-from hypothesis import seed as seeded
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, assume, given, seed as seeded, settings, strategies as st
 
 from simsched.costs import CostModel, Curve
 from simsched.machine import RuntimeProfile
 from simsched.plugins import registered
-from simsched.policy import CandidateRule, Policy, RankPolicy, Shortcuts, Start
-from simsched.policy import policy as policy_of
+from simsched.policy import CandidateRule, Policy, RankPolicy, Shortcuts, Start, policy as policy_of
 from simsched.replay import simulate
 from simsched.testing import strategies as ours
 

@@ -16,8 +16,7 @@ from simsched import native
 from simsched.costs.kernels import Convolution, Stream, Team, convolution_s, gemm_s, stream_s
 from simsched.errors import MachineError, SimschedError
 from simsched.graph import TaskGraph
-from simsched.machine import Fact, Machine, Structure
-from simsched.machine import machine as machine_of
+from simsched.machine import Fact, Machine, Structure, machine as machine_of
 from simsched.machine.build import built
 from simsched.machine.variations import quantities
 from simsched.replay import simulate

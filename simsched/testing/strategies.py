@@ -11,8 +11,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from simsched.graph import TaskGraph
-from simsched.machine import Machine, RuntimeProfile
-from simsched.machine import machine as machine_of
+from simsched.machine import Machine, RuntimeProfile, machine as machine_of
 from simsched.machine.effects import NAMES
 from simsched.policy import Layout, Policy
 

@@ -8,8 +8,7 @@ from math import inf
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import simsched as ss
 from simsched.costs.kernels import (

@@ -5,8 +5,7 @@ from math import erf
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import simsched as ss
 from simsched.costs.curve_ranges import ranges, sampled_between

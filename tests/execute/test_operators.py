@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from simsched.errors import EngineError
 from simsched.execute.kernels.operators import Options, check_options, kinds, sizes

@@ -1,8 +1,7 @@
 """Step functions of time."""
 
 import numpy as np
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from simsched.explain.steps import Steps, on_common_times
 

@@ -4,8 +4,7 @@ import gzip
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from simsched.errors import MachineError
 from simsched.hwmodels.hwloc import read_topology

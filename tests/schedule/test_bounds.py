@@ -4,8 +4,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import simsched as ss
 from simsched.schedule.energy import EFFORT, Windows, fernandez_bussell, moldable_area

@@ -9,8 +9,7 @@ import pytest
 
 import simsched as ss
 from simsched.errors import SweepError
-from simsched.sweep import results
-from simsched.sweep import store as stores
+from simsched.sweep import results, store as stores
 
 
 def sweep(graph, **options):

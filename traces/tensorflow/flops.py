@@ -10,8 +10,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from simsched.graph.shapes import Attributes as ShapeAttributes
-from simsched.graph.shapes import numel, same_padding, window_attributes
+from simsched.graph.shapes import Attributes as ShapeAttributes, numel, same_padding, window_attributes
 from simsched.traces.onnx import flops as onnx
 
 Dims = Sequence[int]

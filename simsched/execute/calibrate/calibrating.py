@@ -20,8 +20,7 @@ from simsched.execute.run.execution import Execution
 from simsched.execute.run.run import Case
 from simsched.graph import TaskGraph
 from simsched.graph.taskgraph import Seconds
-from simsched.policy import RankPolicy
-from simsched.policy import policy as policy_of
+from simsched.policy import RankPolicy, policy as policy_of
 
 #: Of `calibration_cases` and `deciding_cases`.
 Runs = Sequence[tuple[Case, Execution]]

@@ -12,8 +12,7 @@ from simsched.errors import EngineError
 from simsched.execute.kernels.module import module
 from simsched.execute.run.prepared import GRACE_S
 from simsched.execute.run.threads import cpus_of
-from simsched.machine import Machine
-from simsched.machine import machine as machine_of
+from simsched.machine import Machine, machine as machine_of
 
 #: Empty regions of each width, and wake-ups of each thread, that are measured.
 ROUNDS, WAKE_UPS = 10_000, 50

@@ -19,10 +19,8 @@ from simsched.execute.run.execution import Execution
 from simsched.execute.run.prepared import PRECISION, Settings
 from simsched.execute.run.run import Case, interleaved
 from simsched.graph import TaskGraph
-from simsched.machine import Machine
-from simsched.machine import machine as machine_of
-from simsched.policy import Layout, RankPolicy
-from simsched.policy import policy as policy_of
+from simsched.machine import Machine, machine as machine_of
+from simsched.policy import Layout, RankPolicy, policy as policy_of
 from simsched.replay import simulate
 from simsched.replay.checks import check_graph
 

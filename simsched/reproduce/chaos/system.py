@@ -8,8 +8,7 @@ from itertools import pairwise
 from math import ceil
 from typing import TYPE_CHECKING
 
-from simsched.machine import Machine
-from simsched.machine import machine as machine_of
+from simsched.machine import Machine, machine as machine_of
 from simsched.parameters import one_of, positive, whole
 from simsched.plots.published import curves, grouped_bars
 from simsched.reproduce.chaos.team import MACHINE

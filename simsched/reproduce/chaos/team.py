@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import ceil
 
-from simsched.machine import Machine
-from simsched.machine import machine as machine_of
+from simsched.machine import Machine, machine as machine_of
 from simsched.reproduce.chaos.network import LINE, Image, Layer
 
 MACHINE = "knc-7120p"

@@ -22,8 +22,7 @@ from simsched.costs.fitting.interpolation import Method
 from simsched.costs.fitting.points import Op, Sharing
 from simsched.errors import CostError, GraphError
 from simsched.graph.shapes import numel, parse_shape
-from simsched.machine import Machine
-from simsched.machine import machine as machine_of
+from simsched.machine import Machine, machine as machine_of
 from simsched.reproduce.concurrency_control.op_mixes import OpCurve, op_curves, op_mix
 from simsched.reproduce.concurrency_control.op_times import MACHINE, NETWORKS, paper
 

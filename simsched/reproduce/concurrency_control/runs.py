@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from simsched.machine import RuntimeProfile
-from simsched.machine import machine as machine_of
+from simsched.machine import RuntimeProfile, machine as machine_of
 from simsched.policies.corun import CoRun
 from simsched.policy import CandidateRule, Start, policy
 from simsched.replay import simulate

@@ -8,8 +8,7 @@ from statistics import mean
 from typing import TYPE_CHECKING
 
 from simsched.costs import CostModel
-from simsched.machine import Machine
-from simsched.machine import machine as machine_of
+from simsched.machine import Machine, machine as machine_of
 from simsched.policies.tensorflow import chunked, one_threaded
 from simsched.policy import policy
 from simsched.replay import simulate

@@ -2,8 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import simsched as ss
 from simsched.costs.fitting import MeasuredOp, Op, Point, curve_of, fit_curve

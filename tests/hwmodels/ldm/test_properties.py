@@ -3,8 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
+from hypothesis import assume, given, settings, strategies as st
 
 import simsched as ss
 from simsched.hwmodels.ldm import (

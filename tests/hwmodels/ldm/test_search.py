@@ -4,8 +4,7 @@ import itertools
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import simsched as ss
 from simsched.hwmodels.ldm import convolution, core_group, elementwise, matmul, no_reuse, plan, pooling
