@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
+from functools import reduce
+from importlib import import_module
 from importlib.metadata import entry_points
-from pydoc import locate
 from typing import Any
 
 from docutils.nodes import Element, TextElement
@@ -17,6 +19,15 @@ import simsched as ss
 
 PAGE = re.compile(r"(?<![\w/`])docs/([\w/-]+)\.md\b")
 ALIAS = re.compile(r"TypeAliasForwardRef\('([\w.]+)'\)")
+
+
+def locate(name: str) -> Any:
+    """Return what a dotted name means, or None; of a room and a function of one name the room, which the rest is in."""
+    parts = name.split(".")
+    for n in range(len(parts), 0, -1):
+        with suppress(ImportError, AttributeError):
+            return reduce(getattr, parts[n:], import_module(".".join(parts[:n])))
+    return None
 
 
 class NameRole(PyXRefRole):

@@ -68,8 +68,8 @@ def what_if(
 
     Examples
     --------
-    >>> from simsched.graph import TaskGraph
-    >>> schedule = simulate(TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)]), "generic[cores=2]", "fifo")
+    >>> import simsched as ss
+    >>> schedule = ss.simulate(ss.TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)]), "generic[cores=2]", "fifo")
     >>> what_if(schedule, schedule.explain().critical_path)[["name", "gain_s"]].values.tolist()
     [['task 2', 1.5], ['task 0', 0.5]]
     """

@@ -208,7 +208,7 @@ def test_impossible_options(options: Any) -> None:
 
 def test_no_kind_stands_in_the_table_twice() -> None:
     """The later entry would take the place of the other, which nobody would ever see."""
-    table = tomllib.loads((files("simsched.execute") / "operators.toml").read_text("utf-8"))
+    table = tomllib.loads((files("simsched.execute.kernels") / "operators.toml").read_text("utf-8"))
     listed = [
         kind for entry in table["operator"] for name in ("kinds", "alike") for kind in entry.get(name, ())
     ]
