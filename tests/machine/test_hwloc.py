@@ -130,7 +130,7 @@ def test_cores_of_two_kinds_are_kept_as_they_are():
     assert [mixed.kinds[core.kind].name for core in mixed.cores] == ["IntelCore"] * 2 + ["IntelAtom"] * 4
     assert [mixed.kinds[core.kind].base_Hz for core in mixed.cores] == [2.4e9] * 2 + [1.8e9] * 4
     assert [len(group) for group in mixed.grouped("l2")] == [1, 1, 4]
-    assert mixed.told().endswith("6 cores, 8 hardware threads (2 IntelCore, 4 IntelAtom)")
+    assert mixed.summary().endswith("6 cores, 8 hardware threads (2 IntelCore, 4 IntelAtom)")
     # The HBM comes first in the file, but a core's own memory is DRAM. Distances follow the file's order: HBM first.
     assert {mixed.numa[core.domain].kind for core in mixed.cores} == {"DRAM"}
     assert [node.kind for node in mixed.numa] == ["HBM", "DRAM"]
