@@ -11,7 +11,10 @@ BIN    := $(VENV)/bin
 SOURCES := pyproject.toml CMakeLists.txt $(wildcard simsched/native/*.?pp simsched/native/*.inl simsched/native/*.cmake)
 SAMPLES := traces/samples
 
-.PHONY: run test lint types coverage docs dist lowest sanitize clean
+# Thousands of tests start Python, which, where this is set, would compile the same files each time.
+unexport PYTHONDONTWRITEBYTECODE
+
+.PHONY: run test suite lint types coverage docs dist lowest sanitize clean
 .DELETE_ON_ERROR:
 
 run: $(VENV)/ready-all
@@ -22,7 +25,9 @@ run: $(VENV)/ready-all
 	done
 	@echo; echo "Pictures: out/lstm4/*.png and out/cnn/*.png. Chrome traces (*.trace.json.gz) open in https://ui.perfetto.dev."
 
-test: $(VENV)/ready-dev lint types
+test: lint types suite
+
+suite: $(VENV)/ready-dev
 	$(BIN)/python -m pytest -n auto --dist worksteal tests simsched
 
 lint: $(VENV)/ready-dev

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 
 import pytest
@@ -27,6 +28,12 @@ COMPILED = (
     "thread_costs(",
     "check_engines(",
 )
+
+
+def pytest_collection_finish() -> None:
+    """Keep what was loaded till here out of each later search for garbage: it is 500,000 objects, and stays."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

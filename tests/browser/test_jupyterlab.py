@@ -110,8 +110,8 @@ def test_the_wheel_over_a_chart_scrolls_the_notebook_until_the_chart_was_clicked
             page.mouse.wheel(0, -100)
             moved = (False, False)
             # A busy machine takes its time; what moves, moves alone.
-            for _ in range(20):
-                page.wait_for_timeout(500)
+            for _ in range(100):
+                page.wait_for_timeout(100)
                 before = moved
                 moved = notebook.evaluate("(one) => one.scrollTop") != top, frame.evaluate(RANGE) != seen
                 if any(before):

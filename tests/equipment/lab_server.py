@@ -18,6 +18,8 @@ from tempfile import TemporaryDirectory
 from typing import Any
 from urllib.request import Request, urlopen
 
+from kernels import forked_kernels
+
 from simsched.errors import SimschedError
 
 PATIENCE_S = 60
@@ -119,6 +121,8 @@ class Server:
 def jupyterlab(folder: Path) -> Iterator[Server]:
     """Start a JupyterLab that shows the notebooks of a folder, and end it.
 
+    Its kernels are forks, as simsched takes seconds to import.
+
     Raises
     ------
     SimschedError
@@ -127,13 +131,13 @@ def jupyterlab(folder: Path) -> Iterator[Server]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    with TemporaryDirectory(ignore_cleanup_errors=True) as own:
+    with forked_kernels() as kernels, TemporaryDirectory(ignore_cleanup_errors=True) as own:
         home = Path(own)
         (home / "settings").mkdir()
         (home / "settings" / "overrides.json").write_text(json.dumps(SETTINGS), "utf-8")
         with (home / "log").open("w") as log:
             server = subprocess.Popen(
-                _command(home, folder, port), env=os.environ | _homes(home), stdout=log, stderr=log,
+                _command(home, folder, port), env=os.environ | _homes(home, kernels), stdout=log, stderr=log,
                 start_new_session=True,
             )  # fmt: skip
         try:
@@ -152,11 +156,11 @@ def _end(server: subprocess.Popen[bytes]) -> None:
         server.wait()
 
 
-def _homes(home: Path) -> dict[str, str]:
-    """Return where Jupyter looks: at what is installed beside it, and at nothing of the user's."""
+def _homes(home: Path, kernels: Path) -> dict[str, str]:
+    """Return where Jupyter looks: at our kernels and what is installed beside it, and at nothing of the user's."""
     share = Path(str(distribution("jupyterlab").locate_file("../../../share/jupyter"))).resolve()
     return {
-        "JUPYTER_PATH": str(share),
+        "JUPYTER_PATH": f"{kernels}{os.pathsep}{share}",
         "JUPYTER_CONFIG_PATH": str(share.parents[1] / "etc" / "jupyter"),
         "JUPYTER_CONFIG_DIR": str(home),
         "JUPYTER_DATA_DIR": str(home / "data"),
