@@ -1,4 +1,4 @@
-"""Imports run one way through the rooms: what a file needs at import stands in its own room or in an earlier one.
+"""Imports run one way through the rooms: what a file imports, in functions too, is in its room or an earlier one.
 
 A method that opens a later room when it is called (`Schedule.gantt`, `TaskGraph.draw`) asks `simsched.later` for it.
 """
@@ -35,16 +35,18 @@ ADDED = ("hwmodels", "policies", "traces")
 REPRODUCED = {("reproduce", "policies")}
 
 
-def _top_level(path: Path) -> Iterator[str]:
-    """Yield the modules of simsched that a file imports when it is imported itself."""
-    for node in ast.parse(path.read_text("utf-8")).body:
+def _imported(tree: ast.Module) -> Iterator[tuple[str, str]]:
+    """Yield module and name of what a module imports anywhere, in functions, too, but for types alone."""
+    todo: list[ast.AST] = [tree]
+    while todo:
+        node = todo.pop()
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            continue
         if isinstance(node, ast.ImportFrom):
-            module = node.module or ""
-            yield from (
-                [f"simsched.{alias.name}" for alias in node.names] if module == "simsched" else [module]
-            )
+            yield from ((node.module or "", alias.name) for alias in node.names)
         elif isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            yield from ((alias.name, "") for alias in node.names)
+        todo.extend(ast.iter_child_nodes(node))
 
 
 def _imports(folder: str) -> Iterator[tuple[Path, str, str]]:
@@ -54,8 +56,8 @@ def _imports(folder: str) -> Iterator[tuple[Path, str, str]]:
         if parts[0] == "simsched" and (parts[1] in ADDED or parts[1] == "__init__"):
             continue  # links to the folders above, and the facade
         room = parts[1] if parts[0] == "simsched" else parts[0]
-        for module in _top_level(path):
-            names = module.split(".")
+        for module, name in _imported(ast.parse(path.read_text("utf-8"))):
+            names = [*module.split("."), name] if name else module.split(".")
             if names[0] == "simsched" and names[1:] and names[1] != room:
                 yield path.relative_to(ROOT), room, names[1]
 
@@ -90,26 +92,12 @@ def _modules() -> dict[str, Path]:
     return {name.removesuffix(".__init__"): path for name, path in zip(full, files, strict=True)}
 
 
-def _imported(tree: ast.Module) -> Iterator[str]:
-    """Yield what a module imports anywhere, in functions, too, but for types alone."""
-    todo: list[ast.AST] = [tree]
-    while todo:
-        node = todo.pop()
-        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
-            continue
-        if isinstance(node, ast.ImportFrom):
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
-        elif isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        todo.extend(ast.iter_child_nodes(node))
-
-
 def test_no_modules_import_each_other_in_a_circle():
     modules = _modules()
     imports = nx.DiGraph()
     for module, path in modules.items():
-        for name in _imported(ast.parse(path.read_text("utf-8"))):
-            found = name if name in modules else name.rpartition(".")[0]
+        for imported, name in _imported(ast.parse(path.read_text("utf-8"))):
+            found = f"{imported}.{name}" if f"{imported}.{name}" in modules else imported
             if found in modules and found != module:
                 imports.add_edge(module, found)
     assert imports.number_of_edges() > 1000

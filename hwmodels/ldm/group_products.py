@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from simsched.hwmodels.ldm.affine import Affine
-from simsched.hwmodels.ldm.evaluation import Evaluation, MoveTimes, fastest
+from simsched.hwmodels.ldm.evaluation import Evaluation, MoveTimes
 from simsched.hwmodels.ldm.group import CoreGroup
 from simsched.hwmodels.ldm.nest import LoopNest, trips
+from simsched.hwmodels.ldm.search import fastest
 from simsched.hwmodels.ldm.tiles import first_fit
 from simsched.hwmodels.ldm.times import Times, Transfer, hidden_s, serial, transfers
 

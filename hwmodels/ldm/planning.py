@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from simsched.hwmodels.ldm.affine import NestError
-from simsched.hwmodels.ldm.evaluation import Evaluation, fastest, fastest_order
+from simsched.hwmodels.ldm.evaluation import Evaluation
 from simsched.hwmodels.ldm.group import CoreGroup
 from simsched.hwmodels.ldm.nest import LoopNest, Split, across_of, split, swapped, transposition
+from simsched.hwmodels.ldm.search import fastest, fastest_order
 from simsched.hwmodels.ldm.tiles import (
     VariableClass,
     buffer_B,
@@ -132,7 +133,7 @@ def plan(nest: LoopNest, group: CoreGroup) -> Plan:
     """Plan a nest on a core group, with its seconds.
 
     The nest is split over the CPEs (swTVM, Sec. 5.4). Tiles that fit the LDM and the order of the tile loops are
-    those that take the least seconds, as `simsched.hwmodels.ldm.evaluation.fastest` finds them from swTVM's first
+    those that take the least seconds, as `simsched.hwmodels.ldm.search.fastest` finds them from swTVM's first
     tiles. A CPE computes at the share of its peak that compiled loops reach. With double buffering, tensors of more
     than one tile take two buffers and DMA overlaps computation; it is left out where single buffers, whose tiles are
     larger, are faster. Where an input of a reduction lies so that each CPE would fetch short runs, and a copy with

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from simsched.document.html import columns_table, facts_table, listed, text
 from simsched.document.parts import Bullets, Facts, Folded, Markup, Paragraph, Part, Picture, Section, Table
+from simsched.later import later
 
 
 def page_parts(parts: Iterable[Part]) -> str:
@@ -38,9 +39,7 @@ def _part(part: Part) -> str:
         case Folded():
             made = f"<details>\n<summary>{text(part.title)}</summary>\n{page_parts(part.parts)}</details>"
         case Picture():
-            from simsched.plots.svg import inline_picture
-
-            made = f"<figure>{inline_picture(part.draw, part.width, part.height, part.alt)}</figure>"
+            made = f"<figure>{later('plots').svg.inline_picture(part.draw, part.width, part.height, part.alt)}</figure>"
         case Markup():
             made = part.make()
         case Section():

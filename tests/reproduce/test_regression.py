@@ -5,7 +5,7 @@ import pytest
 
 from simsched.costs.fitting import Op
 from simsched.errors import CostError
-from simsched.reproduce.concurrency_control.profiling import OpRegression, model
+from simsched.reproduce.concurrency_control.regression import OpRegression, model
 
 OPS = [Op("mm" if i % 2 else "conv", f"{i}x8", 1e6 * 2**i, 1e5 * 1.5**i) for i in range(12)]
 

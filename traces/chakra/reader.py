@@ -7,7 +7,8 @@ from pathlib import Path
 from simsched.errors import FormatError
 from simsched.graph import ImportReport, TaskGraph
 from simsched.graph.loading import HEAD_B, open_plain, plain_name, read_bounded
-from simsched.traces.chakra.nodes import of_nodes, of_operators
+from simsched.traces.chakra.linked import of_operators
+from simsched.traces.chakra.nodes import of_nodes
 from simsched.traces.chakra.record import looks_delimited, read_linked, read_stream, require_distinct
 from simsched.traces.shared.options import TOLERANT, flag, mends_if
 

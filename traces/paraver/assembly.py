@@ -16,7 +16,8 @@ from simsched.graph.contracting import MAX_EDGES
 from simsched.graph.loading import plain_name
 from simsched.graph.report import ImportReport
 from simsched.text import printable
-from simsched.traces.paraver.tasks import Interval, Key, Records, TaskTrace, tasks_of
+from simsched.traces.paraver.records import Records
+from simsched.traces.paraver.tasks import Interval, Key, TaskTrace, tasks_of
 from simsched.traces.paraver.vocabulary import Event, Vocabulary
 from simsched.traces.shared.timeline import recording
 

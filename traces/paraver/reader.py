@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from simsched.errors import FormatError
 from simsched.graph.report import ImportReport
 from simsched.traces.paraver.assembly import assemble
-from simsched.traces.paraver.tasks import Records, follow, read_records
+from simsched.traces.paraver.records import Records, read_records
+from simsched.traces.paraver.tasks import follow
 from simsched.traces.paraver.vocabulary import Event, Vocabulary, companion, read_labels, read_rows
 from simsched.traces.shared.options import TOLERANT, mends_if
 

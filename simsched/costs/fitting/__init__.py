@@ -6,17 +6,9 @@ from simsched.costs.fitting.fingerprint import Fingerprint
 from simsched.costs.fitting.interpolation import WidthCurve, dents
 from simsched.costs.fitting.measured import MeasuredCurves
 from simsched.costs.fitting.overheads import Overheads
+from simsched.costs.fitting.pair import Pair
 from simsched.costs.fitting.parametric import curve_of, fit_curve, fitted
-from simsched.costs.fitting.points import (
-    Fit,
-    Interval,
-    MeasuredOp,
-    Op,
-    Pair,
-    Point,
-    measured_ops,
-    points_frame,
-)
+from simsched.costs.fitting.points import Fit, Interval, MeasuredOp, Op, Point, measured_ops, points_frame
 from simsched.costs.fitting.traces import TaskCurves, TraceCurves, curves_from_traces
 
 __all__ = [

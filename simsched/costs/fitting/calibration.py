@@ -15,17 +15,9 @@ from simsched.costs.fitting.fingerprint import Fingerprint
 from simsched.costs.fitting.interpolation import Method
 from simsched.costs.fitting.measured import MeasuredCurves
 from simsched.costs.fitting.overheads import Overheads
+from simsched.costs.fitting.pair import Pair, pairs_frame
 from simsched.costs.fitting.parametric import curve_of, fitted
-from simsched.costs.fitting.points import (
-    STRICT,
-    Fit,
-    MeasuredOp,
-    Pair,
-    Sharing,
-    fits_frame,
-    pairs_frame,
-    points_frame,
-)
+from simsched.costs.fitting.points import STRICT, Fit, MeasuredOp, Sharing, fits_frame, points_frame
 from simsched.costs.fitting.report import summary
 from simsched.costs.fitting.sampling import disturbed, sampled_curve_of, scatter, sigma_of_spread
 from simsched.costs.model import CostModel
@@ -347,7 +339,7 @@ class Calibration:
         return fits_frame(self.ops)
 
     def pairs_frame(self) -> pd.DataFrame:
-        """Return two rows a pair, one for each of its ops; see `simsched.costs.fitting.points.pairs_frame`.
+        """Return two rows a pair, one for each of its ops; see `simsched.costs.fitting.pair.pairs_frame`.
 
         Returns
         -------

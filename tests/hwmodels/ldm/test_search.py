@@ -8,9 +8,10 @@ from hypothesis import given, settings, strategies as st
 
 import simsched as ss
 from simsched.hwmodels.ldm import convolution, core_group, elementwise, matmul, no_reuse, plan, pooling
-from simsched.hwmodels.ldm.evaluation import Evaluation, sizes
+from simsched.hwmodels.ldm.evaluation import Evaluation
 from simsched.hwmodels.ldm.nest import split
 from simsched.hwmodels.ldm.planning import planned
+from simsched.hwmodels.ldm.search import sizes
 from simsched.hwmodels.ldm.tiles import footprint_B
 
 GROUP = core_group(ss.machine("sw26010"))
