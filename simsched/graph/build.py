@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence, Sized
 from typing import TYPE_CHECKING
 
+import numpy as np
 import numpy.typing as npt
 
 from simsched.errors import GraphError
 from simsched.graph import checks
 from simsched.graph.columns import LabelColumn, TextColumn, plain_text
-from simsched.graph.edges import adjacency
+from simsched.graph.data import DataObjects, of_edges, read_by
+from simsched.graph.edges import adjacency, pairs_of
 from simsched.graph.recording import RecordedOn, Recording
 from simsched.graph.report import ImportReport
 from simsched.graph.shapes import Shape, format_shape, parse_shape
@@ -37,15 +39,22 @@ def build(
     recorded_on: RecordedOn | None,
     report: ImportReport | None,
     recording: Recording | None,
+    edge_bytes: npt.ArrayLike | None,
+    edge_objects: npt.ArrayLike | None,
 ) -> TaskGraph:
     """Check and store; see `TaskGraph.from_edges`."""
     report = report or ImportReport("edges")
-    durations = checks.numbers(durations_s, None, "duration", "seconds")
+    if edge_bytes is not None and not hasattr(edges, "__array__"):
+        edges = pairs_of(edges)  # an iterator can be read only once
+    durations, by_kind = checks.durations(durations_s)
     n = len(durations)
     if n > MAX_TASKS:
         raise GraphError(f"{n} tasks are more than {MAX_TASKS}, the most a graph can hold")
     texts = _names(names, n)
     successors, merged = adjacency(n, edges, lambda task: called(task, texts))
+    data = _data(edges, edge_bytes, edge_objects)
+    if data is not None and edge_objects is not None:
+        merged = _repeated(edges, edge_objects, data)
     graph = later("TaskGraph")(
         successors=successors,
         durations_s=durations,
@@ -60,9 +69,33 @@ def build(
         recorded_on=recorded_on,
         report=report,
         recording=checks.recording(recording, n),
+        data=data,
+        seconds_by_kind=by_kind,
     )
     _tell(report, graph, merged)
     return graph
+
+
+def _data(
+    edges: npt.ArrayLike | Iterable[Sequence[int]],
+    edge_bytes: npt.ArrayLike | None,
+    edge_objects: npt.ArrayLike | None,
+) -> DataObjects | None:
+    if edge_bytes is None:
+        if edge_objects is not None:
+            raise GraphError("edge_objects without edge_bytes; give the bytes of each edge's object, too")
+        return None
+    return of_edges(edges, edge_bytes, edge_objects)
+
+
+def _repeated(
+    edges: npt.ArrayLike | Iterable[Sequence[int]], edge_objects: npt.ArrayLike, data: DataObjects
+) -> int:
+    """Return how many edges are given twice with the same object, or with none."""
+    pairs = pairs_of(edges)
+    bare = pairs[np.flatnonzero(np.asarray(edge_objects) < 0)].astype(np.int64)
+    apart = len(read_by(int(bare[:, 0].max(initial=-1)) + 1, bare[:, 0], bare[:, 1]).indices)
+    return len(pairs) - len(data.readers.indices) - apart
 
 
 def _tell(report: ImportReport, graph: TaskGraph, merged: int) -> None:

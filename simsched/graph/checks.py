@@ -46,6 +46,31 @@ def numbers(values: npt.ArrayLike | Iterator[float], n: int | None, what: str, u
     return array
 
 
+def durations(values: npt.ArrayLike | Iterator[float]) -> tuple[Floats, Floats | None]:
+    """Return the durations of tasks, and their seconds by kind of core where `values` have a column per kind.
+
+    Raises
+    ------
+    GraphError
+        If a value is not a number, negative or infinite, or only some of a task's seconds are known.
+    """
+    given = list(values) if isinstance(values, Iterator) else values
+    try:
+        matrix = np.array(given, np.float64)
+    except (TypeError, ValueError, OverflowError):
+        matrix = np.empty(0)  # told below, with the column's name
+    if matrix.ndim != 2 or not matrix.shape[1]:
+        return numbers(given, None, "duration", "seconds"), None
+    for kind, column in enumerate(matrix.T):
+        numbers(column, None, f"duration on kind {kind}", "seconds")
+    partly = np.isnan(matrix).any(axis=1) & ~np.isnan(matrix).all(axis=1)
+    if partly.any():
+        raise GraphError(
+            f"task {int(partly.argmax())} has seconds for some kinds of cores; give all of them, or none"
+        )
+    return matrix.mean(axis=1), matrix
+
+
 def _refuse_negative(array: Floats, what: str, unit: str) -> None:
     bad = np.flatnonzero((array < 0) | np.isinf(array))
     if len(bad):

@@ -37,7 +37,7 @@ def adjacency(n: int, edges: npt.ArrayLike | Iterable[Sequence[int]], called: Ca
         If an edge is not a pair of whole numbers, has an endpoint outside 0 to n - 1 or two equal ones, or edges
         form a cycle.
     """
-    pairs = _pairs(edges)
+    pairs = pairs_of(edges)
     if len(pairs) > MAX_EDGES:
         raise GraphError(f"{len(pairs)} edges are more than {MAX_EDGES}, the most a graph can hold")
     _refuse_outside(pairs, n)
@@ -85,7 +85,14 @@ def _refuse_outside(pairs: npt.NDArray[Any], n: int) -> None:
     raise GraphError(f"edge {edge} ({before} -> {after}) leaves the graph, {tasks}")
 
 
-def _pairs(edges: npt.ArrayLike | Iterable[Sequence[int]]) -> npt.NDArray[Any]:
+def pairs_of(edges: npt.ArrayLike | Iterable[Sequence[int]]) -> npt.NDArray[Any]:
+    """Return edges as an (m, 2) array of whole numbers.
+
+    Raises
+    ------
+    GraphError
+        If an edge is not a pair of whole numbers.
+    """
     pairs: Any = edges
     if not isinstance(edges, (list, tuple)) and not hasattr(edges, "__array__"):
         if not isinstance(edges, Iterable):

@@ -18,6 +18,7 @@ def complete(graph: TaskGraph) -> TaskGraph:
     work_s                 sum of the durations
     critical_path_s        longest path through them
     average_parallelism    one over the other
+    data_objects, data_B   what tasks hand to each other, and its bytes, as far as these are known
     lanes                  workers or threads that ran tasks
     span_s                 seconds that the recording covers
     covered_s              seconds of it in which at least one task ran, and `covered_share` of it
@@ -33,6 +34,9 @@ def complete(graph: TaskGraph) -> TaskGraph:
         facts.setdefault("critical_path_s", graph.critical_path_s)
         if graph.critical_path_s:
             facts.setdefault("average_parallelism", graph.average_parallelism)
+    if graph.data is not None and graph.data.n:
+        facts.setdefault("data_objects", graph.data.n)
+        facts.setdefault("data_B", float(np.nansum(graph.data.size_B)))
     if graph.n_tasks and graph.recording is not None:
         _recorded(graph, graph.recording)
     return graph

@@ -6,13 +6,15 @@ and the machine that recorded are not part of these forms (`TaskGraph.save` keep
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from simsched.errors import GraphError
+from simsched.graph import data_columns
 from simsched.graph.columns import Floats, plain_text
 from simsched.graph.report import ImportReport
 from simsched.later import later
@@ -26,6 +28,9 @@ if TYPE_CHECKING:
 NUMBER_COLUMNS = ("duration_s", "flops", "bytes_B")
 TEXT_COLUMNS = ("name", "kind", "shape", "scope")
 COLUMNS = (*NUMBER_COLUMNS, "width", *TEXT_COLUMNS)
+#: Seconds on each kind of core.
+KIND_COLUMN = "duration_kind{}_s".format
+_KIND_COLUMN = re.compile(r"duration_kind(\d{1,3})_s", re.ASCII)
 
 
 def from_frames(tasks: pd.DataFrame, edges: pd.DataFrame, *, name: str = "graph") -> TaskGraph:
@@ -37,8 +42,12 @@ def from_frames(tasks: pd.DataFrame, edges: pd.DataFrame, *, name: str = "graph"
         One row per task, in index order, with `duration_s` and any of `name`, `kind`, `shape`, `scope`,
         `width`, `flops`, `bytes_B`; empty cells are unknown, but of `width`, which has whole numbers only. A
         column `task`, if there is one, names the tasks for the edges; else they are named by the frame's index.
+        Seconds by kind of core are columns `duration_kind0_s`, `duration_kind1_s`, ..., and `duration_s`, if it is
+        there, is their mean.
     edges : DataFrame
-        Columns `before` and `after`.
+        Columns `before` and `after`; where tasks hand data to others, `bytes_B`, the bytes of the object that the edge
+        carries (empty where unknown), and `object`, its number or label (empty or -1 where it carries none; without
+        the column, each edge carries an object of its own). An edge with several objects has as many rows.
     name : str
         Name of the graph.
 
@@ -48,14 +57,18 @@ def from_frames(tasks: pd.DataFrame, edges: pd.DataFrame, *, name: str = "graph"
         If a column is missing, occurs twice or holds no numbers, two tasks have one label, an edge names a
         missing task, or as for `TaskGraph.from_edges`.
     """
-    _refuse_columns(tasks, "tasks", ("duration_s",))
+    by_kind = kind_columns(tasks)
+    _refuse_columns(tasks, "tasks", () if by_kind else ("duration_s",))
     _refuse_columns(edges, "edges", ("before", "after"))
     report = ImportReport("frames")
-    _tell_ignored(report, (c for c in tasks.columns if c not in (*COLUMNS, "task")))
+    _tell_ignored(report, (c for c in tasks.columns if c not in (*COLUMNS, "task", *by_kind)))
+    unread = (c for c in edges.columns if c not in ("before", "after", *data_columns.COLUMNS))
+    _tell_ignored(report, unread, "edges of task graphs")
     text = {c: _strings(tasks[c]) for c in TEXT_COLUMNS if c in tasks}
     number = {c: _numbers(tasks[c], c) for c in NUMBER_COLUMNS if c in tasks}
+    edge_bytes, edge_objects = _data(edges)
     return later("TaskGraph").from_edges(
-        number["duration_s"],
+        _seconds(tasks, by_kind, number.get("duration_s")),
         _ends(tasks, edges),
         names=text.get("name"),
         kinds=text.get("kind"),
@@ -66,7 +79,78 @@ def from_frames(tasks: pd.DataFrame, edges: pd.DataFrame, *, name: str = "graph"
         widths=tasks["width"].to_numpy() if "width" in tasks else 1,
         name=name,
         report=report,
+        edge_bytes=edge_bytes,
+        edge_objects=edge_objects,
     )
+
+
+def kind_columns(columns: Iterable[object]) -> list[str]:
+    """Return the columns of seconds by kind of core, in the order of kinds.
+
+    Raises
+    ------
+    GraphError
+        If one between them is missing.
+    """
+    found = [match for c in columns if (match := _KIND_COLUMN.fullmatch(str(c)))]
+    by_number = {int(match[1]): match[0] for match in found}
+    for kind in range(len(by_number)):
+        if kind not in by_number:
+            raise GraphError(
+                f"there is a column {by_number[max(by_number)]!r} and no {KIND_COLUMN(kind)!r}; give the seconds on "
+                "every kind of core"
+            )
+    return [by_number[kind] for kind in range(len(by_number))]
+
+
+def _seconds(tasks: pd.DataFrame, by_kind: list[str], means: Floats | None) -> Floats:
+    """Return the seconds of tasks, shape (n,), or (n, kinds of cores) where there are columns for kinds."""
+    if not by_kind and means is not None:
+        return means
+    matrix = np.stack([_numbers(tasks[c], c) for c in by_kind], axis=1)
+    if means is not None:
+        refuse_other_means(means, matrix)
+    return matrix
+
+
+def refuse_other_means(means: Floats, matrix: Floats) -> None:
+    """Check that seconds are the means of those by kind of core.
+
+    Raises
+    ------
+    GraphError
+        If one is not.
+    """
+    wrong = np.flatnonzero(~np.isclose(means, matrix.mean(axis=1), rtol=1e-9, atol=0, equal_nan=True))
+    if len(wrong):
+        task = wrong[0]
+        raise GraphError(
+            f"task {task} has duration_s {means[task]:g}, but its seconds by kind of core have the mean "
+            f"{matrix[task].mean():g}; leave duration_s out"
+        )
+
+
+def _data(edges: pd.DataFrame) -> tuple[Floats | None, npt.NDArray[np.int64] | None]:
+    """Return bytes and objects of edges."""
+    if "bytes_B" not in edges:
+        if "object" in edges:
+            raise GraphError(
+                "the table of edges has a column 'object' and no 'bytes_B'; give the objects' bytes, too"
+            )
+        return None, None
+    sizes = _numbers(edges["bytes_B"], "bytes_B")
+    if "object" not in edges:
+        return sizes, None
+    column = edges["object"]
+    if column.dtype.kind in "iu" and not column.isna().any():
+        return sizes, column.to_numpy(np.int64)
+    labels = [
+        None if absent else label
+        for label, absent in zip(column.tolist(), column.isna().tolist(), strict=True)
+    ]
+    # pandas makes whole numbers floats where one is missing.
+    labels = [int(label) if isinstance(label, float) and label.is_integer() else label for label in labels]
+    return sizes, data_columns.numbered(labels, [False] * len(labels))
 
 
 def _refuse_columns(frame: pd.DataFrame, called: str, needed: tuple[str, ...]) -> None:
@@ -79,10 +163,10 @@ def _refuse_columns(frame: pd.DataFrame, called: str, needed: tuple[str, ...]) -
         raise GraphError(f"the table of {called} has two columns {twice!r}; drop or rename one")
 
 
-def _tell_ignored(report: ImportReport, columns: Iterable[object]) -> None:
+def _tell_ignored(report: ImportReport, columns: Iterable[object], what: str = "task graphs") -> None:
     ignored = sorted({plain_text(c) for c in columns})
     if ignored:
-        report.note(f"not kept, as task graphs have no such columns: {', '.join(ignored)}")
+        report.note(f"not kept, as {what} have no such columns: {', '.join(ignored)}")
 
 
 def _ends(tasks: pd.DataFrame, edges: pd.DataFrame) -> npt.NDArray[np.int64]:
@@ -136,9 +220,12 @@ def from_networkx(graph: nx.DiGraph[Any], *, duration: str = "duration_s") -> Ta
     graph : networkx.DiGraph
         Nodes become tasks in the graph's own order; attributes named like the columns of `from_frames` are
         kept, and a node without a `name` is named by its label, unless no node has a name and the labels are
-        0 to n - 1 in this order: then the tasks have none either.
+        0 to n - 1 in this order: then the tasks have none either. An edge with the attribute `bytes_B` carries an
+        object of so many bytes, the one that its attribute `object` names (a number or a label), or one of its own; an
+        edge with several objects has lists of both.
     duration : str
-        The node attribute that holds the seconds; a node without it has an unknown duration.
+        The node attribute that holds the seconds, or a list of them, one for each kind of core; a node without it has
+        an unknown duration.
 
     Raises
     ------
@@ -151,9 +238,12 @@ def from_networkx(graph: nx.DiGraph[Any], *, duration: str = "duration_s") -> Ta
     rows: list[dict[str, Any]] = [graph.nodes[node] for node in graph]
     report = ImportReport("networkx")
     _tell_ignored(report, {key for row in rows for key in row} - {*COLUMNS, duration})
+    pairs, edge_bytes, edge_objects = networkx_edges(graph, index)
+    unread = {key for *_, row in graph.edges(data=True) for key in row} - {*data_columns.COLUMNS}
+    _tell_ignored(report, unread, "edges of task graphs")
     return later("TaskGraph").from_edges(
-        [row.get(duration, np.nan) for row in rows],
-        [(index[a], index[b]) for a, b in graph.edges],
+        node_seconds([row.get(duration, np.nan) for row in rows]),
+        pairs,
         names=_node_names(graph, rows),
         kinds=[row.get("kind", "") for row in rows],
         shapes=[row.get("shape", "") for row in rows],
@@ -163,7 +253,52 @@ def from_networkx(graph: nx.DiGraph[Any], *, duration: str = "duration_s") -> Ta
         widths=[row.get("width", 1) for row in rows],
         name=plain_text(graph.name) or "graph",
         report=report,
+        edge_bytes=edge_bytes,
+        edge_objects=edge_objects,
     )
+
+
+def networkx_edges(
+    graph: nx.DiGraph[Any], index: Mapping[Any, int]
+) -> tuple[list[tuple[int, int]], list[Any] | None, npt.NDArray[np.int64] | None]:
+    """Return the edges of a graph, once for each object, with bytes and objects; None where no edge has any."""
+    rows: list[tuple[int, int]] = []
+    sizes: list[Any] = []
+    labels: list[Any] = []
+    own: list[bool] = []
+    for a, b, row in graph.edges(data=True):
+        held = [row.get(key) for key in data_columns.COLUMNS]
+        listed = [value if isinstance(value, (list, tuple)) else [value] for value in held]
+        if len(listed[0]) != len(listed[1]) and held[1] is not None:
+            raise GraphError(
+                f"edge ({a!r}, {b!r}) has {len(listed[0])} bytes_B for {len(listed[1])} objects; give as many of both"
+            )
+        for i, size_B in enumerate(listed[0]):
+            rows.append((index[a], index[b]))
+            sizes.append(np.nan if size_B is None else size_B)
+            labels.append(None if held[1] is None else listed[1][i])
+            own.append(size_B is not None)
+    if not any(own) and not any(label is not None for label in labels):
+        return rows, None, None
+    return rows, sizes, data_columns.numbered(labels, own)
+
+
+def node_seconds(values: list[Any]) -> Any:
+    """Return seconds by kind of core where a node has a list of them; one number is that of all kinds.
+
+    Raises
+    ------
+    GraphError
+        If nodes have lists of different lengths, or empty ones.
+    """
+    kinds = {len(value) for value in values if isinstance(value, (list, tuple, np.ndarray))}
+    if not kinds:
+        return values
+    if len(kinds) > 1 or 0 in kinds:
+        counts = " and ".join(map(str, sorted(kinds)))
+        raise GraphError(f"nodes have seconds for {counts} kinds of cores; give each node one for every kind")
+    (k,) = kinds
+    return [value if isinstance(value, (list, tuple, np.ndarray)) else [value] * k for value in values]
 
 
 def _node_names(graph: nx.DiGraph[Any], rows: list[dict[str, Any]]) -> list[str] | None:
@@ -179,9 +314,11 @@ def to_frames(graph: TaskGraph) -> tuple[pd.DataFrame, pd.DataFrame]:
     -------
     tasks : DataFrame
         Index `task`, 0 to n - 1; columns `name` (where tasks have names), `duration_s`, `width`, `flops`,
-        `bytes_B`, and the categories `kind`, `shape`, `scope`.
+        `bytes_B`, and the categories `kind`, `shape`, `scope`; where seconds differ by kind of core,
+        `duration_kind0_s` and so on.
     edges : DataFrame
-        Columns `before` and `after`, task indices, ascending.
+        Columns `before` and `after`, task indices, ascending; where there are data objects, `bytes_B` and `object`,
+        with a row for each object of an edge, and -1 where it has none. Inputs and outputs of the graph are on no edge.
     """
     import pandas as pd
 
@@ -190,9 +327,14 @@ def to_frames(graph: TaskGraph) -> tuple[pd.DataFrame, pd.DataFrame]:
                 "bytes_B": graph.bytes_B}  # fmt: skip
     for column, labels in (("kind", graph.kinds), ("shape", graph.shapes), ("scope", graph.scopes)):
         columns[column] = pd.Categorical.from_codes(labels.codes, pd.Index(list(labels.labels), dtype=object))
+    if graph.seconds_by_kind is not None:
+        columns |= {KIND_COLUMN(kind): seconds for kind, seconds in enumerate(graph.seconds_by_kind.T)}
     tasks = pd.DataFrame(columns, index=pd.RangeIndex(graph.n_tasks, name="task"))
-    edges = pd.DataFrame({"before": graph.successors.sources(), "after": graph.successors.indices})
-    return tasks, edges
+    rows = data_columns.EdgeRows.of(graph)
+    ends = {"before": rows.before, "after": rows.after}
+    return tasks, pd.DataFrame(
+        ends if rows.object is None else ends | {"bytes_B": rows.bytes_B, "object": rows.object}
+    )
 
 
 def to_networkx(graph: TaskGraph) -> nx.DiGraph[int]:
@@ -200,9 +342,31 @@ def to_networkx(graph: TaskGraph) -> nx.DiGraph[int]:
     import networkx as nx
 
     tasks, edges = to_frames(graph)
-    columns = {str(c): tasks[c].tolist() for c in tasks.columns}
+    by_kind = [
+        KIND_COLUMN(kind)
+        for kind in range(0 if graph.seconds_by_kind is None else graph.seconds_by_kind.shape[1])
+    ]
+    columns = {str(c): tasks[c].tolist() for c in tasks.columns if c not in by_kind}
+    if by_kind:
+        columns["duration_s"] = tasks[by_kind].to_numpy().tolist()
     result: nx.DiGraph[int] = nx.DiGraph(name=graph.name)
     rows = zip(*columns.values(), strict=True)
     result.add_nodes_from((i, dict(zip(columns, row, strict=True))) for i, row in enumerate(rows))
-    result.add_edges_from(zip(edges["before"].tolist(), edges["after"].tolist(), strict=True))
+    ends = zip(edges["before"].tolist(), edges["after"].tolist(), strict=True)
+    if graph.data is None:
+        result.add_edges_from(ends)
+    else:
+        attributes = zip(edges["bytes_B"].tolist(), edges["object"].tolist(), strict=True)
+        for (before, after), (size_B, number) in zip(ends, attributes, strict=True):
+            _add_object(result, before, after, size_B, number)
     return result
+
+
+def _add_object(graph: nx.DiGraph[int], before: int, after: int, size_B: float, number: int) -> None:
+    """Add an edge with an object, or another object to the edge."""
+    if not graph.has_edge(before, after):
+        graph.add_edge(before, after, **({} if number < 0 else {"bytes_B": size_B, "object": number}))
+        return
+    row = graph.edges[before, after]
+    for key, value in (("bytes_B", size_B), ("object", number)):
+        row[key] = [*(row[key] if isinstance(row[key], list) else [row[key]]), value]

@@ -21,12 +21,17 @@ names_offsets.npy       int64   n + 1    name i: bytes `offsets[i]` to `offsets[
 start_s.npy             float64 n        seconds from the first start; only where there is a recording
 finish_s.npy            float64 n        not before `start_s`; with `start_s`
 lanes.npy               int32   n        index into the header's `lane_names`; with `start_s`
+seconds_by_kind.npy     float64 n k      of each task its seconds on the `kinds_of_cores`; only where they are given
+object_size_B.npy       float64 o        bytes of each data object; NaN where unknown; only where there are `objects`
+object_producer.npy     int32   o        task that writes each object; -1 for inputs of the graph
+object_indptr.npy       int64   o + 1    readers of object i: `object_readers[indptr[i]:indptr[i + 1]]`
+object_readers.npy      int32   any      tasks, ascending in each row, successors of the object's producer
 ======================= ======= ======== ==================================================================
 
 The header is one JSON object (NaN and infinity are spelled as in JavaScript):
 
 =================== ==========================================================================================
-`format`, `version` "simsched-taskgraph" and 1; readers reject unknown versions
+`format`, `version` "simsched-taskgraph" and 1, or 2 with one of the two below; readers reject unknown versions
 `simsched`          version of simsched that wrote the file; "unknown" where it was not installed
 `name`              name of the graph
 `tasks`, `edges`    n and m
@@ -36,6 +41,8 @@ The header is one JSON object (NaN and infinity are spelled as in JavaScript):
 `recorded_on`       null, or an object of `name`, `core_flops`, `core_bandwidth_Bps` (above zero, or null)
 `report`            an object of `source`, `format`, `facts` (an object) and `notes` (strings), and `doubts`, those of
                     the notes that may make answers wrong; it may be missing
+`objects`           o, the number of data objects; missing where there is nothing on them
+`kinds_of_cores`    k; missing where tasks take the same seconds on all of them
 =================== ==========================================================================================
 """
 
@@ -58,7 +65,8 @@ from simsched.version import version
 
 FORMAT = "simsched-taskgraph"
 HEADER = f"{FORMAT}.json"
-VERSION = 1
+#: Of files with data objects or seconds by kind of core; others are of version 1, which older releases read.
+VERSION = 2
 
 LABELS = ("kinds", "shapes", "scopes")
 
@@ -91,9 +99,14 @@ def digest(graph: TaskGraph) -> str:
 
 
 def _header(graph: TaskGraph) -> dict[str, Any]:
+    more: dict[str, Any] = {}
+    if graph.data is not None:
+        more["objects"] = graph.data.n
+    if graph.seconds_by_kind is not None:
+        more["kinds_of_cores"] = graph.seconds_by_kind.shape[1]
     return {
         "format": FORMAT,
-        "version": VERSION,
+        "version": VERSION if more else 1,
         "simsched": version(),
         "name": graph.name,
         "tasks": graph.n_tasks,
@@ -103,6 +116,7 @@ def _header(graph: TaskGraph) -> dict[str, Any]:
         "lane_names": None if graph.recording is None else list(graph.recording.lane_names),
         "recorded_on": None if graph.recorded_on is None else asdict(graph.recorded_on),
         "report": {**asdict(graph.report), "doubts": graph.report.doubts},
+        **more,
     }
 
 
@@ -121,6 +135,11 @@ def _arrays(graph: TaskGraph) -> dict[str, Array]:
     if graph.recording is not None:
         recording = graph.recording
         arrays |= {"start_s": recording.start_s, "finish_s": recording.finish_s, "lanes": recording.lanes}
+    if graph.seconds_by_kind is not None:
+        arrays["seconds_by_kind"] = graph.seconds_by_kind.reshape(-1)
+    if graph.data is not None:
+        arrays |= {"object_size_B": graph.data.size_B, "object_producer": graph.data.producer}
+        arrays |= {"object_indptr": graph.data.readers.indptr, "object_readers": graph.data.readers.indices}
     return arrays
 
 
@@ -152,12 +171,12 @@ def _refuse_other_versions(archive: Archive, header: dict[str, Any]) -> None:
         raise archive.error(HEADER, f"format is {header.get('format')!r}, expected {FORMAT!r}")
     found = header.get("version")
     if type(found) is not int or found < 1:
-        raise archive.error(HEADER, f"version is {found!r}, expected {VERSION}; {DAMAGED}")
+        raise archive.error(HEADER, f"version is {found!r}, expected 1 to {VERSION}; {DAMAGED}")
     if found > VERSION:
         raise archive.error(
             HEADER,
             f"version {found} was written by a newer simsched ({header.get('simsched')}); this one reads "
-            f"version {VERSION}: pip install --upgrade simsched",
+            f"versions 1 to {VERSION}: pip install --upgrade simsched",
         )
 
 
@@ -165,12 +184,15 @@ def _graph(archive: Archive, header: dict[str, Any]) -> TaskGraph:
     fields = stored.Fields(header, HEADER)
     n, m = fields.count("tasks"), fields.count("edges")
     named, lane_names = fields.flag("names"), fields.strings_or_none("lane_names")
-    _refuse_unknown_members(archive, named, lane_names is not None)
+    objects, kinds = fields.count_or_none("objects"), fields.count_or_none("kinds_of_cores")
+    _refuse_unknown_members(archive, named, lane_names is not None, objects is not None, kinds is not None)
     names = stored.names(archive, n) if named else None
     labels = fields.object("labels")
+    successors = stored.successors(archive, n, m, names)
+    durations = checks.numbers(archive.array("durations_s", "<f8", n), n, "duration", "seconds")
     return TaskGraph(
-        successors=stored.successors(archive, n, m, names),
-        durations_s=checks.numbers(archive.array("durations_s", "<f8", n), n, "duration", "seconds"),
+        successors=successors,
+        durations_s=durations,
         widths=checks.widths(archive.array("widths", "<i4", n), n),
         flops=checks.numbers(archive.array("flops", "<f8", n), n, "FLOPs", "operations"),
         bytes_B=checks.numbers(archive.array("bytes_B", "<f8", n), n, "bytes_B", "bytes"),
@@ -182,13 +204,19 @@ def _graph(archive: Archive, header: dict[str, Any]) -> TaskGraph:
         recorded_on=_recorded_on(fields),
         report=stored.report(fields.object("report")),
         recording=None if lane_names is None else stored.recording(archive, lane_names, n),
+        data=None if objects is None else stored.data(archive, objects, successors),
+        seconds_by_kind=None if kinds is None else stored.seconds_by_kind(archive, durations, kinds),
     )
 
 
-def _refuse_unknown_members(archive: Archive, named: bool, recorded: bool) -> None:
+def _refuse_unknown_members(
+    archive: Archive, named: bool, recorded: bool, objects: bool, by_kind: bool
+) -> None:
     known = {"durations_s", "widths", "flops", "bytes_B", "indptr", "indices", *LABELS}
     known |= {"names_data", "names_offsets"} if named else set()
     known |= {"start_s", "finish_s", "lanes"} if recorded else set()
+    known |= {f"object_{part}" for part in ("size_B", "producer", "indptr", "readers")} if objects else set()
+    known |= {"seconds_by_kind"} if by_kind else set()
     unknown = set(archive.names) - {f"{name}.npy" for name in known} - {HEADER}
     if unknown:
         raise archive.error(

@@ -11,7 +11,9 @@ from simsched.graph import checks
 from simsched.graph.adjacency import Csr
 from simsched.graph.archive import Archive, Array
 from simsched.graph.build import MAX_TASKS, called
-from simsched.graph.columns import LabelColumn, TextColumn
+from simsched.graph.columns import Floats, LabelColumn, TextColumn
+from simsched.graph.data import DataObjects
+from simsched.graph.data_checks import checked
 from simsched.graph.edges import MAX_EDGES, refuse_cycle
 from simsched.graph.recording import Recording, positive
 from simsched.graph.report import ImportReport
@@ -59,6 +61,10 @@ class Fields:
         if not 0 <= value <= min(MAX_TASKS, MAX_EDGES):
             raise MisfitError(f"{self._place}: {key!r} is {value}, expected 0 to {min(MAX_TASKS, MAX_EDGES)}")
         return value
+
+    def count_or_none(self, key: str) -> int | None:
+        """Return a number of objects or the like; None where there is no such entry."""
+        return self.count(key) if key in self._entries else None
 
     def positive_or_none(self, key: str) -> float | None:
         """Return a finite number above zero, or None."""
@@ -160,6 +166,23 @@ def recording(archive: Archive, lane_names: list[str], n: int) -> Recording | No
     """Return time and place of each of `n` tasks."""
     start, finish = archive.array("start_s", "<f8", n), archive.array("finish_s", "<f8", n)
     return checks.recording(Recording(start, finish, archive.array("lanes", "<i4", n), tuple(lane_names)), n)
+
+
+def data(archive: Archive, k: int, successors: Csr) -> DataObjects:
+    """Return `k` data objects of the graph with these edges."""
+    size_B, producer = archive.array("object_size_B", "<f8", k), archive.array("object_producer", "<i4", k)
+    readers = Csr(archive.array("object_indptr", "<i8", k + 1), archive.array("object_readers", "<i4"))
+    return checked(DataObjects(size_B, producer, readers), successors)
+
+
+def seconds_by_kind(archive: Archive, durations_s: Floats, kinds: int) -> Floats:
+    """Return the seconds of each task on each of so many kinds of cores."""
+    n = len(durations_s)
+    found = archive.array("seconds_by_kind", "<f8", n * kinds)
+    means, by_kind = checks.durations(found.reshape(n, kinds))
+    if by_kind is None or not np.allclose(means, durations_s, rtol=1e-9, atol=0, equal_nan=True):
+        raise MisfitError("seconds_by_kind.npy: durations_s are not their means")
+    return by_kind
 
 
 def report(fields: Fields) -> ImportReport:

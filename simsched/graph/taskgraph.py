@@ -16,6 +16,7 @@ from simsched.graph import interop, longest_path
 from simsched.graph.adjacency import Csr, Index
 from simsched.graph.build import build
 from simsched.graph.columns import Floats, LabelColumn, TextColumn
+from simsched.graph.data import DataObjects
 from simsched.graph.edges import cycle_error
 from simsched.graph.recording import RecordedOn, Recording, Seconds
 from simsched.graph.report import ImportReport
@@ -68,6 +69,11 @@ class TaskGraph:
         Kept, dropped and suspicious parts of the import.
     recording : Recording or None
         Time and place of each task in the real run, if the graph was imported from one.
+    data : DataObjects or None
+        What tasks write and others read; None where nothing is known of it.
+    seconds_by_kind : float64 array, shape (n, kinds of cores), or None
+        Seconds of each task on one core of each kind, whose mean the durations are; None where all kinds take the
+        durations.
 
     Examples
     --------
@@ -94,12 +100,15 @@ class TaskGraph:
     recorded_on: RecordedOn | None = None
     report: ImportReport = field(default_factory=lambda: ImportReport("arrays"))
     recording: Recording | None = None
+    data: DataObjects | None = None
+    seconds_by_kind: Floats | None = None
 
     def __post_init__(self) -> None:
         # Graphs are shared between replays: a change in place would change results already handed out.
         run = self.recording
         recorded = (run.start_s, run.finish_s, run.lanes) if run is not None else ()
-        for array in (self.durations_s, self.widths, self.flops, self.bytes_B, *recorded):
+        by_kind = () if self.seconds_by_kind is None else (self.seconds_by_kind,)
+        for array in (self.durations_s, self.widths, self.flops, self.bytes_B, *recorded, *by_kind):
             array.setflags(write=False)
 
     @classmethod
@@ -119,26 +128,28 @@ class TaskGraph:
         recorded_on: RecordedOn | None = None,
         report: ImportReport | None = None,
         recording: Recording | None = None,
+        edge_bytes: npt.ArrayLike | None = None,
+        edge_objects: npt.ArrayLike | None = None,
     ) -> TaskGraph:
         """Build a graph from arrays.
 
         Parameters
         ----------
-        durations_s : array_like of float, shape (n,)
-            Recorded seconds of each task; NaN where unknown.
+        durations_s : array_like of float, shape (n,) or (n, kinds of cores)
+            Recorded seconds of each task, or its seconds on a core of each kind; NaN where unknown.
         edges : (m, 2) array or iterable of pairs
             Task indices (before, after). Duplicates are merged, with a note in the report.
-        kinds, scopes, shapes : iterable or str, optional
-            One per task, or one string for all; shapes of a task's inputs as tuples of tuples or as text
-            (`64x512;512x512`).
-        names : iterable of str, optional
-            Name of each task.
+        kinds, names, scopes, shapes : iterable or str, optional
+            One per task, or (but for names) one string for all; shapes as text (`64x512;512x512`) or tuples of tuples,
+            one per input.
         flops, bytes_B : array_like of float, shape (n,), optional
             Work of each task; NaN where unknown.
         widths : array_like of int, shape (n,), or int
             Threads that ran each task when it was recorded.
         name, recorded_on, recording, report : optional
             See `TaskGraph`; duplicate edges and counts are added to a report.
+        edge_bytes, edge_objects : array_like of float and of int, shape (m,), optional
+            Bytes of the object that each edge carries, NaN where unknown; its number, -1 for none, by default its own.
 
         Returns
         -------
@@ -147,8 +158,7 @@ class TaskGraph:
         Raises
         ------
         GraphError
-            On a cycle (one is named), a self-loop, an unknown endpoint, a negative or infinite number,
-            an impossible recording, or columns of different lengths.
+            On a cycle (one is named), an unknown endpoint, an impossible number, or columns of different lengths.
 
         Examples
         --------
@@ -159,7 +169,7 @@ class TaskGraph:
         return build(
             durations_s, edges, kinds=kinds, names=names, shapes=shapes, scopes=scopes, flops=flops,
             bytes_B=bytes_B, widths=widths, name=name, recorded_on=recorded_on, report=report,
-            recording=recording,
+            recording=recording, edge_bytes=edge_bytes, edge_objects=edge_objects,
         )  # fmt: skip
 
     @classmethod
@@ -460,7 +470,7 @@ class TaskGraph:
         return f"<TaskGraph {self.name!r}: {self.n_tasks} tasks, {self.n_edges} edges>"
 
     def summary(self) -> Mapping[str, object]:
-        """Return tasks, edges, work, critical path, average parallelism, depth, kinds; no seconds where one is unknown.
+        """Return tasks, edges, work, critical path, average parallelism, depth, kinds, data; what is known of them.
 
         Returns
         -------
@@ -480,6 +490,8 @@ class TaskGraph:
                 facts["average_parallelism"] = round(self.average_parallelism, 3)
         facts["depth"] = int(self.depths.max(initial=-1)) + 1
         facts["kinds"] = len(self.kinds.labels)
+        if self.data is not None and self.data.n:
+            facts |= {"data_objects": self.data.n, "data_B": float(np.nansum(self.data.size_B))}
         return facts
 
     def _repr_html_(self) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from simsched.graph import TaskGraph
+from simsched.graph import DataObjects, TaskGraph
 
 NUMBERS = ("durations_s", "widths", "flops", "bytes_B")
 TEXTS = ("kinds", "shapes", "scopes")
@@ -26,6 +26,20 @@ def _assert_columns(one: TaskGraph, other: TaskGraph) -> None:
     if one.names is not None and other.names is not None:
         assert one.names.to_list() == other.names.to_list()
     assert one.name == other.name
+    assert (one.seconds_by_kind is None) == (other.seconds_by_kind is None)
+    if one.seconds_by_kind is not None and other.seconds_by_kind is not None:
+        np.testing.assert_array_equal(one.seconds_by_kind, other.seconds_by_kind)
+    assert_data(one.data, other.data)
+
+
+def assert_data(one: DataObjects | None, other: DataObjects | None) -> None:
+    """Assert that both are the same objects; none are the same as no data."""
+    assert (one is None or not one.n) == (other is None or not other.n)
+    if one is not None and other is not None and one.n:
+        np.testing.assert_array_equal(one.size_B, other.size_B)
+        np.testing.assert_array_equal(one.producer, other.producer)
+        for csr in ("indptr", "indices"):
+            np.testing.assert_array_equal(getattr(one.readers, csr), getattr(other.readers, csr))
 
 
 def _assert_all(one: TaskGraph, other: TaskGraph) -> None:

@@ -82,7 +82,7 @@ def test_names_are_told() -> None:
         (np.array([1], "m8[s]"), "the duration column holds timedelta64[s]; give seconds as numbers"),
         ([1, {}], "the duration column is not a list of numbers"),
         (1.0, "the duration column has shape (); expected one number a task"),
-        ([[1.0]], "the duration column has shape (1, 1)"),
+        ([[[1.0]]], "the duration column has shape (1, 1, 1)"),
         ([[1.0], [1.0, 2.0]], "the duration column is not a list of numbers"),
     ],
 )

@@ -135,7 +135,7 @@ CHANGES = {
     ),
     "run": ("finish_s.npy", npy(np.array([1, 0, 1.0])), "task 1 was recorded from 1.0 to 0.0 seconds"),
     "lane": ("lanes.npy", npy(np.array([0, 1, 0], np.int32)), "task 1 was recorded on lane 1; there are 1"),
-    "unknown": ("more.npy", b"", "more.npy: is not a member of version 1"),
+    "unknown": ("more.npy", b"", "more.npy: is not a member of version 2"),
     "no header": (HEADER, None, "simsched-taskgraph.json: is missing"),
     "no JSON": (HEADER, b"{", "simsched-taskgraph.json: is not JSON"),
     "no text": (HEADER, b"\xff", "simsched-taskgraph.json: is not JSON"),
@@ -166,9 +166,9 @@ def test_rows_ascend(saved: bytes, tmp_path: Path) -> None:
     ("key", "value", "message"),
     [
         ("format", "other", "format is 'other', expected 'simsched-taskgraph'"),
-        ("version", "1", "version is '1', expected 1"),
-        ("version", True, "version is True, expected 1"),
-        ("version", 2, "version 2 was written by a newer simsched (0."),
+        ("version", "1", "version is '1', expected 1 to 2"),
+        ("version", True, "version is True, expected 1 to 2"),
+        ("version", 3, "version 3 was written by a newer simsched (0."),
         ("tasks", -1, "'tasks' is -1, expected 0 to 2147483647"),
         ("tasks", 2**40, f"'tasks' is {2**40}"),
         ("tasks", 3.0, "'tasks' is 3.0, expected a whole number"),
@@ -176,7 +176,7 @@ def test_rows_ascend(saved: bytes, tmp_path: Path) -> None:
         ("tasks", 4, "names_offsets.npy: has 4 entries, expected 5"),
         ("edges", 3, "indices.npy: has 2 entries, expected 3"),
         ("name", 1, "'name' is 1, expected a string"),
-        ("names", False, "is not a member of version 1, or the header denies it"),
+        ("names", False, "is not a member of version 2, or the header denies it"),
         ("names", None, "'names' is None, expected true or false"),
         ("labels", {}, "labels: 'kinds' is missing, expected a list of strings"),
         (
@@ -186,7 +186,7 @@ def test_rows_ascend(saved: bytes, tmp_path: Path) -> None:
         ),
         ("labels", {"kinds": ["", ""], "shapes": [""], "scopes": [""]}, "labels.kinds: a label occurs twice"),
         ("labels", {"kinds": [""], "shapes": ["?"], "scopes": [""]}, "shape '?' is not written like"),
-        ("lane_names", None, "is not a member of version 1, or the header denies it"),
+        ("lane_names", None, "is not a member of version 2, or the header denies it"),
         ("lane_names", "lane", "'lane_names' is 'lane', expected a list of strings or null"),
         (
             "recorded_on",
@@ -253,7 +253,7 @@ def test_many_members_are_looked_at_once_each(
 
     monkeypatch.setattr(zipfile.ZipFile, "infolist", named)
     data = forged(saved, {f"more{i}": b"" for i in range(2000)})
-    refused(tmp_path / "g.simsched", data, "is not a member of version 1")
+    refused(tmp_path / "g.simsched", data, "is not a member of version 2")
     assert compared < 10 * 2000
 
 

@@ -13,7 +13,7 @@ import simsched as ss
 from simsched.graph import Recording, TaskGraph
 from simsched.graph.saving import writers
 from simsched.plugins import named, registered
-from simsched.testing.strategies import graphs
+from simsched.testing.strategies import carried, graphs
 from simsched.text import printable
 
 pytest.importorskip("lark")
@@ -37,6 +37,10 @@ def same(one: TaskGraph, other: TaskGraph) -> None:
         assert [printable(s) for s in one.names.to_list()] == other.names.to_list()
     np.testing.assert_array_equal(one.successors.indptr, other.successors.indptr)
     np.testing.assert_array_equal(one.successors.indices, other.successors.indices)
+    assert objects_of(one) == objects_of(other)
+    assert (one.seconds_by_kind is None) == (other.seconds_by_kind is None)
+    if one.seconds_by_kind is not None and other.seconds_by_kind is not None:
+        np.testing.assert_array_equal(one.seconds_by_kind, other.seconds_by_kind)
     if one.recording is None or not one.n_tasks:
         assert other.recording is None
         return
@@ -44,6 +48,15 @@ def same(one: TaskGraph, other: TaskGraph) -> None:
     for column in ("start_s", "finish_s", "lanes"):
         np.testing.assert_array_equal(getattr(one.recording, column), getattr(other.recording, column))
     assert one.recording.lane_names == other.recording.lane_names
+
+
+def objects_of(graph: TaskGraph) -> list[tuple[int, list[int], str]]:
+    """Return producer, readers and bytes of each object, sorted."""
+    data = graph.data
+    if data is None:
+        return []
+    readers = [data.readers.neighbours(i).tolist() for i in range(data.n)]
+    return sorted(zip(data.producer.tolist(), readers, map(str, data.size_B.tolist()), strict=True))
 
 
 @st.composite
@@ -56,9 +69,17 @@ def dressed(draw: st.DrawFn) -> TaskGraph:
     lanes = np.array(draw(st.lists(st.integers(0, 1), min_size=n, max_size=n)), np.int32)
     run = Recording(start, start * 1.1, lanes, (draw(WORDS), draw(WORDS)))
     words = st.lists(WORDS, min_size=n, max_size=n)
+    durations = np.array(draw(st.lists(seconds | st.just(float("nan")), min_size=n, max_size=n)))
+    edges = np.stack([graph.successors.sources(), graph.successors.indices], axis=1)
+    if draw(st.booleans()):
+        edges = np.concatenate([edges, edges[:2]])  # edges with two objects
+    sizes, objects = draw(carried(edges.astype(np.int64)))
+    if objects is not None:
+        objects[:2] = -1
+    known = bool(n) and not np.isnan(durations).all() and durations[~np.isnan(durations)].max() < 1e100
     return TaskGraph.from_edges(
-        draw(st.lists(seconds | st.just(float("nan")), min_size=n, max_size=n)),
-        np.stack([graph.successors.sources(), graph.successors.indices], axis=1),
+        np.stack([durations, durations / 3], axis=1) if known and draw(st.booleans()) else durations,
+        edges,
         kinds=draw(words),
         scopes=draw(words),
         shapes=draw(st.sampled_from(["", "64x512;512x512"])),
@@ -67,6 +88,8 @@ def dressed(draw: st.DrawFn) -> TaskGraph:
         widths=graph.widths,
         name=draw(WORDS) or "graph",
         recording=draw(st.none() | st.just(run)),
+        edge_bytes=sizes,
+        edge_objects=objects,
     )
 
 
@@ -97,6 +120,7 @@ def test_tasks_edges_and_times_come_back(graph: TaskGraph, name: str, tmp_path: 
         np.testing.assert_array_equal(again.successors.indptr, graph.successors.indptr)
         np.testing.assert_array_equal(again.successors.indices, graph.successors.indices)
         assert again.kinds.to_list() == graph.kinds.to_list()
+        assert objects_of(again) == objects_of(graph)
 
 
 def test_networkx_reads_what_is_written(tmp_path: Path) -> None:

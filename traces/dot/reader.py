@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from simsched.graph import data_columns
 from simsched.traces.dot import tdg
 from simsched.traces.dot.statements import read_dot, unescaped
 from simsched.traces.shared.attributes import COLUMNS, LANE_NAMES, OPTIONS, Durations, Nodes
@@ -57,11 +58,13 @@ class DotFile:
             If its edges form a cycle.
         """
         durations = Durations.of(path, duration, unit)
-        dot = read_dot(path, nodes={*map(in_dot, COLUMNS), duration}, graph={LANE_NAMES})
+        wanted = {*map(in_dot, COLUMNS), duration}
+        dot = read_dot(path, nodes=wanted, edges=set(data_columns.COLUMNS), graph={LANE_NAMES})
         rows = {node: _columns(node, attributes, duration) for node, attributes in dot.nodes.items()}
         edges = [(edge.before, edge.after) for edge in dot.edges]
         name, lanes = unescaped(dot.name), unescaped(dot.attributes.get(LANE_NAMES, ""))
-        return Nodes(path, "dot", rows, edges, name, lanes, sorted(dot.unread)).graph(durations)
+        objects = [edge.attributes for edge in dot.edges]
+        return Nodes(path, "dot", rows, edges, name, lanes, sorted(dot.unread), objects).graph(durations)
 
 
 DOT = DotFile()

@@ -10,7 +10,7 @@ from simsched.files import replacing
 from simsched.graph.saving import Subject
 from simsched.text import printable
 from simsched.traces.dot.reader import in_dot
-from simsched.traces.shared.attributes import LANE_NAMES, lane_names, rows
+from simsched.traces.shared.attributes import LANE_NAMES, edge_rows, lane_names, rows
 
 if TYPE_CHECKING:
     from simsched.graph.taskgraph import TaskGraph
@@ -36,7 +36,7 @@ class DotWriter:
     writes: Subject = "graph"
 
     def write(self, graph: TaskGraph, path: Path) -> None:
-        """Write a graph; ids are the tasks' indices, in order.
+        """Write a graph; ids are the tasks' indices, in order. Data objects that no edge carries are left out.
 
         Raises
         ------
@@ -59,8 +59,9 @@ def _lines(graph: TaskGraph) -> Iterator[str]:
             f"{in_dot(column)}={quoted(_escaped(str(value)))}" for column, value in row.items()
         )
         yield f"  {quoted(str(task))} [{values}];"
-    edges = zip(graph.successors.sources().tolist(), graph.successors.indices.tolist(), strict=True)
-    yield from (f"  {quoted(str(before))} -> {quoted(str(after))};" for before, after in edges)
+    for before, after, carried in edge_rows(graph):
+        values = ", ".join(f"{key}={quoted(str(value))}" for key, value in carried.items())
+        yield f"  {quoted(str(before))} -> {quoted(str(after))}{f' [{values}]' if values else ''};"
     yield "}"
 
 

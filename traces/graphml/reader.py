@@ -200,12 +200,15 @@ class GraphmlFile:
         }
         if duration != "label":
             rows = _labelled(rows)
-        edges = [(str(a), str(b)) for a, b, *_ in graph.edges]
+        edges = [(str(a), str(b)) for a, b, _ in graph.edges(data=True)]
+        objects = [data for *_, data in graph.edges(data=True)]
         name, lanes = (str(graph.graph.get(key, "")) for key in ("name", LANE_NAMES))
         others = [
             key for key in dict.fromkeys(str(k) for row in rows.values() for k in row) if key != duration
         ]
-        return Nodes(path, "graphml", rows, edges, name, lanes, others[:MOST_UNREAD]).graph(durations)
+        return Nodes(path, "graphml", rows, edges, name, lanes, others[:MOST_UNREAD], objects).graph(
+            durations
+        )
 
 
 GRAPHML = GraphmlFile()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from simsched.files import replacing
 from simsched.graph.saving import Subject
 from simsched.text import printable
-from simsched.traces.shared.attributes import LANE_NAMES, lane_names, rows
+from simsched.traces.shared.attributes import LANE_NAMES, edge_rows, lane_names, rows
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -36,7 +36,7 @@ class GraphmlWriter:
     writes: Subject = "graph"
 
     def write(self, graph: TaskGraph, path: Path) -> None:
-        """Write a graph; ids are the tasks' indices, in order.
+        """Write a graph; ids are the tasks' indices, in order. Data objects that no edge carries are left out.
 
         Raises
         ------
@@ -56,10 +56,11 @@ def _as_networkx(graph: TaskGraph) -> nx.DiGraph[int]:
     import networkx as nx
 
     graph_attributes = {"name": printable(graph.name), LANE_NAMES: lane_names(graph)}
-    result: nx.DiGraph[int] = nx.DiGraph()
+    edges = list(edge_rows(graph))
+    # An edge with several objects is written as often.
+    result: nx.DiGraph[int] = nx.DiGraph() if len(edges) == graph.n_edges else nx.MultiDiGraph()
     result.graph.update({key: text for key, text in graph_attributes.items() if text})
     result.add_nodes_from(enumerate(rows(graph)))
-    result.add_edges_from(
-        zip(graph.successors.sources().tolist(), graph.successors.indices.tolist(), strict=True)
-    )
+    for before, after, row in edges:
+        result.add_edge(before, after, **row)
     return result

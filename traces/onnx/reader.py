@@ -19,6 +19,7 @@ from simsched.graph.loading import plain_name
 from simsched.graph.shapes import format_shape
 from simsched.traces.onnx.flops import flops, shape_attributes
 from simsched.traces.onnx.model import Model, Node, declared, edges, inlined, plain_model
+from simsched.traces.onnx.objects import tensors
 from simsched.traces.onnx.proto import (
     Tensor,
     dims,
@@ -210,7 +211,7 @@ def _graph(path: Path, model: Model, report: ImportReport) -> TaskGraph:
     index = {place: i for i, place in enumerate(place for place, row in enumerate(kept) if row is not None)}
     flop = [row.flops for row in rows]
     _describe(report, rows, flop)
-    return TaskGraph.from_edges(
+    graph = TaskGraph.from_edges(
         [math.nan] * len(rows),
         [(index[a], index[b]) for a, b in edges(model, kept)],
         kinds=[row.node.op_type for row in rows],
@@ -222,6 +223,7 @@ def _graph(path: Path, model: Model, report: ImportReport) -> TaskGraph:
         name=plain_name(path, ".onnx"),
         report=report,
     )
+    return tensors([row.node for row in rows], known).on(graph)
 
 
 def _row(node: Node, known: Mapping[str, Tensor]) -> _Row:

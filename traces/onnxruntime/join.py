@@ -189,8 +189,10 @@ class Sizes:
     packed_bytes: float
 
 
-def sizes(file: Path, model: Model, tasks: Sequence[Task | None]) -> list[Sizes | None]:
-    """Return the sizes of each task, None for a node that did not run.
+def sizes(
+    file: Path, model: Model, tasks: Sequence[Task | None], known: dict[str, Tensor]
+) -> list[Sizes | None]:
+    """Return the sizes of each task, None for a node that did not run; add what they tell of tensors to `known`.
 
     A tensor has one shape: that of the constant, or that which its maker wrote and all its readers read,
     within what the model declares.
@@ -200,7 +202,7 @@ def sizes(file: Path, model: Model, tasks: Sequence[Task | None]) -> list[Sizes 
     FormatError
         If a tensor has two shapes.
     """
-    known = dict(model.initialisers)
+    known.update(model.initialisers)
     return [None if task is None else _View(file, model, known, task).sizes() for task in tasks]
 
 

@@ -30,11 +30,13 @@ from simsched.graph.loading import Mend
 from simsched.graph.shapes import format_shape
 from simsched.traces.onnx.flops import flops, shape_attributes
 from simsched.traces.onnx.model import Model, Node, edges, read_model
-from simsched.traces.onnx.proto import dims, tensor_bytes
+from simsched.traces.onnx.objects import tensors
+from simsched.traces.onnx.proto import Tensor, dims, tensor_bytes
 from simsched.traces.onnxruntime.join import Sizes, Task, check_order, match, outermost, sizes
 from simsched.traces.onnxruntime.profile import Contents, Event, ModelRun, read_contents, read_events
 from simsched.traces.shared.json_stream import shown
 from simsched.traces.shared.libraries import of_providers
+from simsched.traces.shared.objects import Objects
 from simsched.traces.shared.options import TOLERANT, given, mends_if, whole_number
 from simsched.traces.shared.timeline import chain, covered, recording
 
@@ -250,7 +252,7 @@ def _graph(
             f"{len(events) - len(kept)} executions of nodes inside bodies (If, Loop, Scan) are part of the "
             "node that owns the body and are not tasks of their own."
         )
-    rows, pairs = _chains(kept, report) if model is None else _joined(path, kept, model, report)
+    rows, pairs, found = _chains(kept, report) if model is None else _joined(path, kept, model, report)
     start_ns = np.array([row.event.start_us for row in rows], np.int64) * 1000
     finish_ns = np.array([row.event.finish_us for row in rows], np.int64) * 1000
     recorded = recording(path, start_ns, finish_ns, *_lanes(rows, run))
@@ -271,25 +273,28 @@ def _graph(
     )
     if graph.critical_path_s:
         report.facts["average_parallelism"] = graph.average_parallelism
-    return graph
+    return found.on(graph)
 
 
-def _chains(events: list[Event], report: ImportReport) -> tuple[list[Row], Edges]:
+def _chains(events: list[Event], report: ImportReport) -> tuple[list[Row], Edges, Objects]:
     """Return the events of a profile alone as tasks, those of one thread in a chain."""
     report.doubt(
         "The profile alone tells no dependencies: the tasks of each thread are chained in the order they ran, "
         "so that no policy can run them in parallel. Give the optimized model of the same session as model=."
     )
     rows = [_row(e, Sizes(e.inputs or (), e.outputs or (), 0.0)) for e in events]
-    return rows, chain(e.thread for e in events)
+    return rows, chain(e.thread for e in events), Objects()
 
 
-def _joined(path: Path, events: list[Event], model: Model, report: ImportReport) -> tuple[list[Row], Edges]:
-    """Return the nodes of the model that ran, in its order, and its edges between them."""
+def _joined(
+    path: Path, events: list[Event], model: Model, report: ImportReport
+) -> tuple[list[Row], Edges, Objects]:
+    """Return the nodes of the model that ran, in its order, its edges between them, and its tensors."""
     tasks = match(path, events, model)
     found = edges(model, tasks)
     report.facts["early_starts"] = check_order(path, model, tasks, found)
-    shapes = sizes(path, model, tasks)
+    known: dict[str, Tensor] = {}
+    shapes = sizes(path, model, tasks, known)
     report.note(
         "Some tasks start 1 us before a dependency finishes: the clock tells no more than that.",
         when=report.facts["early_starts"],
@@ -298,7 +303,8 @@ def _joined(path: Path, events: list[Event], model: Model, report: ImportReport)
     index = {i: row for row, i in enumerate(ran)}
     describe_model(report, model, tasks)
     rows = [_row(task.event, size, task.node) for task, size in ran.values()]
-    return rows, [(index[a], index[b]) for a, b in found]
+    found_tensors = tensors([task.node for task, _ in ran.values()], {**model.declared, **known})
+    return rows, [(index[a], index[b]) for a, b in found], found_tensors
 
 
 def _row(event: Event, size: Sizes, node: Node | None = None) -> Row:

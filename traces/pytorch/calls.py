@@ -155,7 +155,7 @@ def untimed(path: Path, width: int | None, report: ImportReport, mend: Mend | No
         f"execution_trace={path.name!r}"
     )
     report.note("threads of an operator are unknown and taken as 1; tell with threads=", when=width is None)
-    return TaskGraph.from_edges(
+    graph = TaskGraph.from_edges(
         np.full(len(calls.tasks), np.nan),
         calls.found.edges,
         kinds=[short(task.name) for task in calls.tasks],
@@ -168,3 +168,4 @@ def untimed(path: Path, width: int | None, report: ImportReport, mend: Mend | No
         name=plain_name(path, ".json", ".et"),
         report=report,
     )
+    return calls.found.objects.on(graph)

@@ -235,7 +235,8 @@ def _graph(
         recording=recording(path, start_ns, finish_ns, lane, [events.lanes[i] for i in lanes]),
     )
     fill_report(graph, path, held, events, nesting, columns.found)
-    return graph
+    found = columns.found.found
+    return graph if found is None else found.objects.on(graph)
 
 
 def _require_distinct(path: Path, tasks: list[Task]) -> None:

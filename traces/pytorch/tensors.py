@@ -17,15 +17,19 @@ them.
 
 A storage is one thing: writes to disjoint parts of it follow each other, although they need not.
 Outputs of operators within a task are its own: backward tasks read storages that only the inner calls show.
+Each version of a storage that is an output of a task, or that one reads, is a data object: the largest tensor in it.
 Write-after-read order is counted, not drawn: memory that a runtime reallocates carries none.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from simsched.graph.data import NOBODY
 from simsched.traces.pytorch.execution_trace import Node
+from simsched.traces.shared.objects import Objects
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +50,8 @@ class Access:
         (storage, bytes per element) of all it puts anywhere.
     parts : frozenset of (int, int)
         (substitute storage of a sparse tensor, storage of its indices or values).
+    sizes : tuple of (int, float)
+        Storage and bytes of every input and output; NaN where unknown.
     """
 
     reads: tuple[tuple[int, int, int], ...] = ()
@@ -54,6 +60,7 @@ class Access:
     updates: frozenset[int] = frozenset()
     elements: frozenset[tuple[int, int]] = frozenset()
     parts: frozenset[tuple[int, int]] = frozenset()
+    sizes: tuple[tuple[int, float], ...] = ()
 
     @property
     def writes_nothing(self) -> bool:
@@ -92,6 +99,9 @@ def access(node: Node, inner: dict[int, list[Node]]) -> Access:
         updates=frozenset((updated - created | created & before) - {0}),
         elements=frozenset(elements),
         parts=frozenset(parts),
+        sizes=tuple(
+            dict.fromkeys((t.storage, t.size_B if t.storage > 0 else math.nan) for t in (*inputs, *outputs))
+        ),
     )
 
 
@@ -115,6 +125,8 @@ class Dependencies:
         Pairs of a reader and a later in-place writer of its input, which are no edges.
     by_tensor : int
         Tensors whose storage is unknown, joined by their own ids.
+    objects : Objects
+        Versions of storages.
     """
 
     edges: list[tuple[int, int]] = field(default_factory=list)
@@ -124,6 +136,7 @@ class Dependencies:
     in_place: int = 0
     anti: int = 0
     by_tensor: int = 0
+    objects: Objects = field(default_factory=Objects)
 
 
 @dataclass(slots=True)
@@ -142,6 +155,8 @@ class _Version:
         Tasks that read the writer's output.
     elements : set of int
         Bytes per element of all tensors that were made in it or read from it.
+    object : int or None
+        Its number among the objects, once it is one.
     """
 
     writer: int | None = None
@@ -149,6 +164,7 @@ class _Version:
     reused: bool = False
     readers: list[int] = field(default_factory=list)
     elements: set[int] = field(default_factory=set)
+    object: int | None = None
 
 
 class _Storages:
@@ -167,6 +183,7 @@ class _Storages:
         before = self._read(task, it)
         self.found.edges += [(writer, task) for writer in sorted(before)]
         self.found.through_reused += sum(before.values())
+        self._grow(it)
         for storage in it.creates:
             self._create(task, storage)
         for storage in it.updates.union(*map(self._made_of, it.updates)) - it.creates:
@@ -181,8 +198,26 @@ class _Storages:
             storage = tensor[1]
             if storage not in it.creates and tensor not in read:
                 self._views[tensor] = (task, self._at(storage).born)
+        for storage in {storage for _, storage in it.makes if storage in it.creates} | it.updates:
+            self._object(self._at(storage))
+        self._grow(it)
         self._by_tensor.update(storage for _, storage, *_ in (*it.reads, *it.makes) if storage < 0)
         self.found.reused_ids, self.found.by_tensor = len(self._reused), len(self._by_tensor)
+
+    def _object(self, version: _Version) -> int:
+        """Return the number of a version among the objects."""
+        if version.object is None:
+            version.object = self.found.objects.add(
+                producer=NOBODY if version.writer is None else version.writer
+            )
+        return version.object
+
+    def _grow(self, it: Access) -> None:
+        """Note the sizes of a task's tensors, of those objects that they are now in."""
+        for storage, size_B in it.sizes:
+            version = self._versions.get(storage)
+            if version is not None and version.object is not None:
+                self.found.objects.grow(version.object, size_B)
 
     def _made_of(self, whole: int) -> list[int]:
         """Return the storages of a sparse tensor's indices and values, without those reused since."""
@@ -200,6 +235,7 @@ class _Storages:
         for storage in seen.union(*map(self._made_of, seen)):
             version = self._at(storage)
             version.readers.append(task)
+            self.found.objects.read(self._object(version), task)
             if version.writer is not None:
                 before[version.writer] = version.reused
         for tensor, storage, _ in it.reads:

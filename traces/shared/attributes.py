@@ -6,7 +6,7 @@ import json
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +15,8 @@ import numpy as np
 
 from simsched.errors import FormatError
 from simsched.graph.columns import plain_text
+from simsched.graph.data_columns import EdgeRows, numbered
+from simsched.graph.interop import node_seconds, refuse_other_means, to_frames
 from simsched.graph.loading import plain_name
 from simsched.graph.recording import Recording
 from simsched.graph.report import ImportReport
@@ -27,9 +29,11 @@ if TYPE_CHECKING:
 TEXTS = ("name", "kind", "scope", "shapes")
 NUMBERS = ("flops", "bytes_B", "start_s", "finish_s")
 #: All that is read and written: columns of `TaskGraph.to_frames` and of a recording.
-COLUMNS = ("duration_s", *TEXTS, "threads", *NUMBERS, "lane")
+COLUMNS = ("duration_s", *TEXTS, "threads", *NUMBERS, "lane", "seconds_by_kind")
 #: Columns with other names in files, because many programs take a node's width and shape for those of its drawing.
 RENAMED = {"width": "threads", "shape": "shapes"}
+#: Of a node: a JSON list of its seconds on each kind of core.
+BY_KIND = "seconds_by_kind"
 #: Of the graph: the names of the recording's lanes, a JSON list.
 LANE_NAMES = "lane_names"
 UNITS = {"s": 0, "ms": 3, "us": 6, "ns": 9}
@@ -37,6 +41,8 @@ OPTIONS = {
     "duration": "attribute of the nodes that holds their durations; duration_s when not given",
     "unit": "its unit: s (when not given), ms, us or ns",
 }
+#: Longer lists of seconds are none.
+MAX_LIST = 10_000
 _NUMBER = re.compile(r"[+-]?(\d{1,400}\.?\d{0,400}|\.\d{1,400})([eE][+-]?\d{1,4})?", re.ASCII)
 #: Some programs, such as igraph, write all numbers as floats.
 _WHOLE = re.compile(r"(\d{1,10})(?:\.0*)?", re.ASCII)
@@ -77,6 +83,8 @@ class Nodes:
         Of the graph; "" where the file has none.
     unread : iterable of str
         Names of other attributes, for the report.
+    objects : sequence of mapping
+        Attributes of each edge, of which `bytes_B` and `object` are read; empty where no edge has any.
     """
 
     path: Path
@@ -86,6 +94,7 @@ class Nodes:
     name: str
     lane_names: str
     unread: Sequence[str]
+    objects: Sequence[Mapping[str, Any]] = ()
 
     def graph(self, durations: Durations) -> TaskGraph:
         """Return the task graph; raise `FormatError` or `GraphError` where there is none."""
@@ -97,8 +106,9 @@ class Nodes:
         number = {c: [self._number(node, c) for node in self.rows] for c in NUMBERS}
         text = {c: [plain_text(row.get(c)) for row in self.rows.values()] for c in TEXTS[1:]}
         index = {node: i for i, node in enumerate(self.rows)}
+        edge_bytes, edge_objects = self._data()
         return TaskGraph.from_edges(
-            seconds,
+            self._by_kind(durations, seconds),
             [(index[a], index[b]) for a, b in self.edges],
             names=self._names(),
             kinds=text["kind"],
@@ -110,7 +120,42 @@ class Nodes:
             name=self.name or Path(plain_name(self.path)).stem,
             report=report,
             recording=self._recording(number["start_s"], number["finish_s"], report),
+            edge_bytes=edge_bytes,
+            edge_objects=edge_objects,
         )
+
+    def _by_kind(self, durations: Durations, seconds: list[float]) -> Any:
+        """Return seconds by kind of core where nodes have them and no other attribute is to be read."""
+        if durations != Durations("duration_s", 0) or not any(BY_KIND in row for row in self.rows.values()):
+            return seconds
+        values: list[Any] = list(seconds)
+        for i, (node, row) in enumerate(self.rows.items()):
+            if BY_KIND in row:
+                values[i] = _numbers_of(row[BY_KIND])
+                if values[i] is None:
+                    raise self._wrong(node, BY_KIND, row[BY_KIND], "a JSON list of numbers of zero or more")
+        matrix = np.array(node_seconds(values))
+        refuse_other_means(np.array(seconds), matrix)
+        return matrix
+
+    def _data(self) -> tuple[list[float] | None, Any]:
+        """Return bytes and numbers of the objects that edges carry; None where none has any."""
+        if not any("bytes_B" in row or "object" in row for row in self.objects):
+            return None, None
+        sizes, labels = [], []
+        for (before, after), row in zip(self.edges, self.objects, strict=True):
+            size, label = str(row.get("bytes_B", "nan")).strip(), row.get("object")
+            if isinstance(row.get("bytes_B"), bool) or not (size.lower() == "nan" or _NUMBER.fullmatch(size)):
+                raise FormatError(
+                    f"{self.path}: edge {shown(before)} to {shown(after)} has bytes_B {shown(row['bytes_B'])}; "
+                    "expected a number, or nothing where it is unknown"
+                )
+            sizes.append(float(size))
+            labels.append(None if label is None else str(label).strip())
+        if all(label is None or _WHOLE.fullmatch(label) for label in labels):
+            whole = [label if label is None else int(float(label)) for label in labels]
+            return sizes, numbered(whole, ["bytes_B" in row for row in self.objects])
+        return sizes, numbered(labels, ["bytes_B" in row for row in self.objects])
 
     def _tell(self, report: ImportReport, durations: Durations, seconds: Sequence[float]) -> None:
         unknown = sum(map(math.isnan, seconds))
@@ -201,8 +246,12 @@ def rows(graph: TaskGraph) -> Iterator[dict[str, str | int | float]]:
 
     Text has every character that cannot be printed as its escape; numbers are exact.
     """
-    tasks, _ = graph.to_frames()
+    tasks, _ = to_frames(replace(graph, data=None, seconds_by_kind=None))
     columns = {RENAMED.get(str(c), str(c)): tasks[c].tolist() for c in tasks.columns}
+    if graph.seconds_by_kind is not None:
+        columns[BY_KIND] = [
+            math.nan if math.isnan(row[0]) else json.dumps(row) for row in graph.seconds_by_kind.tolist()
+        ]
     run = graph.recording
     if run is not None:
         columns |= {
@@ -219,6 +268,30 @@ def _known(column: str, value: Any) -> bool:
     if isinstance(value, str):
         return bool(value) or column == "name"
     return not math.isnan(value)
+
+
+def edge_rows(graph: TaskGraph) -> Iterator[tuple[int, int, dict[str, int | float]]]:
+    """Yield the edges, each once for each object that it carries, with the object's known bytes and number."""
+    found = EdgeRows.of(graph)
+    ends = zip(found.before.tolist(), found.after.tolist(), strict=True)
+    if found.object is None or found.bytes_B is None:
+        yield from ((before, after, {}) for before, after in ends)
+        return
+    for (before, after), size_B, number in zip(
+        ends, found.bytes_B.tolist(), found.object.tolist(), strict=True
+    ):
+        row = {"bytes_B": size_B, "object": number} if number >= 0 else {}
+        yield before, after, {key: value for key, value in row.items() if not math.isnan(value)}
+
+
+def _numbers_of(value: object) -> list[float] | None:
+    """Return the numbers in a JSON list; None for anything else."""
+    try:
+        found = json.loads(str(value)[:MAX_LIST])
+    except (ValueError, RecursionError):
+        return None
+    numbers = isinstance(found, list) and all(type(number) in (int, float) for number in found)
+    return [float(number) for number in found] if numbers and all(0 <= n < 1e300 for n in found) else None
 
 
 def lane_names(graph: TaskGraph) -> str:

@@ -48,10 +48,13 @@ def mended(chunks: Iterable[bytes], mend: Mend) -> Iterator[bytes]:
 
 
 def _in_valid_characters(chunks: Iterable[bytes], mend: Mend) -> Iterator[bytes]:
-    decoder, held, noted = codecs.getincrementaldecoder("utf-8")("replace"), b"", False
+    decoder, held, noted, before = codecs.getincrementaldecoder("utf-8")("replace"), b"", False, b""
     for chunk in chunks:
         text = decoder.decode(chunk).encode()
-        changed = _NEVER_ALLOWED.search(text) is not None or text.count(_REPLACED) > chunk.count(_REPLACED)
+        raw = before + chunk
+        changed = _NEVER_ALLOWED.search(text) is not None or text.count(_REPLACED) > raw.count(_REPLACED)
+        # A U+FFFD of the text itself, of three bytes, counts in the chunk where it ends.
+        before = raw[-2:]
         text = held + text
         held = found[1] if (found := _OPEN_ESCAPE.search(text)) else b""
         text = text[: len(text) - len(held)]

@@ -19,6 +19,7 @@ from simsched.graph.contracting import Edge, contracted
 from simsched.graph.loading import plain_name
 from simsched.graph.shapes import format_shape
 from simsched.traces.shared.json_stream import shown
+from simsched.traces.shared.objects import Objects
 from simsched.traces.shared.options import TOLERANT, given, mends_if
 from simsched.traces.shared.timeline import numbered, overlaps, recording
 from simsched.traces.starpu.records import Record, dag_edges, records
@@ -159,7 +160,7 @@ def _graph(path: Path, jobs: Sequence[Record], edges: list[Edge], report: Import
     lanes = [_lane(record) for record in rows]
     _describe(report, jobs, rows)
     report.facts.update(unit="ms", overlaps=overlaps(starts, finishes, lanes))
-    return TaskGraph.from_edges(
+    graph = TaskGraph.from_edges(
         [(finish - start) / 1e9 for start, finish in zip(starts, finishes, strict=True)],
         pairs,
         kinds=[_kind(record) for record in rows],
@@ -172,6 +173,25 @@ def _graph(path: Path, jobs: Sequence[Record], edges: list[Edge], report: Import
         report=report,
         recording=recording(path, starts, finishes, *numbered(lanes)),
     )
+    return _handles(rows).on(graph)
+
+
+def _handles(rows: Sequence[Record]) -> Objects:
+    """Return the contents of handles, in the order of submission: who writes one starts another object."""
+    found, now = Objects(), dict[tuple[int, str], int]()
+    for task, record in enumerate(rows):
+        rank, accesses = record.rank, record.accesses()
+        for handle, size_B, (reads, _) in accesses:
+            if reads:
+                key = rank, handle
+                number = now.get(key)
+                if number is None:
+                    number = now[key] = found.add(size_B)
+                found.read(number, task)
+        for handle, size_B, (_, writes) in accesses:
+            if writes:
+                now[rank, handle] = found.add(size_B, task)
+    return found
 
 
 def _name(record: Record) -> str:

@@ -12,6 +12,7 @@ import re
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from simsched.errors import FormatError, GraphError
@@ -185,11 +186,42 @@ class Record:
         passes = [2 if "X" in mode else mode.count("R") + mode.count("W") for mode in modes]
         return float(sum(int(word) * times for word, times in zip(words, passes, strict=True)))
 
+    def accesses(self) -> list[tuple[str, float, tuple[bool, bool]]]:
+        """Return the handles with their bytes (NaN where missing), and whether each is read, and written.
+
+        Scratch space is neither; [] where handles have no modes.
+        """
+        handles, modes = self.values.get("Handles", "").split(), _modes(self.values.get("Modes", ""))
+        if len(handles) != len(modes):
+            return []
+        sizes = _sizes_B(self.values.get("Sizes", ""))
+        return list(
+            zip(
+                handles,
+                sizes if len(sizes) == len(handles) else [math.nan] * len(handles),
+                modes,
+                strict=True,
+            )
+        )
+
     def shape(self) -> list[tuple[int, ...]]:
         """Return the shapes of the data, without the bytes of an element; [] where one is of another kind."""
         found = [_PARAMETER.fullmatch(word) for word in self.values.get("Parameters", "").split()]
         dims = [tuple(map(int, one[1].split("x")))[:-1] for one in found if one is not None]
         return dims if len(dims) == len(found) and all(len(d) <= MAX_RANK for d in dims) else []
+
+
+# The few kinds of tasks of a program have few modes and sizes.
+
+
+@lru_cache(maxsize=4096)
+def _modes(text: str) -> list[tuple[bool, bool]]:
+    return [("R" in mode or "X" in mode, "W" in mode or "X" in mode) for mode in text.split()]
+
+
+@lru_cache(maxsize=4096)
+def _sizes_B(text: str) -> list[float]:
+    return list(map(float, text.split()))
 
 
 def records(path: Path, mend: Mend | None = None) -> Iterator[Record]:

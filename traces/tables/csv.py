@@ -25,6 +25,7 @@ from simsched.traces.shared.json_stream import shown
 from simsched.traces.tables.frames import (
     EDGE_COLUMNS,
     EDGES,
+    ENDS,
     NUMBERS,
     TASK_COLUMNS,
     TEXTS,
@@ -93,13 +94,13 @@ class CsvTables:
         """
         companion = edges_file(path, edges, SUFFIX)
         tasks, ignored = _table(path, TASK_COLUMNS, ("duration_s",))
-        ends, more = _table(companion, EDGE_COLUMNS, EDGE_COLUMNS)
+        ends, more = _table(companion, EDGE_COLUMNS, ENDS)
         for column in tasks:
             if column in NUMBERS:
                 tasks[column] = _numbers(path, column, tasks[column])
             elif column in WHOLE:
                 tasks[column] = _whole(path, column, tasks[column].replace("", "1"))
-        tasks, ends = _labelled(companion, tasks, ends)
+        tasks, ends = _labelled(companion, tasks, _with_data(companion, ends))
         if "lane" in tasks and (lanes := _as_whole(tasks["lane"])) is not None:
             tasks["lane"] = lanes
         return graph_of(path, tasks, ends, ignored + more, "csv", SUFFIX)
@@ -228,14 +229,25 @@ def _wrong(path: Path, column: str, row: int, cell: object, expected: str) -> Fo
     )
 
 
+def _with_data(path: Path, edges: pd.DataFrame) -> pd.DataFrame:
+    """Return the edges with bytes as numbers, and objects as numbers, where all of them are, or as texts."""
+    if "bytes_B" in edges:
+        edges["bytes_B"] = _numbers(path, "bytes_B", edges["bytes_B"])
+    if "object" in edges:
+        texts = edges["object"].replace("", "-1")
+        numbers = _as_whole(texts)
+        edges["object"] = texts.where(texts != "-1", None) if numbers is None else numbers
+    return edges
+
+
 def _labelled(path: Path, tasks: pd.DataFrame, edges: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return both tables with the labels of tasks as numbers, where all of them are, or as texts."""
-    columns = [edges[c] for c in EDGE_COLUMNS] + ([tasks["task"]] if "task" in tasks else [])
+    columns = [edges[c] for c in ENDS] + ([tasks["task"]] if "task" in tasks else [])
     numbers = [_as_whole(column) for column in columns]
     if all(column is not None for column in numbers):
         edges = edges.assign(before=numbers[0], after=numbers[1])
         return (tasks.assign(task=numbers[2]) if "task" in tasks else tasks), edges
     if "task" not in tasks:
-        for column in EDGE_COLUMNS:
+        for column in ENDS:
             edges[column] = _whole(path, column, edges[column])
     return tasks, edges

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from simsched.errors import FormatError
-from simsched.graph import ImportReport, Recording, TaskGraph
+from simsched.graph import ImportReport, Recording, TaskGraph, data_columns
 from simsched.graph.checks import recording
-from simsched.graph.interop import COLUMNS
+from simsched.graph.interop import COLUMNS, KIND_COLUMN
 from simsched.graph.loading import find_file
 from simsched.traces.shared.json_stream import shown
 from simsched.traces.shared.options import given
@@ -22,10 +22,13 @@ if TYPE_CHECKING:
     import pandas as pd
 
 TIMES = ("start_s", "finish_s")
+#: Seconds on each kind of core.
+KIND_COLUMNS = tuple(KIND_COLUMN(kind) for kind in range(64))
 #: All columns that are read, with the label of a task first.
-TASK_COLUMNS = ("task", *COLUMNS, *TIMES, "lane", "lane_name")
-EDGE_COLUMNS = ("before", "after")
-NUMBERS = ("duration_s", "flops", "bytes_B", *TIMES)
+TASK_COLUMNS = ("task", *COLUMNS, *TIMES, "lane", "lane_name", *KIND_COLUMNS)
+ENDS = ("before", "after")
+EDGE_COLUMNS = (*ENDS, *data_columns.COLUMNS)
+NUMBERS = ("duration_s", "flops", "bytes_B", *TIMES, *KIND_COLUMNS)
 WHOLE = ("width",)
 TEXTS = ("name", "kind", "shape", "scope", "lane_name")
 MAX_LANES = 1_000_000
@@ -152,7 +155,7 @@ def graph_of(
         f"Not kept, as task graphs have no such columns: {', '.join(shown(c) for c in ignored[:20])}.",
         when=ignored,
     )
-    frame = tasks[[c for c in ("task", *COLUMNS) if c in tasks]]
+    frame = tasks[[c for c in ("task", *COLUMNS, *KIND_COLUMNS) if c in tasks]]
     if "task" in frame and list(frame["task"]) == list(range(len(frame))):
         frame = frame.drop(columns="task")
     elif "task" in frame and "name" not in frame:

@@ -16,6 +16,7 @@ from simsched.text import one_line
 from simsched.traces.tables.frames import (
     EDGE_COLUMNS,
     EDGES,
+    ENDS,
     TASK_COLUMNS,
     TEXTS,
     beside,
@@ -82,7 +83,7 @@ class ParquetTables:
             If pyarrow is not installed.
         """
         tasks, ignored = _table(path, TASK_COLUMNS, ("duration_s",))
-        ends, more = _table(edges_file(path, edges, SUFFIX), EDGE_COLUMNS, EDGE_COLUMNS)
+        ends, more = _table(edges_file(path, edges, SUFFIX), EDGE_COLUMNS, ENDS)
         if "width" in tasks:
             tasks["width"] = _widths(tasks["width"])
         return graph_of(path, tasks, ends, ignored + more, "parquet", SUFFIX)

@@ -25,18 +25,8 @@ from simsched.traces.shared.timeline import packed, recording, refuse_long
 from simsched.traces.tensorflow.flops import flops, plain_op, shape_attributes
 from simsched.traces.tensorflow.join import base_name, joined, slot_of
 from simsched.traces.tensorflow.metadata import RunMetadata, read_graph, read_run
+from simsched.traces.tensorflow.objects import ITEMSIZE_B, outputs
 from simsched.traces.tensorflow.records import Definition, Dims, Execution, Joined, Tensor, add_kernels, split
-
-#: Bytes of one element; a resource is a handle to data of other ops.
-ITEMSIZE_B = {
-    **dict.fromkeys(["UINT8", "INT8", "BOOL", "QINT8", "QUINT8", "FLOAT8_E5M2", "FLOAT8_E4M3FN"], 1.0),
-    **dict.fromkeys(["FLOAT8_E4M3FNUZ", "FLOAT8_E4M3B11FNUZ", "FLOAT8_E5M2FNUZ"], 1.0),
-    **dict.fromkeys(["INT16", "UINT16", "HALF", "BFLOAT16", "QINT16", "QUINT16"], 2.0),
-    **dict.fromkeys(["FLOAT", "INT32", "UINT32", "QINT32"], 4.0),
-    **dict.fromkeys(["DOUBLE", "INT64", "UINT64", "COMPLEX64"], 8.0),
-    "COMPLEX128": 16.0,
-    "RESOURCE": 0.0,
-}
 
 
 @dataclass(frozen=True)
@@ -122,7 +112,7 @@ def graph_of(
     _tell(run, finish_ns - start_ns, clock_ns, report)
     work = sizes(run)
     report.facts["tasks_without_flops"] = int(np.isnan([size.flops for size in work]).sum())
-    return TaskGraph.from_edges(
+    graph = TaskGraph.from_edges(
         (finish_ns - start_ns) / 1e9,
         np.array(sorted(run.edges), np.int64).reshape(-1, 2),
         kinds=[task.label.op or node.op for task, node in zip(run.tasks, run.nodes, strict=True)],
@@ -135,6 +125,7 @@ def graph_of(
         report=report,
         recording=recording(path, start_ns, finish_ns, lanes, names),
     )
+    return outputs(run).on(graph)
 
 
 def _lanes(

@@ -73,7 +73,9 @@ EXECUTED = "workflow.execution.tasks.item"
 MACHINES = ("workflow.execution.machines.item", "workflow.machines.item")
 MAKESPAN = ("workflow.execution.makespanInSeconds", "workflow.makespanInSeconds", "workflow.makespan")
 SYSTEM = ("runtimeSystem.name", "wms.name")
-SINGLE = ("name", "schemaVersion", *MAKESPAN, *SYSTEM)
+#: Beginning of the description that simsched's writer gives a workflow.
+OWN = "Written by simsched "
+SINGLE = ("name", "description", "schemaVersion", *MAKESPAN, *SYSTEM)
 #: Beyond this many seconds, 30,000 years, something is wrong.
 MAX_S = 1e12
 
@@ -127,6 +129,11 @@ class Instance:
     entries: dict[str, Any] = field(default_factory=dict)
     unknown: int = 0
     repeated: int = 0
+
+    @property
+    def own(self) -> bool:
+        """Whether simsched wrote it, so that a task's bytes are not the sum of its files."""
+        return str(self.entries.get("description", "")).startswith(OWN)
 
     def first(self, *keys: str) -> Any:
         """Return the value of the first of `keys` that has one; None where none has."""

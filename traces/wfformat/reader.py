@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 from decimal import Decimal
-from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -15,9 +13,11 @@ import numpy as np
 from simsched.errors import FormatError
 from simsched.graph import ImportReport, TaskGraph
 from simsched.graph.columns import plain_text
+from simsched.graph.data import NOBODY
 from simsched.graph.recording import RecordedOn
 from simsched.traces.shared.json_stream import shown
 from simsched.traces.shared.libraries import recorded_on
+from simsched.traces.shared.objects import Objects
 from simsched.traces.shared.options import TOLERANT, mends_if
 from simsched.traces.wfformat.layouts import (
     MAKESPAN,
@@ -28,106 +28,7 @@ from simsched.traces.wfformat.layouts import (
     processors,
     read_instance,
 )
-
-#: Most edges by files: those made by many tasks and read by many join each with each.
-MAX_EDGES = 8_000_000
-
-
-@dataclass
-class _Joined:
-    """Tasks that write what one task reads, and that read what it writes."""
-
-    before: list[int] = field(default_factory=list)
-    after: list[int] = field(default_factory=list)
-
-
-class References:
-    """Tasks by reference: by id first, then by name.
-
-    Nextflow's instances of version 1.4 give all tasks of a process its name and refer to that. Those are meant that a
-    file joins, as in the same instances of version 1.5, which refer by id.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-    found : Instance
-        Its content.
-
-    Raises
-    ------
-    FormatError
-        If two tasks have one id.
-    """
-
-    def __init__(self, path: Path, found: Instance) -> None:
-        self._path, self._tasks = path, found.tasks
-        self._ids: dict[str, int] = {}
-        self._names: dict[str, list[int]] = {}
-        self._unknown = self._shared = self._unjoined = 0
-        for task in found.tasks:
-            if task.id in self._ids:
-                raise FormatError(
-                    f"{path}: tasks {self._ids[task.id]} and {task.place} both have id {shown(task.id)}"
-                )
-            self._ids[task.id] = task.place
-            self._names.setdefault(task.name, []).append(task.place)
-
-    def parents(self, task: Task) -> list[int]:
-        """Return the tasks that a task names as its parents."""
-        return [p for reference in task.parents for p in self._meant(reference, task, after=False)]
-
-    def children(self, task: Task) -> list[int]:
-        """Return the tasks that a task names as its children."""
-        return [p for reference in task.children for p in self._meant(reference, task, after=True)]
-
-    def _meant(self, reference: str, task: Task, *, after: bool) -> Sequence[int]:
-        if reference in self._ids:
-            return [self._ids[reference]]
-        named = self._names.get(reference, [])
-        self._unknown += not named
-        if len(named) < 2:
-            return named
-        joined = self._joined.get(task.place, _Joined())
-        meant = [p for p in (joined.after if after else joined.before) if self._tasks[p].name == reference]
-        self._shared += 1
-        self._unjoined += not meant
-        return meant
-
-    @cached_property
-    def _joined(self) -> Mapping[int, _Joined]:
-        joined: dict[int, _Joined] = {}
-        for before, after in sorted(self.of_files):
-            joined.setdefault(before, _Joined()).after.append(after)
-            joined.setdefault(after, _Joined()).before.append(before)
-        return joined
-
-    @cached_property
-    def of_files(self) -> set[tuple[int, int]]:
-        """Edges from each task that writes a file to those that read it, or `FormatError` where they are too many."""
-        makers: dict[str, int] = {}
-        for task in self._tasks:
-            for file in task.writes:
-                makers.setdefault(file, task.place)
-        edges = {
-            (makers[f], t.place) for t in self._tasks for f in t.reads if f in makers and makers[f] != t.place
-        }
-        if len(edges) > MAX_EDGES:
-            raise FormatError(f"{self._path}: more than {MAX_EDGES} dependencies through files")
-        return edges
-
-    def tell(self, report: ImportReport) -> None:
-        """Report the references that could not be used unchanged."""
-        report.note(
-            f"{self._unknown} parents or children are not tasks of the file; they give no edge.",
-            when=self._unknown,
-        )
-        report.note(
-            f"{self._shared} parents or children are names that several tasks have: edges join those of them that "
-            f"share a file; {self._unjoined} share one with none and give no edge.",
-            when=self._shared,
-        )
-
+from simsched.traces.wfformat.references import References
 
 _VERSION = re.compile(rb'"schemaVersion"\s*:\s*"1\.[0-9]"')
 _WORKFLOW = re.compile(
@@ -207,17 +108,18 @@ class WfFormatReader:
             )
         edges = _edges(path, found, report)
         _tell(found, report)
-        return TaskGraph.from_edges(
+        graph = TaskGraph.from_edges(
             [task.runtime_s for task in found.tasks],
             edges,
             kinds=[_kind(task) for task in found.tasks],
             names=[task.name for task in found.tasks],
-            bytes_B=[_bytes(task, found.sizes_B) for task in found.tasks],
+            bytes_B=[task.moved_B if found.own else _bytes(task, found.sizes_B) for task in found.tasks],
             widths=[_width(path, task) for task in found.tasks],
             name=plain_text(found.first("name")) or path.name.split(".")[0],
             recorded_on=_recorded_on(found, report),
             report=report,
         )
+        return _files(found).on(graph)
 
 
 WFFORMAT = WfFormatReader()
@@ -244,6 +146,27 @@ def _edges(path: Path, found: Instance, report: ImportReport) -> list[tuple[int,
                 "No task names parents or children, and no file joins two: no task waits for another."
             )
     return sorted(edges)
+
+
+def _files(found: Instance) -> Objects:
+    """Return the files that tasks read and write, those that no task writes as inputs."""
+    makers: dict[str, int] = {}
+    for task in found.tasks:
+        for file in task.writes:
+            makers.setdefault(file, task.place)
+    used = makers.keys() | {file for task in found.tasks for file in task.reads}
+    files = Objects()
+    # In the order of the file, so that what is written comes back in the same order.
+    known = (file for file in found.sizes_B if file in used)
+    others = (file for task in found.tasks for file in (*task.reads, *task.writes))
+    number = {
+        file: files.add(found.sizes_B.get(file, math.nan), makers.get(file, NOBODY))
+        for file in dict.fromkeys((*known, *others))
+    }
+    for task in found.tasks:
+        for file in task.reads:
+            files.read(number[file], task.place)
+    return files
 
 
 def _kind(task: Task) -> str:

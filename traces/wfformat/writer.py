@@ -12,10 +12,15 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
+import numpy as np
+
 from simsched.errors import FormatError
 from simsched.files import replacing
+from simsched.graph.adjacency import Csr
 from simsched.graph.columns import plain_text
+from simsched.graph.data import read_by
 from simsched.graph.saving import Subject
+from simsched.traces.wfformat.layouts import OWN
 from simsched.version import version
 
 if TYPE_CHECKING:
@@ -47,15 +52,22 @@ class WfFormatWriter:
     def write(self, graph: TaskGraph, path: Path) -> None:
         """Write a graph with at least one task; `FormatError` if it has none, `SimschedError` if it cannot be written.
 
-        Names, kinds (as `category`), edges, durations, widths and bytes come back; shapes, scopes, FLOPs and the
-        recording are not part of the format.
+        Names, kinds (as `category`), edges, durations, widths, bytes and data objects (as files) come back; shapes,
+        scopes, FLOPs, seconds by kind of core and the recording are not part of the format.
         """
         if not graph.n_tasks:
             raise FormatError(f"{path}: a workflow has at least one task, this graph has none")
         with replacing(path) as file:
-            _put(file, {"name": graph.name or "graph", "description": f"Written by simsched {version()}"})
+            _put(file, {"name": graph.name or "graph", "description": f"{OWN}{version()}"})
             file.write(b',"schemaVersion":"1.5","workflow":{"specification":{"tasks":[\n')
-            _put_all(file, (_specified(graph, task) for task in range(graph.n_tasks)))
+            reads, writes = _files(graph)
+            _put_all(file, (_specified(graph, task, reads, writes) for task in range(graph.n_tasks)))
+            if graph.data is not None:
+                file.write(b'\n],"files":[\n')
+                sizes = enumerate(graph.data.size_B.tolist())
+                _put_all(
+                    file, ({"id": _file(i), "sizeInBytes": _plain(size)} for i, size in sizes if size >= 0)
+                )
             file.write(b"\n]}")
             known = [task for task in range(graph.n_tasks) if not math.isnan(graph.durations_s[task])]
             if known:
@@ -83,7 +95,24 @@ def _id(task: int) -> str:
     return f"ID{task:07d}"
 
 
-def _specified(graph: TaskGraph, task: int) -> dict[str, Any]:
+def _file(number: int) -> str:
+    return f"object{number:07d}"
+
+
+def _plain(size_B: float) -> int | float:
+    return int(size_B) if size_B.is_integer() else size_B
+
+
+def _files(graph: TaskGraph) -> tuple[Csr | None, Csr | None]:
+    """Return the objects that each task reads, and those that it writes; None for a graph without data."""
+    if graph.data is None:
+        return None, None
+    written = np.flatnonzero(graph.data.producer >= 0)
+    writers = graph.data.producer[written].astype(np.int64)
+    return graph.data.inputs(graph.n_tasks), read_by(graph.n_tasks, writers, written)
+
+
+def _specified(graph: TaskGraph, task: int, reads: Csr | None, writes: Csr | None) -> dict[str, Any]:
     """Return a task's specification."""
     entry: dict[str, Any] = {
         "name": plain_text(graph.task_name(task)) or _id(task),
@@ -93,6 +122,9 @@ def _specified(graph: TaskGraph, task: int) -> dict[str, Any]:
     }
     if graph.kinds[task]:
         entry["category"] = graph.kinds[task]
+    for key, files in (("inputFiles", reads), ("outputFiles", writes)):
+        if files is not None:
+            entry[key] = [_file(i) for i in files.neighbours(task).tolist()]
     return entry
 
 

@@ -11,8 +11,10 @@ import numpy.typing as npt
 from simsched.errors import GraphError
 from simsched.graph.cleanup.cleanup import counted
 from simsched.graph.cleanup.matching import Mask, Matching
+from simsched.graph.cleanup.objects import of_kept, seconds_of
 from simsched.graph.columns import LabelColumn
 from simsched.graph.contracting import contracted
+from simsched.graph.data_checks import with_data
 from simsched.graph.recording import Recording
 from simsched.graph.report import ImportReport
 
@@ -121,8 +123,8 @@ def without(graph: TaskGraph, dropped: Mask, report: ImportReport) -> TaskGraph:
             f"graph {graph.name!r}: {error}; keep tasks that join many others, or collapse instead"
         ) from None
     run = graph.recording
-    return TaskGraph.from_edges(
-        graph.durations_s[kept],
+    found = TaskGraph.from_edges(
+        seconds_of(graph)[kept],
         index[np.array(edges, np.int64).reshape(-1, 2)],
         kinds=_taken(graph.kinds, kept),
         names=None if graph.names is None else [graph.names[i] for i in kept.tolist()],
@@ -138,6 +140,7 @@ def without(graph: TaskGraph, dropped: Mask, report: ImportReport) -> TaskGraph:
         if run is None
         else Recording(run.start_s[kept], run.finish_s[kept], run.lanes[kept], run.lane_names),
     )
+    return with_data(found, of_kept(graph, dropped, index, report))
 
 
 def _taken(column: LabelColumn, kept: npt.NDArray[np.int64]) -> list[str]:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from simsched.graph.cleanup.objects import of_groups
 from simsched.graph.columns import Floats
+from simsched.graph.data_checks import with_data
 from simsched.graph.recording import Recording
 from simsched.graph.report import ImportReport
 from simsched.graph.taskgraph import TaskGraph
@@ -24,6 +26,7 @@ def merged(
 
     A group's seconds, FLOPs and bytes are the sums of its tasks' (bytes that only pass between them included); kind,
     name, shape, scope, width and lane are those of its longest task. Groups are in the order of their first tasks.
+    Data objects that only pass between a group's tasks vanish.
 
     Parameters
     ----------
@@ -49,8 +52,8 @@ def merged(
     run, remark = _recording(graph, of, leaders)
     if remark:
         report.note(remark)
-    return TaskGraph.from_edges(
-        summed(graph.durations_s, of, len(leaders)),
+    found = TaskGraph.from_edges(
+        _seconds(graph, of, len(leaders)),
         np.unique(np.stack([before[crossing], after[crossing]], axis=1), axis=0),
         kinds=[
             graph.kinds[i] if kind is None or size == 1 else kind
@@ -67,6 +70,14 @@ def merged(
         report=report,
         recording=run,
     )
+    return with_data(found, of_groups(graph.data, of))
+
+
+def _seconds(graph: TaskGraph, of: Groups, n: int) -> Floats:
+    """Return the seconds of each of `n` groups, on each kind of core where the graph has them."""
+    if graph.seconds_by_kind is None:
+        return summed(graph.durations_s, of, n)
+    return np.stack([summed(seconds, of, n) for seconds in graph.seconds_by_kind.T], axis=1)
 
 
 def summed(values: Floats, of: Groups, n: int) -> Floats:

@@ -134,6 +134,19 @@ def levelled(seconds: Seconds, total_s: float) -> Seconds:
 
 
 def _timed(graph: TaskGraph, seconds: Seconds, step: Cleanup, sentence: str) -> TaskGraph:
-    if np.isinf(seconds).any():
+    by_kind = _by_kind(graph, seconds)
+    if np.isinf(seconds).any() or (by_kind is not None and np.isinf(by_kind).any()):
         raise GraphError(f"{step}: durations beyond all numbers")
-    return replace(graph, durations_s=seconds, recording=None, report=step.noted(graph, sentence))
+    if by_kind is not None:
+        seconds = by_kind.mean(axis=1)
+    report = step.noted(graph, sentence)
+    return replace(graph, durations_s=seconds, seconds_by_kind=by_kind, recording=None, report=report)
+
+
+def _by_kind(graph: TaskGraph, seconds: Seconds) -> Seconds | None:
+    """Return the seconds on each kind of core, changed as the means are."""
+    if graph.seconds_by_kind is None:
+        return None
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        factors = np.where(graph.durations_s > 0, seconds / graph.durations_s, 1.0)
+        return graph.seconds_by_kind * factors[:, None]

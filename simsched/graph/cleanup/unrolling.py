@@ -11,7 +11,9 @@ from simsched.errors import GraphError
 from simsched.graph.adjacency import Csr
 from simsched.graph.build import MAX_TASKS
 from simsched.graph.cleanup.cleanup import Cleanup, counted
+from simsched.graph.cleanup.objects import repeated, seconds_of
 from simsched.graph.columns import Floats
+from simsched.graph.data_checks import with_data
 from simsched.parameters import one_of, whole
 
 if TYPE_CHECKING:
@@ -23,7 +25,7 @@ MAX_LINKS = 4_000_000
 
 @dataclass(frozen=True)
 class Unroll(Cleanup):
-    """Put iterations of the graph one after another.
+    """Put iterations of the graph one after another; each has data objects of its own.
 
     Parameters
     ----------
@@ -65,8 +67,8 @@ class Unroll(Cleanup):
             raise GraphError(f"{self}: {n} tasks {k} times are more than a graph can hold")
         size, links = n + joints, self._links(graph)
         edges = np.concatenate([_shifted(graph, size, k), *(links + size * i for i in range(k - 1))])
-        return TaskGraph.from_edges(
-            _repeated(graph.durations_s, joints, k),
+        unrolled = TaskGraph.from_edges(
+            _repeated(seconds_of(graph), joints, k),
             _within(edges, size * k - joints),
             kinds=_texts(graph.kinds.to_list(), "barrier", joints, k),
             names=None if graph.names is None else _numbered(graph.names.to_list(), joints, k),
@@ -79,6 +81,7 @@ class Unroll(Cleanup):
             recorded_on=graph.recorded_on,
             report=counted(self.noted(graph, f"{n} tasks {k} times"), k),
         )
+        return with_data(unrolled, repeated(graph.data, size, k))
 
     def _links(self, graph: TaskGraph) -> Any:
         """Return the edges from the first iteration to the second, and to the barrier between them."""
@@ -129,7 +132,8 @@ def _within(edges: Any, n: int) -> Any:
 
 
 def _repeated(values: Floats, joints: int, k: int) -> Floats:
-    return np.tile(np.append(values, [0.0] * joints), k)[: (len(values) + joints) * k - joints]
+    once = np.concatenate([values, np.zeros((joints, *values.shape[1:]))])
+    return np.concatenate([once] * k)[: len(once) * k - joints]
 
 
 def _texts(values: list[str], joint: str, joints: int, k: int) -> list[str]:

@@ -7,13 +7,15 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import example, given, strategies as st
 
 from simsched.errors import FormatError
 from simsched.traces.shared.json_stream import mended, stream
 
 
 @given(st.text(), st.integers(1, 7))
+@example("a\ufffdb", 1)
+@example("\ufffd\ufffd", 4)
 def test_valid_text_stays_whatever_the_chunks(text: str, size: int) -> None:
     whole = json.dumps(text, ensure_ascii=False).encode("utf-8", "surrogatepass")
     told: list[str] = []

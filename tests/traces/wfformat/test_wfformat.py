@@ -307,6 +307,15 @@ def test_cut_off(tmp_path: Path) -> None:
         WFFORMAT.read(path, tolerant=True)
 
 
+def sizes_of(graph: TaskGraph) -> list[tuple[int, list[int], str]]:
+    """Return producer, readers and bytes of each object, sorted."""
+    data = graph.data
+    if data is None:
+        return []
+    readers = [data.readers.neighbours(i).tolist() for i in range(data.n)]
+    return sorted(zip(data.producer.tolist(), readers, map(str, data.size_B.tolist()), strict=True))
+
+
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(graphs())
 def test_round_trip(tmp_path: Path, graph: TaskGraph) -> None:
@@ -321,6 +330,7 @@ def test_round_trip(tmp_path: Path, graph: TaskGraph) -> None:
     for column in ("durations_s", "widths", "bytes_B"):
         np.testing.assert_array_equal(getattr(back, column), getattr(graph, column))
     assert edges(back) == edges(graph)
+    assert sizes_of(back) == sizes_of(graph)
     made = json.loads(path.read_text())
     assert (made["schemaVersion"], bool(made["name"])) == ("1.5", True)
     specified = made["workflow"]["specification"]["tasks"]

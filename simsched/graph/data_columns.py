@@ -1,0 +1,93 @@
+"""Data objects as columns of a table of edges, and back: bytes and number of the object that each edge carries."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from simsched.graph.columns import Floats
+from simsched.graph.data import NOBODY, edges_of
+from simsched.parameters import is_whole
+
+if TYPE_CHECKING:
+    from simsched.graph.taskgraph import TaskGraph
+
+#: Columns of edges, and attributes of edges in files.
+COLUMNS = ("bytes_B", "object")
+
+
+@dataclass(frozen=True)
+class EdgeRows:
+    """The edges of a graph, each once for each object that it carries, and once where it carries none.
+
+    Parameters
+    ----------
+    before, after : int32 arrays, shape (r,)
+        Tasks, ascending.
+    bytes_B : float64 array, shape (r,), or None
+        Bytes of the object; NaN where unknown, or there is none. None of a graph without data.
+    object : int64 array, shape (r,), or None
+        Its number; -1 where there is none.
+    """
+
+    before: npt.NDArray[np.int32]
+    after: npt.NDArray[np.int32]
+    bytes_B: Floats | None = None
+    object: npt.NDArray[np.int64] | None = None
+
+    @classmethod
+    def of(cls, graph: TaskGraph) -> EdgeRows:
+        """Return the edges of a graph; objects that are on no edge (inputs, outputs) are not among them."""
+        sources, targets, data = graph.successors.sources(), graph.successors.indices, graph.data
+        if data is None:
+            return cls(sources, targets)
+        of = data.readers.sources()
+        edge = edges_of(data.producer[of], data.readers.indices, graph.successors)
+        of, edge = of[edge >= 0], edge[edge >= 0]
+        bare = np.flatnonzero(np.bincount(edge, minlength=len(targets)) == 0)
+        edges = np.concatenate([edge, bare])
+        objects = np.concatenate([of, np.full(len(bare), -1)]).astype(np.int64)
+        order = np.lexsort((objects, edges))
+        edges, objects = edges[order], objects[order]
+        sizes = np.append(data.size_B, np.nan)[objects]
+        return cls(sources[edges], targets[edges], sizes, objects)
+
+
+def beyond_edges(graph: TaskGraph) -> int:
+    """Return how many data objects of a graph no edge carries: inputs, and outputs without readers."""
+    if graph.data is None:
+        return 0
+    return int(((graph.data.producer == NOBODY) | (graph.data.readers.degrees() == 0)).sum())
+
+
+def numbered(labels: Sequence[Any], own: Sequence[bool]) -> npt.NDArray[np.int64]:
+    """Return the numbers of objects with these labels: whole numbers as they are, others by first appearance.
+
+    Parameters
+    ----------
+    labels : sequence, length r
+        None, or a negative number, where there is none.
+    own : sequence of bool, length r
+        Whether to give an object of its own to an edge without a label.
+
+    Examples
+    --------
+    >>> numbered([7, None, 7, None], [False, True, False, False]).tolist()
+    [7, 8, 7, -1]
+    >>> numbered(["x", "y", "x"], [True] * 3).tolist()
+    [0, 1, 0]
+    """
+    there = [label for label in labels if label is not None]
+    table: dict[Any, int]
+    if all(is_whole(label) and label < 2**62 for label in there):
+        table = {label: max(int(label), -1) for label in there}
+    else:
+        table = {label: number for number, label in enumerate(dict.fromkeys(there))}
+    found = np.array([-1 if label is None else table[label] for label in labels], np.int64)
+    alone = np.flatnonzero([label is None and mine for label, mine in zip(labels, own, strict=True)])
+    found[alone] = found.max(initial=-1) + 1 + np.arange(len(alone))
+    return found
