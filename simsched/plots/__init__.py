@@ -14,6 +14,7 @@ from simsched.plots.graph import draw_graph, graph_frame
 from simsched.plots.interactive import Explorer, explore
 from simsched.plots.layouts import layouts, layouts_frame
 from simsched.plots.machine import draw_machine as draw_machine
+from simsched.plots.memory import memory, memory_frame
 from simsched.plots.model_curves import model_curves_frame
 from simsched.plots.order import diagonal_score, start_order, start_order_frame
 from simsched.plots.picture import save_figure as save_figure, write_picture as write_picture
@@ -52,6 +53,8 @@ __all__ = [
     "grouped_bars",
     "layouts",
     "layouts_frame",
+    "memory",
+    "memory_frame",
     "model_curves_frame",
     "policies",
     "policies_frame",

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 Codes = npt.NDArray[np.uint8]
 
 #: Colours of `REASONS`, in their order.
-REASON_COLOURS = (GREY, *OKABE_ITO[:4])
+REASON_COLOURS = (GREY, *OKABE_ITO[:5])
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,7 +22,12 @@ if TYPE_CHECKING:
 Array = npt.NDArray[Any]
 
 #: Seconds of a wait by cause, and their text for readers.
-PARTS = {"no_core_s": "no core was free", "queue_s": "in the queue", "dispatch_s": "dispatch"}
+PARTS = {
+    "no_core_s": "no core was free",
+    "queue_s": "in the queue",
+    "dispatch_s": "dispatch",
+    "data_s": "for data",
+}
 #: Most domains with separate lines in the panel of memory traffic.
 MOST_DOMAINS = 8
 
