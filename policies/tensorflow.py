@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,8 +10,10 @@ import numpy.typing as npt
 
 from simsched.costs.curves import Curve, default_curves, normalised
 from simsched.errors import GraphError, SpecError
-from simsched.graph import ImportReport, TaskGraph
+from simsched.graph import DataObjects, ImportReport, TaskGraph, with_data
+from simsched.graph.adjacency import Csr
 from simsched.policy import RankPolicy, Shortcuts
+from simsched.policy.rank_policy import FAIR
 
 if TYPE_CHECKING:
     from simsched.policy import Problem
@@ -63,7 +65,7 @@ class TensorFlow(RankPolicy):
     queue = "shared"
 
     pinned: bool = False
-    oversubscribe: bool = True
+    oversubscribe: bool | str = field(default=True, metadata={"words": (FAIR,)})
     pool: int = 0
 
     def __post_init__(self) -> None:
@@ -140,8 +142,8 @@ def chunked(graph: TaskGraph, threads: int = 64, chunk_cycles: float = CHUNK_CYC
             f"task {task} was recorded on {graph.widths[task]} threads; chunks need seconds of one thread, or none"
         )
     said = f"{int(cut.ours.sum())} element-wise ops were cut into {len(cut.parent)} chunks"
-    return TaskGraph.from_edges(
-        cut.shared(graph.durations_s),
+    chunks = TaskGraph.from_edges(
+        cut.shared(graph.durations_s if graph.seconds_by_kind is None else graph.seconds_by_kind),
         cut.edges(graph),
         kinds=cut.kinds(graph),
         names=None if graph.names is None else cut.inherited(graph.names.to_list()),
@@ -153,6 +155,7 @@ def chunked(graph: TaskGraph, threads: int = 64, chunk_cycles: float = CHUNK_CYC
         recorded_on=graph.recorded_on,
         report=ImportReport("chunked", notes=[said]),
     )
+    return chunks if graph.data is None else with_data(chunks, cut.objects(graph.n_tasks, graph.data))
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,8 +181,24 @@ class _Cut:
 
     def shared(self, amount: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         """Return an amount per task: none for cut tasks, whose chunks share it equally."""
-        chunks = amount[self.parent] / self.pieces[self.parent]
-        return np.concatenate([np.where(self.ours, 0.0, amount), chunks])
+        chunks = (amount[self.parent].T / self.pieces[self.parent]).T
+        return np.concatenate([np.where(self.ours, 0.0, amount.T).T, chunks])
+
+    def objects(self, n: int, data: DataObjects) -> DataObjects:
+        """Return the data objects of the graph of `n` tasks: each chunk writes an equal part of the cut task's ones."""
+        written = data.producer >= 0
+        parts = np.ones(data.n, np.int64)
+        parts[written] = np.where(self.ours, self.pieces, 1)[data.producer[written]]
+        of = np.repeat(np.arange(data.n), parts)
+        part = np.arange(len(of)) - np.repeat(np.cumsum(parts) - parts, parts)
+        first = n + np.cumsum(np.where(self.ours, self.pieces, 0)) - self.pieces
+        producer = data.producer[of].astype(np.int64)
+        producer[parts[of] > 1] = (first[producer] + part)[parts[of] > 1]
+        rows = np.diff(data.readers.indptr)[of]
+        starts = np.append(0, np.cumsum(rows))
+        within = np.arange(starts[-1]) - np.repeat(starts[:-1], rows)
+        indices = data.readers.indices[np.repeat(data.readers.indptr[of], rows) + within]
+        return DataObjects(data.size_B[of] / parts[of], producer.astype(np.int32), Csr(starts, indices))
 
     def edges(self, graph: TaskGraph) -> npt.NDArray[np.int64]:
         """Return edges (before, after) in which the chunks of a task come between it and its successors."""

@@ -2,6 +2,8 @@
 
 from simsched.policy.candidates import CandidateRule
 from simsched.policy.layout import Layout
+from simsched.policy.planned_policy import Assignment, PlannedPolicy
+from simsched.policy.platform import Platform
 from simsched.policy.policy import Policy, Start, policy
 from simsched.policy.problem import Problem
 from simsched.policy.rank_policy import RankPolicy
@@ -10,8 +12,11 @@ from simsched.policy.view import Running, View
 from simsched.rooms import make_callable
 
 __all__ = [
+    "Assignment",
     "CandidateRule",
     "Layout",
+    "PlannedPolicy",
+    "Platform",
     "Policy",
     "Problem",
     "RankPolicy",

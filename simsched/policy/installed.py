@@ -1,4 +1,4 @@
-"""The default policies of a comparison: all that are installed."""
+"""The default policies of a comparison: all that are installed, but the classics."""
 
 from __future__ import annotations
 
@@ -8,13 +8,23 @@ from typing import TYPE_CHECKING
 from simsched.defaults import BASELINE
 from simsched.plugins import registered
 from simsched.policy.policy import policies
+from simsched.policy.rank_policy import RankPolicy
+
+#: What stands for all policies of the literature, alone or in a list of policies.
+CLASSICS = "classics"
 
 if TYPE_CHECKING:
+    from simsched.machine import Machine
     from simsched.policy.policy import Policy
 
 
-def policies_or_all(sources: Iterable[str | Policy | type[Policy]] | None) -> list[Policy]:
+def policies_or_all(
+    sources: str | Iterable[str | Policy | type[Policy]] | None, machine: Machine | None = None
+) -> list[Policy]:
     """Return the given policies, at least one, or by default all that are installed, the baseline first.
+
+    The default leaves out classics, for which "classics" stands, alone or in the list. On a machine with several kinds
+    of cores, both leave out policies that decide during the replay.
 
     Raises
     ------
@@ -25,7 +35,19 @@ def policies_or_all(sources: Iterable[str | Policy | type[Policy]] | None) -> li
     --------
     >>> str(policies_or_all(None)[0]), [str(one) for one in policies_or_all(["fifo", "corun"])]
     ('sequential', ['fifo', 'corun'])
+    >>> len(policies_or_all("classics")) > 10
+    True
     """
+    kinds = machine is not None and machine.kinds is not None
+    every = [one for one in _installed() if isinstance(one, RankPolicy) or not kinds]
     if sources is None:
-        return policies(sorted(registered("policies"), key=lambda name: (name != BASELINE, name)))
-    return policies(sources)
+        return [one for one in every if not one.classic]
+    if sources != CLASSICS and (isinstance(sources, str | type) or not isinstance(sources, Iterable)):
+        return policies(sources)
+    classics = [one for one in every if one.classic]
+    given = [sources] if isinstance(sources, str) else sources
+    return policies([one for source in given for one in (classics if source == CLASSICS else [source])])
+
+
+def _installed() -> list[Policy]:
+    return policies(sorted(registered("policies"), key=lambda name: (name != BASELINE, name)))

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from simsched.policy.view import View
 
 Queue = Literal["central", "shared"]
-Discipline = Literal["rank", "fifo", "lifo"]
+Discipline = Literal["rank", "fifo", "lifo", "planned"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +66,8 @@ class Policy:
     ----------
     name : str
         Name in tables and specs.
+    classic : bool
+        Whether it is one of the literature's policies, which comparisons leave out unless they are asked for.
     queue : {"central", "shared"}
         Scheduler (docs/semantics.md, rule 3): a central one that pays `dispatch_s` per start, or idle
         executors that poll one shared queue and pay `pop_s`, growing with the number of pollers.
@@ -86,6 +88,7 @@ class Policy:
     """
 
     name: ClassVar[str] = ""
+    classic: ClassVar[bool] = False
     queue: ClassVar[Queue] = "central"
     takes_layout: ClassVar[bool] = False
     layout_limits: ClassVar[bool] = False

@@ -9,9 +9,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from simsched.policy.platform import Platform
+
 if TYPE_CHECKING:
     from simsched.costs import TaskCosts
     from simsched.graph import TaskGraph
+    from simsched.graph.adjacency import Csr
     from simsched.graph.taskgraph import Seconds
     from simsched.machine import Machine
     from simsched.policy.layout import Layout
@@ -62,6 +65,59 @@ class Problem:
     def fastest_widths(self) -> npt.NDArray[np.int64]:
         """The narrowest width on which each task is estimated to be fastest, shape (n,)."""
         return self.costs.fastest_widths
+
+    def platform(self, executors: Csr) -> Platform:
+        """Return what a planner is given: seconds of tasks on executors, and of messages between these.
+
+        Parameters
+        ----------
+        executors : Csr
+            Hardware threads of each executor.
+
+        Returns
+        -------
+        Platform
+
+        Examples
+        --------
+        >>> import simsched as ss
+        >>> from simsched.policy import Problem
+        >>> graph = ss.TaskGraph.from_edges([[2.0, 4.0], [3.0, 1.0]], [(0, 1)], edge_bytes=[5.0])
+        >>> machine = ss.machine("generic[cores=2,kinds=each,link_Bps=1.0,data=sent]")
+        >>> problem = Problem(graph, machine, ss.CostModel().on(graph, machine), ss.Layout(2, 1))
+        >>> platform = problem.platform(ss.policy("fifo").executors(machine, problem.layout))
+        >>> platform.seconds(1).tolist(), platform.message_s(0, 0, 1)
+        ([3.0, 1.0], 5.0)
+        """
+        graph, machine = self.graph, self.machine
+        first = executors.indices[executors.indptr[:-1]] % machine.n_cores
+        ways = machine.data
+        moves = graph.data is not None and ways is not None
+        place_of = (
+            ways.place_of(machine.structure)[first] if ways is not None and moves else np.zeros_like(first)
+        )
+        latency_s, s_per_B = (
+            ways.tables(int(place_of.max()) + 1) if ways is not None and moves else (np.zeros((1, 1)),) * 2
+        )
+        return Platform(
+            successors=graph.successors,
+            kind_seconds=self.seconds_by_kind,
+            kind_of=machine.kind_of[first],
+            place_of=place_of,
+            edge_bytes=np.zeros(graph.n_edges)
+            if graph.data is None
+            else graph.data.edge_bytes(graph.successors),
+            latency_s=latency_s,
+            s_per_B=s_per_B,
+        )
+
+    @cached_property
+    def seconds_by_kind(self) -> Seconds:
+        """Estimated seconds of each task on the layout's width, on cores of each kind, shape (n, kinds)."""
+        kinds = 1 if self.machine.kinds is None else len(self.machine.kinds.names)
+        width = self.layout.width if self.layout else 1
+        columns = [self.costs.of_kind(kind).seconds(width) for kind in range(kinds)]
+        return _read_only(np.stack(columns, axis=1))
 
     def generator(self) -> np.random.Generator:
         """Return a fresh generator of the replay's random numbers for the policy."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from simsched.policy.problem import Problem
     from simsched.policy.shortcuts import Shortcuts
 
+#: Of `oversubscribe`: running threads have equal shares of all cores.
+FAIR = "fair"
 #: Threads of all executors, where they share cores: far beyond real ones, and arrays of them fit into memory.
 MOST_THREADS = 1 << 26
 
@@ -38,8 +40,9 @@ class RankPolicy(Policy):
         task's predecessor that finished last.
     pinned : bool
         Whether threads stay on the cores of their executor; if not, the operating system moves some of them.
-    oversubscribe : bool
-        Whether a layout may have more threads than the machine has in use.
+    oversubscribe : bool or "fair"
+        Whether a layout may have more threads than the machine has in use. If so, threads pinned to one core take turns
+        there, where tasks share cores; with "fair", all running threads have equal shares of all cores.
 
     Examples
     --------
@@ -55,13 +58,16 @@ class RankPolicy(Policy):
     placement: str = "compact"
     prefer: str = "lowest"
     pinned: bool = True
-    oversubscribe: bool = False
+    oversubscribe: bool | str = field(default=False, metadata={"words": (FAIR,)})
 
     def __post_init__(self) -> None:
-        for key, known in (("placement", PLACEMENTS), ("prefer", PREFERENCES)):
+        known_words = {"placement": PLACEMENTS, "prefer": PREFERENCES, "oversubscribe": (False, True, FAIR)}
+        for key, known in known_words.items():
             if getattr(self, key) not in known:
                 name = self.name or type(self).__name__
-                raise SpecError(f"{name}[{key}={getattr(self, key)}]: expected one of {', '.join(known)}")
+                raise SpecError(
+                    f"{name}[{key}={getattr(self, key)}]: expected one of {', '.join(map(str, known))}"
+                )
 
     def rank(self, problem: Problem) -> npt.ArrayLike:
         """Return one number per task: the ready task of the lowest starts first, ties go to the lower index.

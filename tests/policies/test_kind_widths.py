@@ -36,7 +36,9 @@ class Looking(Policy):
 def test_it_is_the_rule(graph, data, dispatch_s):
     n = graph.n_tasks
     kinds = data.draw(st.lists(st.sampled_from(["a", "b", "c"]), min_size=n, max_size=n))
-    again = ss.TaskGraph.from_edges(graph.durations_s, graph.to_frames()[1].to_numpy(), kinds=kinds)
+    again = ss.TaskGraph.from_edges(
+        graph.durations_s, graph.to_frames()[1][["before", "after"]].to_numpy(), kinds=kinds
+    )
     widths = ";".join(f"{kind}:{width}" for kind, width in WIDTHS.items() if kind in kinds)
     options = {
         "runtime": ss.RuntimeProfile(dispatch_s=dispatch_s),

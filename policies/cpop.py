@@ -1,0 +1,79 @@
+"""CPOP: the critical path on one processor (Topcuoglu, Hariri and Wu, Fig. 5)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from simsched.policy.planned_policy import PlannedPolicy
+from simsched.policy.planning import Priorities, plan_list, positions
+
+if TYPE_CHECKING:
+    from simsched.graph.columns import Floats
+    from simsched.policy.planned_policy import Assignment
+    from simsched.policy.platform import Platform
+
+#: By how much, relatively, a sum of the same seconds can differ.
+ROUNDING = 1e-12
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cpop(PlannedPolicy):
+    """Critical Path on a Processor: the tasks of the critical path on the executor that runs them fastest.
+
+    Of the ready tasks the one goes first whose longest path from a source to a sink is longest, by mean seconds. Those
+    off the critical path go where they finish first. A task may start in an idle time between two that are planned.
+
+    Cost: O(edges + tasks x executors), and the search for idle times.
+
+    References
+    ----------
+    Topcuoglu, Hariri, Wu: Performance-Effective and Low-Complexity Task Scheduling for Heterogeneous Computing. IEEE
+    TPDS 13(3), 2002, Sec. 4.2.
+
+    Examples
+    --------
+    Two cores of different kinds; 5 and 1 s of data from the first task to the others, between cores:
+
+    >>> import simsched as ss
+    >>> graph = ss.TaskGraph.from_edges([[2.0, 3.0], [3.0, 1.0], [4.0, 2.0]], [(0, 1), (0, 2)], edge_bytes=[5.0, 1.0])
+    >>> machine = "generic[cores=2,kinds=each,link_Bps=1.0,data=sent]"
+    >>> schedule = ss.simulate(graph, machine, "cpop")
+    >>> schedule.executor.tolist(), schedule.start_s.tolist()
+    ([1, 1, 1], [0.0, 3.0, 4.0])
+    """
+
+    name = "cpop"
+    classic = True
+
+    def plan(self, platform: Platform, seed: int) -> Assignment:
+        """Return where each task runs, and in which order."""
+        priorities = Priorities(platform)
+        through = priorities.b_level + priorities.t_level
+        path = critical_path(platform, through)
+        pinned = np.full(len(through), -1, np.int32)
+        pinned[path] = platform.kind_seconds[path].sum(axis=0)[platform.kind_of].argmin()
+        return plan_list(platform, positions(-through), insertion=True, by_finish=True, pinned=pinned)
+
+
+def critical_path(platform: Platform, through: Floats) -> list[int]:
+    """Return the tasks of the longest path, first to last; of several the lower index.
+
+    Parameters
+    ----------
+    platform : Platform
+    through : float64 array, shape (n,)
+        Longest path from a source to a sink through each task.
+    """
+    graph = platform.successors
+    if not graph.n:
+        return []
+    sources = np.flatnonzero(np.bincount(graph.indices, minlength=graph.n) == 0)
+    path = [int(sources[through[sources].argmax()])]
+    # The sums of two sides of a path may differ in the last bits from those of another task on it.
+    least = float(through[path[0]]) * (1.0 - ROUNDING)
+    while len(after := graph.neighbours(path[-1])):
+        path.append(int(after[(np.minimum(through[after], least)).argmax()]))
+    return path

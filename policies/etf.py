@@ -1,0 +1,50 @@
+"""ETF: the earliest start of all (Hwang, Chow, Anger and Lee)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from simsched.policy.planned_policy import PlannedPolicy
+from simsched.policy.planning import Priorities, plan_pairs
+
+if TYPE_CHECKING:
+    from simsched.policy.planned_policy import Assignment
+    from simsched.policy.platform import Platform
+
+
+@dataclass(frozen=True, kw_only=True)
+class Etf(PlannedPolicy):
+    """Earliest Task First: of all ready tasks and executors, the pair of the earliest start.
+
+    Of several, the task of the highest static level: the longest path to a sink, of mean seconds, without messages. A
+    task starts after all that is planned on its executor.
+
+    Cost: O(tasks x ready tasks + edges x executors).
+
+    References
+    ----------
+    Hwang, Chow, Anger, Lee: Scheduling Precedence Graphs in Systems with Interprocessor Communication Times. SIAM J.
+    Computing 18(2), 1989.
+
+    Examples
+    --------
+    Two cores of different kinds; 5 and 1 s of data from the first task to the others, between cores:
+
+    >>> import simsched as ss
+    >>> graph = ss.TaskGraph.from_edges([[2.0, 3.0], [3.0, 1.0], [4.0, 2.0]], [(0, 1), (0, 2)], edge_bytes=[5.0, 1.0])
+    >>> machine = "generic[cores=2,kinds=each,link_Bps=1.0,data=sent]"
+    >>> schedule = ss.simulate(graph, machine, "etf")
+    >>> schedule.executor.tolist(), schedule.start_s.tolist()
+    ([0, 0, 0], [0.0, 6.0, 2.0])
+    """
+
+    name = "etf"
+    classic = True
+
+    def plan(self, platform: Platform, seed: int) -> Assignment:
+        """Return where each task runs, and in which order."""
+        level = Priorities(platform).static_level
+        return plan_pairs(platform, "least", extra=np.zeros_like(platform.kind_seconds), level=level)

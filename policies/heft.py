@@ -1,0 +1,48 @@
+"""HEFT: by upward rank, where the task finishes first (Topcuoglu, Hariri and Wu, Fig. 4)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from simsched.policy.planned_policy import PlannedPolicy
+from simsched.policy.planning import Priorities, plan_list, positions
+
+if TYPE_CHECKING:
+    from simsched.policy.planned_policy import Assignment
+    from simsched.policy.platform import Platform
+
+
+@dataclass(frozen=True, kw_only=True)
+class Heft(PlannedPolicy):
+    """Heterogeneous Earliest Finish Time: the highest upward rank first, on the executor where the task finishes first.
+
+    The upward rank is the longest path to a sink, of mean seconds over the executors and mean seconds of messages over
+    their pairs. A task may start in an idle time between two that are planned, if it fits.
+
+    Cost: O(edges + tasks x executors), and the search for idle times.
+
+    References
+    ----------
+    Topcuoglu, Hariri, Wu: Performance-Effective and Low-Complexity Task Scheduling for Heterogeneous Computing. IEEE
+    TPDS 13(3), 2002, Sec. 4.1.
+
+    Examples
+    --------
+    Two cores of different kinds; 5 and 1 s of data from the first task to the others, between cores:
+
+    >>> import simsched as ss
+    >>> graph = ss.TaskGraph.from_edges([[2.0, 3.0], [3.0, 1.0], [4.0, 2.0]], [(0, 1), (0, 2)], edge_bytes=[5.0, 1.0])
+    >>> machine = "generic[cores=2,kinds=each,link_Bps=1.0,data=sent]"
+    >>> schedule = ss.simulate(graph, machine, "heft")
+    >>> schedule.executor.tolist(), schedule.start_s.tolist()
+    ([0, 0, 1], [0.0, 2.0, 3.0])
+    """
+
+    name = "heft"
+    classic = True
+
+    def plan(self, platform: Platform, seed: int) -> Assignment:
+        """Return where each task runs, and in which order."""
+        position = positions(-Priorities(platform).b_level)
+        return plan_list(platform, position, insertion=True, by_finish=True)

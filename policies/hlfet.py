@@ -1,0 +1,49 @@
+"""HLFET: list scheduling by static level (Adam, Chandy and Dickson)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from simsched.policy.planned_policy import PlannedPolicy
+from simsched.policy.planning import Priorities, plan_list, positions
+
+if TYPE_CHECKING:
+    from simsched.policy.planned_policy import Assignment
+    from simsched.policy.platform import Platform
+
+
+@dataclass(frozen=True, kw_only=True)
+class Hlfet(PlannedPolicy):
+    """Highest Level First with Estimated Times: the highest b-level first, on the executor where the task starts first.
+
+    The level is the longest path to a sink, of mean seconds over the executors, without messages: the static b-level.
+    A task starts after all that is planned on its executor.
+
+    Cost: O(edges + tasks x executors).
+
+    References
+    ----------
+    Adam, Chandy, Dickson: A Comparison of List Schedules for Parallel Processing Systems. CACM 17(12), 1974; with
+    messages as in Kwok, Ahmad: Static Scheduling Algorithms for Allocating Directed Task Graphs to Multiprocessors. ACM
+    Computing Surveys 31(4), 1999, Sec. 7.
+
+    Examples
+    --------
+    Two cores of different kinds; 5 and 1 s of data from the first task to the others, between cores:
+
+    >>> import simsched as ss
+    >>> graph = ss.TaskGraph.from_edges([[2.0, 3.0], [3.0, 1.0], [4.0, 2.0]], [(0, 1), (0, 2)], edge_bytes=[5.0, 1.0])
+    >>> machine = "generic[cores=2,kinds=each,link_Bps=1.0,data=sent]"
+    >>> schedule = ss.simulate(graph, machine, "hlfet")
+    >>> schedule.executor.tolist(), schedule.start_s.tolist()
+    ([0, 0, 0], [0.0, 6.0, 2.0])
+    """
+
+    name = "hlfet"
+    classic = True
+
+    def plan(self, platform: Platform, seed: int) -> Assignment:
+        """Return where each task runs, and in which order."""
+        position = positions(-Priorities(platform).static_level)
+        return plan_list(platform, position, insertion=False, by_finish=False)

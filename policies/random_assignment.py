@@ -1,0 +1,48 @@
+"""Random assignment: what a planner has to beat."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from simsched.policy.planned_policy import PlannedPolicy
+from simsched.policy.planning import plan_list
+
+if TYPE_CHECKING:
+    from simsched.policy.planned_policy import Assignment
+    from simsched.policy.platform import Platform
+
+
+@dataclass(frozen=True, kw_only=True)
+class RandomAssignment(PlannedPolicy):
+    """Random assignment: a random ready task goes next, on a random executor, whatever it costs.
+
+    Tasks and executors are sampled from the replay's seed, each equally likely. A task starts after all that is planned
+    on its executor.
+
+    Cost: O(tasks + edges).
+
+    References
+    ----------
+    Beranek, Boehm, Cima: Analysis of Workflow Schedulers in Simulated Distributed Environments. Journal of
+    Supercomputing 78, 2022, Sec. 3.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> graph = ss.TaskGraph.from_edges([1.0] * 6)
+    >>> [ss.simulate(graph, "generic[cores=2]", "random", seed=seed).executor.tolist() for seed in (0, 1)]
+    [[1, 1, 1, 1, 0, 1], [1, 0, 0, 1, 1, 1]]
+    """
+
+    name = "random"
+    classic = True
+
+    def plan(self, platform: Platform, seed: int) -> Assignment:
+        """Return where each task runs, and in which order."""
+        random, n = np.random.default_rng([seed, 1]), platform.successors.n
+        executors = random.integers(platform.n_executors, size=n, dtype=np.int32)
+        position = random.permutation(n).astype(np.int32)
+        return plan_list(platform, position, insertion=False, by_finish=False, pinned=executors)

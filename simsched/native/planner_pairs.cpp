@@ -1,0 +1,148 @@
+#include "planners.hpp"
+
+#include "planner_draft.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <stdexcept>
+#include <utility>
+
+namespace simsched {
+
+namespace {
+
+// A ready task: its best executor and the one that comes next, and how much the rule prefers it.
+struct Candidate {
+    std::size_t task, row, executor, next;
+    double score, level;
+};
+
+bool preferred(const Candidate &a, const Candidate &b) {
+    if (a.score != b.score)
+        return a.score > b.score;
+    return a.level != b.level ? a.level > b.level : a.task < b.task;
+}
+
+class Pairs {
+  public:
+    Pairs(const Platform &platform, PairRule rule, std::span<const double> extra,
+          std::span<const double> level)
+        : platform_(platform), rule_(rule), extra_(extra), level_(level), draft_(platform, false) {}
+
+    void run(bool batched) {
+        std::vector<std::size_t> later;
+        draft_.sources([&](std::size_t task) { add(task); });
+        while (!ready_.empty()) {
+            const auto task = place(std::min_element(ready_.begin(), ready_.end(), preferred));
+            draft_.release(task, [&](std::size_t released) { later.push_back(released); });
+            if (batched && !ready_.empty())
+                continue;
+            for (const auto released : later)
+                add(released);
+            later.clear();
+        }
+    }
+    const Draft &draft() const { return draft_; }
+
+  private:
+    // Its data arrive when they do, whatever else is placed: they are worked out once.
+    void add(std::size_t task) {
+        const auto arrivals = draft_.arrivals(task);
+        auto row = rows_.size() / arrivals.size();
+        if (free_rows_.empty()) {
+            rows_.insert(rows_.end(), arrivals.begin(), arrivals.end());
+        } else {
+            row = free_rows_.back();
+            free_rows_.pop_back();
+            std::copy(arrivals.begin(), arrivals.end(), rows_.begin() + offset(row));
+        }
+        ready_.push_back({task, row, 0, 0, 0.0, level_[task]});
+        rate(ready_.back());
+    }
+
+    std::size_t place(std::vector<Candidate>::iterator chosen) {
+        const auto [task, row, executor, next, score, level] = *chosen;
+        draft_.place(task, executor, std::max(rows_[offset(row) + executor], draft_.free(executor)));
+        free_rows_.push_back(row);
+        *chosen = ready_.back();
+        ready_.pop_back();
+        // Only there do starts change, and they become later: other best executors stay the best.
+        for (auto &candidate : ready_)
+            if (candidate.executor == executor || candidate.next == executor)
+                rate(candidate);
+        return task;
+    }
+
+    void rate(Candidate &candidate) const {
+        constexpr auto infinity = std::numeric_limits<double>::infinity();
+        auto least = infinity, second = infinity;
+        const auto *arrivals = rows_.data() + offset(candidate.row);
+        const auto *extra = extra_.data() + candidate.task * platform_.kinds;
+        candidate.executor = candidate.next = 0;
+        for (std::size_t e = 0; e < platform_.executors(); ++e) {
+            const auto cost = std::max(arrivals[e], draft_.free(e)) + extra[platform_.kind_of[e]];
+            if (cost < least) {
+                second = least;
+                candidate.next = candidate.executor;
+                least = cost;
+                candidate.executor = e;
+            } else if (cost < second) {
+                second = cost;
+                candidate.next = e;
+            }
+        }
+        candidate.score = score(least, second, candidate.level);
+    }
+
+    double score(double least, double second, double level) const {
+        switch (rule_) {
+        case PairRule::least:
+            return -least;
+        case PairRule::level:
+            return level - least;
+        case PairRule::greatest:
+            return least;
+        case PairRule::sufferage:
+            break;
+        }
+        return platform_.executors() > 1 ? second - least : 0.0;
+    }
+
+    std::size_t offset(std::size_t row) const { return row * platform_.executors(); }
+
+    const Platform &platform_;
+    PairRule rule_;
+    std::span<const double> extra_, level_;
+    Draft draft_;
+    std::vector<Candidate> ready_;
+    std::vector<double> rows_; // arrivals of ready tasks at each executor
+    std::vector<std::size_t> free_rows_;
+};
+
+} // namespace
+
+PairRule pair_rule(const std::string &name) {
+    static constexpr std::pair<const char *, PairRule> known[] = {{"least", PairRule::least},
+                                                                  {"level", PairRule::level},
+                                                                  {"greatest", PairRule::greatest},
+                                                                  {"sufferage", PairRule::sufferage}};
+    for (const auto &[text, rule] : known)
+        if (name == text)
+            return rule;
+    throw std::invalid_argument("a rule is least, level, greatest or sufferage, not " + name);
+}
+
+void plan_pairs(const Platform &platform, PairRule rule, std::span<const double> extra,
+                std::span<const double> level, bool batched, Planned planned) {
+    check(platform);
+    check_by_kind(platform, extra);
+    if (level.size() != platform.n())
+        throw std::invalid_argument("level needs one entry a task");
+    Pairs pairs(platform, rule, extra, level);
+    pairs.run(batched);
+    const auto executors = pairs.draft().executors();
+    std::copy(executors.begin(), executors.end(), planned.executor.begin());
+    pairs.draft().order(planned.order);
+}
+
+} // namespace simsched

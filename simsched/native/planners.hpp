@@ -1,0 +1,36 @@
+#pragma once
+
+#include "planner_platform.hpp"
+
+#include <string>
+
+namespace simsched {
+
+// Static list schedulers: the twins of simsched/policy/planning/, equal to the bit.
+
+// Where each task runs, and all tasks in the order of their starts.
+struct Planned {
+    std::span<std::int32_t> executor, order;
+};
+
+// What a list scheduler compares executors by: the start or the finish there, and n * kinds seconds besides
+// (none if empty); tasks with an executor in `pinned` (-1 or empty: none) have no choice.
+struct ListRule {
+    bool insertion, by_finish;
+    std::span<const double> extra;
+    std::span<const std::int32_t> pinned;
+};
+
+void plan_list(const Platform &platform, std::span<const std::int32_t> position, const ListRule &rule,
+               Planned planned);
+void plan_lookahead(const Platform &platform, std::span<const std::int32_t> position, Planned planned);
+
+// Which of the ready tasks goes first; see simsched/policy/planning/pairing.py.
+enum class PairRule { least, level, greatest, sufferage };
+// Throws std::invalid_argument on any other name.
+PairRule pair_rule(const std::string &name);
+
+void plan_pairs(const Platform &platform, PairRule rule, std::span<const double> extra,
+                std::span<const double> level, bool batched, Planned planned);
+
+} // namespace simsched

@@ -1,0 +1,52 @@
+"""What planners give the compiled module, and what they get from it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from simsched.errors import GraphError
+from simsched.policy.planned_policy import Assignment
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from simsched.graph.adjacency import Index
+    from simsched.policy.platform import Platform
+
+
+def order_of(platform: Platform) -> Index:
+    """Return the tasks, each before its successors."""
+    order = platform.successors.topological_order
+    if order is None:
+        raise GraphError("a platform's tasks wait for each other in a cycle")
+    return order
+
+
+def bound(native: ModuleType, platform: Platform) -> Any:
+    """Return the platform as the compiled module knows it."""
+    graph = platform.successors
+    return native.Platform(
+        native.Csr(graph.indptr, graph.indices),
+        order_of(platform),
+        flat(platform.kind_seconds),
+        np.ascontiguousarray(platform.kind_of, np.int32),
+        np.ascontiguousarray(platform.place_of, np.int32),
+        flat(platform.edge_bytes),
+        flat(platform.latency_s),
+        flat(platform.s_per_B),
+        platform.kind_seconds.shape[1],
+        len(platform.latency_s),
+    )
+
+
+def flat(table: object) -> Any:
+    """Return the numbers of a table, row by row."""
+    return np.ascontiguousarray(table, np.float64).ravel()
+
+
+def assignment(found: tuple[Any, Any]) -> Assignment:
+    """Return what the compiled module has planned."""
+    executor, order = found
+    return Assignment(executor, order)

@@ -1,0 +1,124 @@
+"""`Draft`: a plan in the making, in Python: where the compiled module is missing, and what its results must equal."""
+
+from __future__ import annotations
+
+from bisect import insort
+from heapq import heapify, heappop, heappush
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from simsched.policy.planned_policy import Assignment
+from simsched.policy.planning.compiled import order_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from simsched.graph.adjacency import Index
+    from simsched.graph.columns import Floats
+    from simsched.policy.platform import Platform
+
+#: Start, finish and task of what an executor runs.
+Slot = tuple[float, float, int]
+
+
+class Draft:
+    """Tasks placed so far.
+
+    Parameters
+    ----------
+    platform : Platform
+    insertion : bool
+        Whether a task may start in an idle time between two that are placed, or after all of its executor only.
+    """
+
+    def __init__(self, platform: Platform, insertion: bool) -> None:
+        n, graph = platform.successors.n, platform.successors
+        self.platform = platform
+        self.insertion = insertion
+        self.executor = [-1] * n
+        self.start, self.finish = [0.0] * n, [0.0] * n
+        self.slots: list[list[Slot]] = [[] for _ in range(platform.n_executors)]
+        self.waiting = [0] * n
+        self.inputs: list[list[tuple[int, int]]] = [[] for _ in range(n)]
+        for edge, (i, j) in enumerate(zip(graph.sources().tolist(), graph.indices.tolist(), strict=True)):
+            self.inputs[j].append((i, edge))
+            self.waiting[j] += 1
+
+    def arrivals(self, task: int) -> Floats:
+        """Return when the data of placed predecessors are at each executor, shape (executors,)."""
+        platform, places = self.platform, self.platform.place_of
+        latest = np.zeros(platform.n_executors)
+        for before, edge in self.inputs[task]:
+            if self.executor[before] >= 0:
+                sender = places[self.executor[before]]
+                message = (
+                    platform.latency_s[sender, places]
+                    + platform.edge_bytes[edge] * platform.s_per_B[sender, places]
+                )
+                latest = np.maximum(latest, self.finish[before] + message)
+        return latest
+
+    def starts(self, task: int, arrivals: Floats) -> Floats:
+        """Return when the task can start on each executor, shape (executors,)."""
+        seconds = self.platform.seconds(task).tolist()
+        return np.array(
+            [self._start(e, *known) for e, known in enumerate(zip(arrivals, seconds, strict=True))]
+        )
+
+    def _start(self, executor: int, arrival: float, seconds: float) -> float:
+        slots = self.slots[executor]
+        if not self.insertion:
+            return max(arrival, slots[-1][1] if slots else 0.0)
+        free = 0.0
+        for start, finish, _ in slots:
+            begin = max(arrival, free)
+            # A task that takes no time fits between two that follow each other at once.
+            if begin + seconds <= start and (free < start or not seconds):
+                return begin
+            free = finish
+        return max(arrival, free)
+
+    def by_position(self, position: Index) -> Iterator[int]:
+        """Yield the ready task of the lowest position, again and again, to be placed before the next."""
+        ready = [(place, task) for task, place in enumerate(position.tolist()) if not self.waiting[task]]
+        heapify(ready)
+        while ready:
+            _, task = heappop(ready)
+            yield task
+            for released in self.released(task):
+                heappush(ready, (int(position[released]), released))
+
+    def released(self, task: int) -> list[int]:
+        """Return the successors of a placed task that wait for no other, ascending."""
+        after = self.platform.successors.neighbours(task).tolist()
+        return [successor for successor in after if not self.waiting[successor]]
+
+    def place(self, task: int, executor: int, start: float) -> None:
+        """Place a task."""
+        finish = start + float(self.platform.seconds(task)[executor])
+        self.executor[task], self.start[task], self.finish[task] = executor, start, finish
+        insort(self.slots[executor], (start, finish, task))
+        for successor in self.platform.successors.neighbours(task).tolist():
+            self.waiting[successor] -= 1
+
+    def withdraw(self, task: int) -> None:
+        """Undo the placement of a task."""
+        slot = (self.start[task], self.finish[task], task)
+        self.slots[self.executor[task]].remove(slot)
+        self.executor[task] = -1
+        for successor in self.platform.successors.neighbours(task).tolist():
+            self.waiting[successor] += 1
+
+    def assignment(self) -> Assignment:
+        """Return the plan: tasks in the order of their starts."""
+        first = np.empty(len(self.start))
+        first[order_of(self.platform)] = np.arange(len(self.start))
+        # Of two that start together, one that takes no time may have to run before the other.
+        order = np.lexsort((first, np.array(self.finish), np.array(self.start))).astype(np.int32)
+        return Assignment(np.array(self.executor, np.int32), order)
+
+
+def best(scores: Floats) -> int:
+    """Return the executor of the lowest score; of equal ones the lowest-numbered."""
+    return int(scores.argmin())

@@ -1,0 +1,193 @@
+"""Static list schedulers: the schedules of their papers, on both engines; compiled planners are those in Python."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+from hypothesis import given, settings, strategies as st
+
+import simsched as ss
+from simsched.errors import GraphError
+from simsched.graph.adjacency import Csr
+from simsched.native import find
+from simsched.plugins import registered
+from simsched.policies.cpop import critical_path
+from simsched.policies.dls import medians
+from simsched.policy.installed import policies_or_all
+from simsched.policy.planned_policy import PlannedPolicy
+from simsched.policy.planning import Priorities
+from simsched.policy.platform import Platform
+
+from .planned import ARABNEJAD, ESTEE, KWOK, TOPCUOGLU, makespan, platform_of, replayed
+
+PLANNERS = (
+    "heft", "cpop", "peft", "lookahead", "mcp", "hlfet", "t-level", "dls", "etf", "min-min", "max-min", "sufferage",
+    "random",
+)  # fmt: skip
+PRINTED = {
+    ("heft", 0): (80, [2, 0, 2, 1, 2, 1, 2, 0, 1, 1], [0, 27, 9, 18, 28, 26, 38, 57, 56, 73]),
+    ("cpop", 0): (86, [1, 1, 0, 2, 1, 2, 0, 2, 1, 1], [0, 16, 28, 25, 35, 42, 39, 54, 65, 79]),
+    ("peft", 1): (122, [0, 0, 0, 0, 2, 1, 0, 1, 2, 1], [0, 29, 51, 22, 35, 29, 83, 54, 81, 106]),
+}
+
+
+def simulated(case, policy, **options):
+    """Return the replay of a paper's table: one core for each of its columns, 1 B/s between any two."""
+    seconds, edges = case
+    graph = ss.TaskGraph.from_edges(
+        np.array(seconds, np.float64),
+        [edge[:2] for edge in edges],
+        edge_bytes=[float(edge[2]) for edge in edges],
+    )
+    machine = f"generic[cores={len(seconds[0])},kinds=each,link_Bps=1.0,data=sent]"
+    return ss.simulate(graph, machine, policy, **options)
+
+
+@pytest.mark.parametrize(("policy", "case"), PRINTED, ids=str)
+def test_printed_schedules(policy, case, engine):
+    """Topcuoglu, Hariri, Wu: Fig. 4 and 5. Arabnejad, Barbosa: Fig. 3."""
+    ends, executors, starts = PRINTED[policy, case]
+    schedule = simulated((TOPCUOGLU, ARABNEJAD)[case], policy, engine=engine)
+    assert schedule.makespan_s == ends
+    assert schedule.executor.tolist() == executors
+    assert schedule.start_s.tolist() == starts
+
+
+def test_what_others_take_on_the_example_of_peft():
+    """Arabnejad, Barbosa compare PEFT's 122 with these."""
+    assert simulated(ARABNEJAD, "lookahead").makespan_s == 127
+    assert simulated(ARABNEJAD, "heft").makespan_s == 133
+
+
+def test_ranks_of_heft():
+    ranks = Priorities(platform_of(*TOPCUOGLU)).b_level / 3
+    expected = [108, 77, 80, 80, 69, 63.333, 42.667, 35.667, 44.333, 14.667]
+    assert ranks == pytest.approx(expected, abs=5e-4)
+    assert ranks[2] == ranks[3]
+
+
+def test_critical_path_of_cpop():
+    platform = platform_of(*TOPCUOGLU)
+    priorities = Priorities(platform)
+    assert critical_path(platform, priorities.b_level + priorities.t_level) == [0, 1, 8, 9]
+
+
+def test_optimistic_costs_of_peft():
+    """Arabnejad, Barbosa: Table 1."""
+    table = Priorities(platform_of(*ARABNEJAD)).optimistic_costs
+    assert table.tolist() == [
+        [64, 68, 86], [42, 39, 42], [27, 41, 43], [42, 39, 50], [28, 37, 28], [42, 39, 44], [13, 16, 22], [13, 16, 33],
+        [13, 16, 20], [0, 0, 0],
+    ]  # fmt: skip
+
+
+def test_levels_of_the_survey():
+    """Kwok, Ahmad: static, b- and t-levels of the nine tasks."""
+    priorities = Priorities(platform_of(*KWOK, processors=4))
+    assert (priorities.static_level / 4).tolist() == [11, 8, 8, 9, 5, 5, 5, 5, 1]
+    assert (priorities.b_level / 4).tolist() == [23, 15, 14, 15, 5, 10, 11, 10, 1]
+    assert (priorities.t_level / 4).tolist() == [0, 6, 3, 3, 3, 10, 12, 8, 22]
+
+
+@pytest.mark.parametrize(("policy", "ends"), [("hlfet", 19), ("mcp", 20), ("etf", 19), ("dls", 19)])
+def test_schedules_of_the_survey(policy, ends):
+    """Kwok, Ahmad: the nine tasks on processors enough."""
+    assert makespan(platform_of(*KWOK, processors=9), ss.policy(policy)) == ends
+
+
+def test_independent_tasks():
+    """Two machines, 2, 4 and 9 s on either: min-min leaves the longest for last, max-min starts with it."""
+    platform = platform_of([2, 4, 9], [], processors=2)
+    assert makespan(platform, ss.policy("min-min")) == 11
+    assert makespan(platform, ss.policy("max-min")) == 9
+    # Both are fastest on the first executor; the second loses 5 s on the other, the first 1 s: it goes there.
+    unequal = platform_of([[2, 2.5], [1, 6]], [])
+    assert ss.policy("sufferage").plan(unequal, 0).executor.tolist() == [1, 0]
+
+
+@pytest.mark.parametrize("policy", PLANNERS)
+def test_one_executor_runs_all_in_sequence(policy):
+    assert makespan(platform_of(*ESTEE, processors=1), ss.policy(policy)) == 17
+
+
+def test_medians():
+    platform = platform_of([[4, 1, 7], [0, 0, 5]], [], processors=4)
+    assert (
+        medians(platform).tolist() == np.median(platform.kind_seconds[:, platform.kind_of], axis=1).tolist()
+    )
+
+
+def test_tasks_that_take_no_time_fit_between_two_that_touch():
+    """0 (4 s) and then 1 (4 s) fill the executor; 2 takes no time, is free from 4 s on, and 3 waits for it."""
+    platform = platform_of([4, 4, 0, 1], [(0, 2, 0), (0, 1, 0), (2, 3, 9)], processors=1)
+    starts, _ = replayed(platform, ss.policy("heft").plan(platform, 0))
+    assert starts[2] == 4
+
+
+def test_a_cycle_is_an_error():
+    circle = Csr(np.array([0, 1, 2]), np.array([1, 0], np.int32))
+    platform = platform_of([1, 1], [(0, 1, 1)])
+    known = {name: getattr(platform, name) for name in platform.__dataclass_fields__}
+    with pytest.raises(GraphError, match="in a cycle"):
+        ss.policy("heft").plan(Platform(**known | {"successors": circle, "edge_bytes": np.ones(2)}), 0)
+
+
+def test_a_graph_without_tasks():
+    for policy in PLANNERS:
+        assert ss.policy(policy).plan(platform_of(np.empty((0, 2)), []), 0).order.tolist() == []
+
+
+def test_planners_are_those_that_are_registered():
+    found = [name for name in registered("policies") if isinstance(ss.policy(name), PlannedPolicy)]
+    assert sorted(found) == sorted(PLANNERS)
+    assert [str(one) for one in policies_or_all(["fifo", "classics"])] == [
+        "fifo", *sorted([*PLANNERS, "backfilling", "work-stealing"])
+    ]  # fmt: skip
+    assert not set(PLANNERS) & {one.name for one in policies_or_all(None)}
+
+
+def test_random_assignments_differ_by_seed():
+    graph = ss.TaskGraph.from_edges([1.0] * 40, [(i, i + 20) for i in range(20)])
+    one, again, other = (ss.simulate(graph, "generic[cores=4]", "random", seed=seed) for seed in (1, 1, 2))
+    assert one.executor.tolist() == again.executor.tolist() != other.executor.tolist()
+    assert set(one.executor.tolist()) == {0, 1, 2, 3}
+
+
+@st.composite
+def platforms(draw):
+    """Return platforms with ties, tasks that take no time, shared places and messages of any kind."""
+    n, p, kinds = draw(st.integers(0, 14)), draw(st.integers(1, 5)), draw(st.integers(1, 3))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    whole = draw(st.booleans())
+    seconds = rng.integers(0, 5, (n, kinds)).astype(np.float64) if whole else rng.random((n, kinds))
+    pairs = [(i, j) for i in range(n) for j in range(i + 1, n) if rng.random() < 0.25]
+    names = rng.permutation(n)
+    cost = (lambda: float(rng.integers(0, 6))) if whole else rng.random
+    edges = [(int(names[i]), int(names[j]), cost()) for i, j in pairs]
+    places = rng.integers(0, p, p) if draw(st.booleans()) else None
+    platform = platform_of(seconds, edges, p, places, latency_s=draw(st.sampled_from([0.0, 0.5])))
+    if draw(st.booleans()):
+        return platform
+    known = {name: getattr(platform, name) for name in platform.__dataclass_fields__}
+    apart = rng.random(platform.latency_s.shape) * (1.0 - np.eye(len(platform.latency_s)))
+    return Platform(**known | {"latency_s": apart, "s_per_B": apart.T.copy()})
+
+
+@pytest.mark.skipif(find() is None, reason="installed without the compiled module")
+@pytest.mark.parametrize("policy", PLANNERS)
+@settings(max_examples=60)
+@given(platform=platforms())
+def test_compiled_planners_are_pythons_to_the_bit(policy, platform):
+    planner = ss.policy(policy)
+    compiled = planner.plan(platform, 0)
+    with ExitStack() as stack:
+        for module in ("listing", "lookahead", "pairing", "priorities"):
+            stack.enter_context(patch(f"simsched.policy.planning.{module}.find", lambda: None))
+        python = planner.plan(platform, 0)
+    for column in ("executor", "order"):
+        assert getattr(compiled, column).dtype == getattr(python, column).dtype == np.int32
+        assert getattr(compiled, column).tolist() == getattr(python, column).tolist()
+    replayed(platform, compiled)

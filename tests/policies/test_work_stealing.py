@@ -1,0 +1,70 @@
+"""Work stealing on small graphs, worked out by hand."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+
+import simsched as ss
+from simsched.errors import SpecError
+from simsched.testing.strategies import graphs
+
+FAN = [(0, task) for task in range(1, 5)]
+
+
+def run(seconds, edges, machine, victims="random", engine="auto", seed=0):
+    graph = ss.TaskGraph.from_edges(seconds, edges)
+    return ss.simulate(graph, machine, f"work-stealing[victims={victims}]", engine=engine, seed=seed)
+
+
+def test_own_tasks_newest_first_stolen_ones_oldest_first(engine):
+    """0 leaves 1 to 4 on core 0: it runs 4, then 3; core 1 steals 1, then 2."""
+    schedule = run([1, 1, 1, 1, 1], FAN, "generic[cores=2]", engine=engine)
+    assert schedule.executor.tolist() == [0, 1, 1, 0, 0]
+    assert schedule.start_s.tolist() == [0, 1, 2, 2, 1]
+
+
+def test_sources_are_dealt_in_turn(engine):
+    assert run([1] * 4, [], "generic[cores=2]", engine=engine).executor.tolist() == [0, 1, 0, 1]
+
+
+def test_thieves_come_to_the_nearest(engine):
+    """Sources on cores 0 and 3 make tasks ready there; on the ring core 2 is nearer to 3, core 1 to 0."""
+    machine = "knc-7120p[cores=4,contention=false]"
+    seconds, edges = [1, 0.5, 0.5, 1, 5, 5, 5, 5], [(0, 4), (0, 5), (3, 6), (3, 7)]
+    graph = ss.TaskGraph.from_edges(seconds, edges)
+    schedule = ss.simulate(
+        graph, machine, "work-stealing[victims=near]", engine=engine, runtime=ss.RuntimeProfile()
+    )
+    hops = ss.machine(machine).hops(1)
+    assert hops[0] < hops[3]
+    assert schedule.executor[[4, 5]].tolist() == [1, 0]
+    assert schedule.executor[[6, 7]].tolist() == [2, 3]
+
+
+def test_thieves_stay_on_their_tile(engine):
+    """Tiles of two: core 1 steals on core 0's tile, core 3 on core 2's."""
+    machine = "knl-7250[cores=4,contention=false]"
+    graph = ss.TaskGraph.from_edges([1, 0.5, 1, 0.5, 5, 5, 5, 5], [(0, 4), (0, 5), (2, 6), (2, 7)])
+    policy = "work-stealing[victims=hierarchical]"
+    schedule = ss.simulate(graph, machine, policy, engine=engine, runtime=ss.RuntimeProfile())
+    assert {int(schedule.executor[task]) for task in (4, 5)} == {0, 1}
+    assert {int(schedule.executor[task]) for task in (6, 7)} == {2, 3}
+
+
+def test_victims_are_those_named():
+    with pytest.raises(SpecError, match="expected one of random, near, hierarchical"):
+        ss.policy("work-stealing[victims=rich]")
+
+
+@settings(deadline=None)
+@given(graphs())
+def test_no_core_idles_beside_a_ready_task(graph):
+    """Graham's bound, for tasks of one core; the same on both engines, and for the same seed."""
+    one, other = (
+        ss.simulate(graph, "generic[cores=3]", "work-stealing", engine=engine, seed=4)
+        for engine in ("simpy", "native")
+    )
+    assert one.start_s.tolist() == other.start_s.tolist()
+    assert one.executor.tolist() == other.executor.tolist()
+    assert one.makespan_s <= (graph.work_s / 3 + graph.critical_path_s) * (1 + 1e-12)
