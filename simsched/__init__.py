@@ -33,7 +33,9 @@ if TYPE_CHECKING:
     from simsched.machine import Machine as Machine, RuntimeProfile as RuntimeProfile, machine as machine
     from simsched.panel import Panel as Panel, panel as panel
     from simsched.policy import (
+        Assignment as Assignment,
         Layout as Layout,
+        PlannedPolicy as PlannedPolicy,
         Policy as Policy,
         RankPolicy as RankPolicy,
         Shortcuts as Shortcuts,
@@ -58,6 +60,7 @@ if TYPE_CHECKING:
 
 #: Names for users, and their modules. Loaded on use, so that `import simsched` stays light.
 _HOMES = {
+    "Assignment": "simsched.policy",
     "Calibration": "simsched.costs.fitting",
     "CostModel": "simsched.costs",
     "Curve": "simsched.costs",
@@ -67,6 +70,7 @@ _HOMES = {
     "Machine": "simsched.machine",
     "Panel": "simsched.panel",
     "Optimum": "simsched.exact",
+    "PlannedPolicy": "simsched.policy",
     "Policy": "simsched.policy",
     "RankPolicy": "simsched.policy",
     "RecordedOn": "simsched.graph",

@@ -190,7 +190,11 @@ def made(cls: type[Made], what: str, spec: Spec) -> Made:
         default = known[key].default
         if isinstance(default, str):
             given[key] = texts.get(key, value)
-        if default is not MISSING and default is not None:
+        if (
+            default is not MISSING
+            and default is not None
+            and value not in known[key].metadata.get("words", ())
+        ):
             _check_type(spec.name, key, given[key], default)
     wanting = [
         f.name

@@ -1,4 +1,4 @@
-"""Units of time for readers: a scale that keeps numbers short."""
+"""Units of time and of bytes for readers: scales that keep numbers short."""
 
 from __future__ import annotations
 
@@ -33,3 +33,19 @@ def format_time(seconds: float) -> str:
     unit = time_unit(seconds)
     value = seconds * unit.per_s
     return f"{value:.3g} {unit.name}" if value < 999.5 else f"{value:.0f} {unit.name}"
+
+
+def format_bytes(bytes_B: float) -> str:
+    """Return bytes with a decimal unit, to three digits.
+
+    Examples
+    --------
+    >>> format_bytes(17.18e9), format_bytes(12.0), format_bytes(1e14)
+    ('17.2 GB', '12 B', '100 TB')
+    """
+    names = ("B", "kB", "MB", "GB", "TB", "PB", "EB")
+    power = 0
+    # Three digits of 999.6 kB are 1 MB.
+    while bytes_B / 1000.0**power >= 999.5 and power < len(names) - 1:
+        power += 1
+    return f"{bytes_B / 1000.0**power:.3g} {names[power]}"

@@ -44,7 +44,8 @@ def entries(what: str) -> list[Entry]:
     if what not in LISTS:
         raise SpecError(f"there is no list of {what!r}; there are {', '.join(LISTS)}")
     groups, facts = LISTS[what]
-    return [_entry(name, facts) for name in sorted({name for group in groups for name in registered(group)})]
+    found = [_entry(name, facts) for name in sorted({name for group in groups for name in registered(group)})]
+    return sorted(found, key=lambda entry: bool(entry.get("classic")))
 
 
 def _entry(name: str, facts: Callable[[str], Entry]) -> Entry:
@@ -66,7 +67,8 @@ def _machine(name: str) -> Entry:
 
 
 def _policy(name: str) -> Entry:
-    return _described(named("policies", name))
+    found = named("policies", name)
+    return {**_described(found), "classic": bool(found.classic)}
 
 
 def _cleanup(name: str) -> Entry:
@@ -130,7 +132,9 @@ def lines(what: str, cells: int | None = None) -> Iterator[str]:
     """
     found = entries(what)
     longest = max(16, *(len(entry["name"]) for entry in found))
-    for entry in found:
+    for entry, before in zip(found, [{}, *found], strict=False):
+        if entry.get("classic") and not before.get("classic"):
+            yield "classics, all of them by --policy classics:"
         for i, (label, text) in enumerate(_parts(what, entry)):
             start = (" " * (longest + 3) if i else f"{entry['name']:<{longest}} ") + label
             yield fitted(printable(start + text), cells, len(printable(start)))

@@ -135,7 +135,7 @@ def compare(
     if out is not None:
         make_folder(out)
     model, tasks = ss.CostModel(noise=noise, library=library), graph_of(graph, context)
-    policies = policies_or_all(policy)
+    policies = policies_or_all(policy, ss.machine(machine))
     with progress_bar(tasks.n_tasks * len(policies) * MOST_REPLAYS, "replaying") as progress:
         scenario = Scenario.of(machine, layout, model, None, engine, seed, progress)
         schedules, sequential = replays(scenario, tasks, policies)

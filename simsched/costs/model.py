@@ -217,8 +217,7 @@ class CostModel:
         library = library_of(self.library, graph, machine)
         params = library.params
         curves = [self._curve(kind, params.library.name) for kind in graph.kinds.labels]
-        terms = _terms(curves, runtime)
-        recorded = one_core_of_recorded(graph, terms)
+        recorded = one_core_of_recorded(graph, terms := _terms(curves, runtime))
         pieces, traffic_B = terms.pieces(graph), graph.bytes_B
         said: tuple[str, ...] = ()
         threads, table = graph.widths, None
@@ -233,16 +232,17 @@ class CostModel:
         if table is not None:
             recorded, threads = table.one_core(recorded), np.where(table.covers, 1, threads)
         covers = None if table is None or not table.covers.any() else table.covers
-        one_core, notes = rescaled(graph, machine, recorded, covers)
+        t1, notes = rescaled(graph, machine, recorded, covers)
         found = TaskCosts(
-            one_core_s=one_core,
+            one_core_s=t1,
             labels=graph.kinds.codes,
             terms=terms,
-            traffic_B=_traffic(traffic_B, machine, one_core, np.minimum(threads, pieces)),
+            traffic_B=_traffic(traffic_B, machine, t1, np.minimum(threads, pieces)),
             pieces=pieces,
             reach_Bps=machine.reach_Bps,
             notes=(*said, *notes, *_families(graph, curves, covers)),
             table=table,
+            kinds_s=_by_kind(graph, machine, t1),
         )
         return found if self.discrepancy is None else self.discrepancy.on(found, graph, machine, curves)
 
@@ -299,6 +299,32 @@ def _of_library(name: str, named_by: str, count: int) -> tuple[str, ...]:
         return ()
     said = f"{count} tasks take what {name} takes for their kinds and shapes ({named_by})"
     return (Note(said, Weight.ASSUMPTION),)
+
+
+def _by_kind(graph: TaskGraph, machine: Machine, one_core: Seconds) -> Seconds | None:
+    """Return the seconds of each task on one core of each kind; None where the machine's cores are alike.
+
+    They are the graph's own, where it gives them, in proportion where tasks were recorded on another width or machine;
+    else those of a core of the file over the kind's speed.
+    """
+    given = graph.seconds_by_kind
+    if machine.kinds is None:
+        if given is not None and given.shape[1] > 1:
+            raise CostError(
+                f"the graph has seconds for {given.shape[1]} kinds of cores, and all cores of {machine} are alike; "
+                "write kinds=each if each core is a kind, or give the file a table [kinds]"
+            )
+        return None
+    if given is None:
+        return np.asarray(one_core[:, None] / np.array(machine.kinds.speeds))
+    if given.shape[1] != len(machine.kinds.names):
+        raise CostError(
+            f"the graph has seconds for {given.shape[1]} kinds of cores; {machine} has {len(machine.kinds.names)}"
+        )
+    same = one_core == graph.durations_s
+    with np.errstate(invalid="ignore", divide="ignore"):
+        scaled = given * np.nan_to_num(one_core / graph.durations_s)[:, None]
+    return np.where(same[:, None], given, scaled)
 
 
 def _traffic(bytes_B: Seconds, machine: Machine, one_core: Seconds, used: Seconds) -> Seconds:

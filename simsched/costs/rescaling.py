@@ -59,8 +59,10 @@ def one_core_of_recorded(graph: TaskGraph, terms: Terms) -> Seconds:
     fork_join = terms.fork_join_s[labels] + terms.fork_join_per_thread_s[labels] * used
     left = np.maximum(recorded - fork_join, 0.0)
     root = (-linear + np.sqrt(linear**2 + 4 * square * left)) / (2 * square)
+    # What gains nothing from more cores takes as long on one, to the bit; a root and a square may round.
+    alone = np.where((square == 1) & (linear == 0), left, root**2)
     # A task that ran on one thread of its team takes as long on one core.
-    return np.where(graph.widths > 1, np.maximum(recorded, root**2), recorded)
+    return np.where(graph.widths > 1, np.maximum(recorded, alone), recorded)
 
 
 def rescaled(

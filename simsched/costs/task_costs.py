@@ -82,6 +82,8 @@ class TaskCosts:
         Where the seconds came from.
     table : WidthTable or None
         Seconds that replace the formula, for some of the tasks; `one_core_s` are theirs, too.
+    kinds_s : float64 array, shape (n, kinds of cores), or None
+        Seconds on one core of each kind; None where the machine has one kind.
     stretch : float64 array, shape (labels, widest + 1), optional
         Factor on the formula's seconds of teams of each width, though no team gains more than its threads;
         see `simsched.costs.discrepancy`. By default 1.
@@ -103,6 +105,7 @@ class TaskCosts:
     reach_Bps: Seconds
     notes: tuple[str, ...] = ()
     table: WidthTable | None = None
+    kinds_s: Seconds | None = None
     stretch: Seconds | None = None
 
     def __post_init__(self) -> None:
@@ -176,6 +179,18 @@ class TaskCosts:
             team = max(team * float(self.stretch[label, min(width, self.widest)]), t1 / width)
         return min(t1, team)
 
+    def of_kind(self, kind: int) -> TaskCosts:
+        """Return the costs on teams of cores of one kind."""
+        if self.kinds_s is None:
+            return self
+        return replace(self, one_core_s=np.ascontiguousarray(self.kinds_s[:, kind]), kinds_s=None)
+
+    def fastest_kind(self) -> TaskCosts:
+        """Return costs that no team beats: each task on cores of the kind on which it is fastest."""
+        return (
+            self if self.kinds_s is None else replace(self, one_core_s=self.kinds_s.min(axis=1), kinds_s=None)
+        )
+
     def part(self, tasks: slice | Index) -> TaskCosts:
         """Return the costs of some of the tasks: of a range, or in any order."""
         return replace(
@@ -185,6 +200,7 @@ class TaskCosts:
             traffic_B=self.traffic_B[tasks],
             pieces=self.pieces[tasks],
             table=None if self.table is None else self.table.part(tasks),
+            kinds_s=None if self.kinds_s is None else self.kinds_s[tasks],
         )
 
     @cached_property

@@ -16,6 +16,7 @@ from simsched.explain.team_time import costs_of
 from simsched.native import find
 from simsched.policy import RankPolicy
 from simsched.replay.contention import Contention
+from simsched.replay.data import read_seconds
 from simsched.replay.decision import Decision
 from simsched.replay.native_engine import sharing_of
 from simsched.schedule.events import Events
@@ -113,6 +114,9 @@ def _by_cause(schedule: Schedule, tasks: Index, known: bool, costs: TaskCosts | 
     if shared and known:
         parts |= dict(zip(EXCESSES, _excess_s(schedule, tasks, costs).T, strict=True))
         left = left - sum(parts[cause] for cause in EXCESSES)
+    if (read_s := read_seconds(schedule)) is not None:
+        parts["reading from afar"] = read_s[tasks]
+        left = left - read_s[tasks]
     resized = not isinstance(inputs.policy, RankPolicy) and any(inputs.runtime.resize_costs_s)
     return parts | {"team changes" if resized and (known or not shared) else UNKNOWN: left}
 

@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 UNKNOWN = "cause unknown"
 #: Causes of slow-down, in the order of the table.
 SLOW_DOWNS = ("hardware threads", "memory bandwidth", "tiles", "remote memory", "interconnect", "team changes", "noise",
-              UNKNOWN)  # fmt: skip
+              UNKNOWN, "reading from afar")  # fmt: skip
 #: Time of teams beyond the work, in the order of the table, and the columns of `TeamTime` with it.
 TEAM = {"waiting for memory": "memory_s", "overhead": "overhead_s", "members without work": "idle_s"}
 #: Causes of idle cores, in the order of the table.
-IDLE = ("dependencies", "queue", "dispatch", "tail", "reserved", "layout")
+IDLE = ("dependencies", "queue", "dispatch", "tail", "reserved", "layout", "data")
 #: Threads that shared a core are counted as one core each above; this removes them again.
 SHARED = "threads of one core"
 #: Parts below this share are neither drawn nor listed.
@@ -77,16 +77,18 @@ def _idle(waits: Waits) -> dict[str, float]:
     start_s, finish_s = schedule.start_s, schedule.finish_s
     running = Steps.of(start_s, finish_s, widths)
     busy = running if places.apart else _busy(waits)
-    held, wanted = Steps.of(waits.held_s, start_s, widths), Steps.of(waits.ready_s, waits.held_s, widths)
+    held, waiting = Steps.of(waits.held_s, waits.placed_s, widths), Steps.of(waits.placed_s, start_s, widths)
+    wanted = Steps.of(waits.ready_s, waits.held_s, widths)
     last_s = float(start_s.max())
     later = Steps(np.array([last_s]), np.array([1]))
     dt, levels = on_common_times(
-        [running, busy, held, wanted, later], float(start_s.min()), float(finish_s.max())
+        [running, busy, held, waiting, wanted, later], float(start_s.min()), float(finish_s.max())
     )
-    threads, cores, deciding, asked, tail = levels
+    threads, cores, deciding, sent, asked, tail = levels
     idle = len(places.owned) - cores
     dispatch = np.minimum(deciding, idle)
-    rest = idle - dispatch
+    data = np.minimum(sent, idle - dispatch)
+    rest = idle - dispatch - data
     queue = np.minimum(asked, rest)
     over = tail == 1
     unowned_s = (schedule.n_cores - len(places.owned)) * schedule.makespan_s
@@ -98,6 +100,7 @@ def _idle(waits: Waits) -> dict[str, float]:
         "tail": _total(dt, np.where(over, rest, 0)),
         "reserved": reserved_s,
         "layout": unowned_s - reserved_s,
+        "data": _total(dt, data),
         SHARED: _total(dt, threads - cores),
     }
 

@@ -61,12 +61,12 @@ class Explanation:
 
     @cached_property
     def tasks(self) -> pd.DataFrame:
-        """One row per task: task, depends_on, freed_by, dependency_s, no_core_s, queue_s, dispatch_s, reason.
+        """One row per task: task, depends_on, freed_by, dependency_s, no_core_s, queue_s, dispatch_s, data_s, reason.
 
         `depends_on` is the predecessor that made it ready, `freed_by` the task that gave back its cores last, -1 for
-        none. `dependency_s` are the seconds from 0 until it was ready; with the three others it adds up to its start.
-        `reason` is the largest of the three others: "no core", "queue" or "dispatch"; where they are 0, "dependency",
-        or "none" for tasks that depend on nothing.
+        none. `dependency_s` are the seconds from 0 until it was ready; with the four others it adds up to its start.
+        `reason` is the largest of the four others: "no core", "queue", "dispatch" or "data"; where they are 0,
+        "dependency", or "none" for tasks that depend on nothing.
         """
         return self.waits.frame()
 
@@ -79,9 +79,9 @@ class Explanation:
     def critical_path(self) -> pd.DataFrame:
         """One row per segment, from first start to last finish without a gap; they sum to the makespan.
 
-        begin_s, end_s, seconds_s; part ("run", "dispatch", "queue"); task, name, kind; after, what the task had waited
-        for until then ("dependency", "no core", "scheduler", "start"), and other, the task that ended that, -1 for
-        none.
+        begin_s, end_s, seconds_s; part ("run", "data", "dispatch", "queue"); task, name, kind; after, what the task
+        had waited for until then ("dependency", "no core", "scheduler", "start"), and other, the task that ended
+        that, -1 for none.
         """
         return self.path.frame(self.waits)
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from simsched.graph import TaskGraph
 
 #: Kinds of segments, and of their predecessors.
-SEGMENTS = ("run", "dispatch", "queue")
+SEGMENTS = ("run", "data", "dispatch", "queue")
 CAUSES = ("start", "dependency", "no core", "scheduler")
 
 Codes = npt.NDArray[np.int8]
@@ -60,9 +60,14 @@ class Path:
         first_s = float(schedule.start_s.min())
         moment_s, after, other = _before(waits, first_s)
         task, running = _chain(waits, other, after, (other < 0) | (moment_s <= first_s))
-        # For each task on the path, backwards: its run, its dispatch, and the cause of its decision's wait.
-        begin_s = np.stack([schedule.start_s[task], waits.held_s[task], moment_s[task]], axis=1)
-        end_s = np.stack([schedule.finish_s[task], schedule.start_s[task], waits.held_s[task]], axis=1)
+        # For each task on the path, backwards: its run, its wait for data, its dispatch, and the cause of the wait.
+        begin_s = np.stack(
+            [schedule.start_s[task], waits.placed_s[task], waits.held_s[task], moment_s[task]], axis=1
+        )
+        end_s = np.stack(
+            [schedule.finish_s[task], schedule.start_s[task], waits.placed_s[task], waits.held_s[task]],
+            axis=1,
+        )
         begin_s = np.maximum(begin_s, first_s)
         lasts = end_s > begin_s
         lasts[:, 0] &= running

@@ -28,7 +28,7 @@ MOST_HOLDERS = 5
 
 @dataclass(frozen=True, eq=False)
 class TaskExplanation:
-    """Explanation of one task's start time; `ready_s + no_core_s + queue_s + dispatch_s` is `start_s`.
+    """Explanation of one task's start time; `ready_s + no_core_s + queue_s + dispatch_s + data_s` is `start_s`.
 
     Parameters
     ----------
@@ -45,6 +45,8 @@ class TaskExplanation:
         Seconds in which there were enough, but the scheduler was busy, or preferred others, or held it back.
     dispatch_s : float
         Cost of the decision to start it.
+    data_s : float
+        Seconds in which its team waited for what it reads.
     reason : str
         The largest of these, one of `REASONS`; "dependency" where it started as soon as it was ready.
     holders : DataFrame
@@ -71,6 +73,7 @@ class TaskExplanation:
     no_core_s: float
     queue_s: float
     dispatch_s: float
+    data_s: float
     reason: str
     holders: pd.DataFrame
     notes: tuple[str, ...] = ()
@@ -89,6 +92,7 @@ class TaskExplanation:
             no_core_s=float(waits.no_core_s[task]),
             queue_s=float(waits.queue_s[task]),
             dispatch_s=float(waits.dispatch_s[task]),
+            data_s=float(waits.data_s[task]),
             reason=REASONS[int(waits.reason[task])],
             holders=_holders(waits, task),
             notes=notes,
@@ -101,6 +105,7 @@ class TaskExplanation:
             "for a core": self.no_core_s,
             "in the queue": self.queue_s,
             "for its dispatch": self.dispatch_s,
+            "for data": self.data_s,
         }
         facts |= {f"waited {what}": format_time(seconds) for what, seconds in parts.items() if seconds}
         if self.start_s == self.ready_s:

@@ -19,13 +19,14 @@ if TYPE_CHECKING:
     from simsched.schedule.schedule import Schedule
 
 #: Causes of a task's start time, in the order of the categories of `Explanation.tasks`.
-REASONS = ("none", "dependency", "no core", "queue", "dispatch")
+REASONS = ("none", "dependency", "no core", "queue", "dispatch", "data")
 
 #: The same of several tasks, in words: they ...
 WAITED = {
     "no core": "mostly waited for a core",
     "queue": "mostly waited in the queue",
     "dispatch": "mostly waited for dispatch",
+    "data": "mostly waited for data",
 }
 AT_ONCE = "started as soon as ready"
 
@@ -55,7 +56,9 @@ class Waits:
     decided : int32 array
         The task that it started; -1 for none.
     held_s : float64 array
-        When the decision to start it began, which held its places: the start minus the decision's cost.
+        When the decision to start it began, which held its places: the end of the decision minus its cost.
+    placed_s : float64 array
+        When that decision ended, from when on it waited for what it reads, on its places.
     """
 
     schedule: Schedule
@@ -67,6 +70,7 @@ class Waits:
     decided_s: Seconds
     decided: Index
     held_s: Seconds
+    placed_s: Seconds
 
     @classmethod
     def of(cls, schedule: Schedule) -> Waits:
@@ -74,10 +78,13 @@ class Waits:
         places = Places.of(schedule)
         ready_s, depends_on = _ready(schedule)
         free_s, freed_by = _freed(schedule, places)
-        most_s = _most_s(schedule)
-        decided_s, decided = _decided(schedule, np.maximum(ready_s, free_s), most_s)
-        held_s = _held(schedule.start_s, np.maximum.reduce([ready_s, free_s, decided_s]), most_s)
-        return cls(schedule, places, ready_s, depends_on, free_s, freed_by, decided_s, decided, held_s)
+        most_s, sent = _most_s(schedule), schedule.messages
+        placed_s = schedule.start_s if sent is None else sent.placed_s
+        decided_s, decided = _decided(schedule, placed_s, np.maximum(ready_s, free_s), most_s)
+        held_s = _held(placed_s, np.maximum.reduce([ready_s, free_s, decided_s]), most_s)
+        return cls(
+            schedule, places, ready_s, depends_on, free_s, freed_by, decided_s, decided, held_s, placed_s
+        )
 
     @property
     def costs_known(self) -> bool:
@@ -87,7 +94,12 @@ class Waits:
     @cached_property
     def dispatch_s(self) -> Seconds:
         """Cost of each task's own decision, shape (n,)."""
-        return self.schedule.start_s - self.held_s
+        return self.placed_s - self.held_s
+
+    @property
+    def data_s(self) -> Seconds:
+        """Seconds from the decision to the arrival of the last object that a task reads, shape (n,)."""
+        return self.schedule.start_s - self.placed_s
 
     @cached_property
     def no_core_s(self) -> Seconds:
@@ -113,7 +125,7 @@ class Waits:
     @cached_property
     def reason(self) -> Index:
         """The largest part of each task's wait, shape (n,), as a place in `REASONS`."""
-        parts = np.stack([self.no_core_s, self.queue_s, self.dispatch_s])
+        parts = np.stack([self.no_core_s, self.queue_s, self.dispatch_s, self.data_s])
         largest = parts.argmax(axis=0) + REASONS.index("no core")
         at_once = np.where(self.depends_on >= 0, REASONS.index("dependency"), REASONS.index("none"))
         return np.where((parts > 0).any(axis=0), largest, at_once).astype(np.int32)
@@ -138,6 +150,7 @@ class Waits:
             "no_core_s": self.no_core_s,
             "queue_s": self.queue_s,
             "dispatch_s": self.dispatch_s,
+            "data_s": self.data_s,
             "reason": pd.Categorical.from_codes(self.reason, pd.Index(REASONS, dtype=object)),
         })  # fmt: skip
 
@@ -198,15 +211,20 @@ def _most_s(schedule: Schedule) -> float:
     return runtime.pop_s + runtime.pop_per_poller_s * (schedule.n_cores - 1)
 
 
-def _decided(schedule: Schedule, possible_s: Seconds, most_s: float) -> tuple[Seconds, Index]:
+def _decided(
+    schedule: Schedule, placed_s: Seconds, possible_s: Seconds, most_s: float
+) -> tuple[Seconds, Index]:
     """Return when, and for which task, the last decision before each task ended; only nonzero ones."""
+    # In the order of decisions, which is that of starts where no task waits for data.
     n, order = schedule.graph.n_tasks, schedule.start_order
+    if schedule.messages is not None:
+        order = order[np.argsort(placed_s[order], kind="stable")]
     decided = np.full(n, -1, np.int32)
     if most_s:
-        took = schedule.start_s[order] > possible_s[order]
+        took = placed_s[order] > possible_s[order]
         latest = np.maximum.accumulate(np.where(took, np.arange(n), -1))[:-1]
         decided[order[1:]] = np.where(latest >= 0, order[latest], -1)
-    return np.where(decided >= 0, schedule.start_s[decided], -np.inf) if n else np.empty(0), decided
+    return np.where(decided >= 0, placed_s[decided], -np.inf) if n else np.empty(0), decided
 
 
 def _held(start_s: Seconds, possible_s: Seconds, most_s: float) -> Seconds:

@@ -14,6 +14,7 @@ from simsched.machine.memory import SHARPNESS, Memory
 from simsched.machine.runtime import RuntimeProfile
 from simsched.machine.stated import Fact, varied_spec
 from simsched.machine.variations import edited, quantities
+from simsched.machine.ways import DataWays, Kinds
 from simsched.mistakes import described, refusal, short
 from simsched.parameters import is_whole
 from simsched.plugins import named, registered
@@ -227,6 +228,8 @@ def _machine(
         tile_slowdown=si(caches.tile_slowdown) if caches.tile_slowdown else 1.0,
         runtime=_runtime(file.runtime, spec.params.get("reuse_teams", True), spec.name),
         effects=Effects(**dict(file.effects)),
+        data=DataWays.of(file.data),
+        kinds=Kinds.of(file.kinds, structure.n_cores),
         tables=others,
         facts=tuple(
             Fact(place, _value(q["value"]), q["unit"], q["source"], q["confidence"])

@@ -21,6 +21,9 @@ class Effects:
         The overhead of a team's threads grows with all running threads, not only with the team's own.
     remote_memory : bool
         Data stay in the domain of the cores that produced them, and are slower to reach from other domains.
+    fair_cores : bool
+        All running threads have equal shares of all cores, as an operating system gives them: what policies with
+        `oversubscribe=fair` do; no switch.
 
     Examples
     --------
@@ -37,11 +40,12 @@ class Effects:
     share_cores: bool = False
     share_interconnect: bool = False
     remote_memory: bool = False
+    fair_cores: bool = False
 
     @classmethod
     def all(cls, on: bool = True) -> Effects:
         """Return all switches on, or all off."""
-        return cls(*[on] * len(fields(cls)))
+        return cls(*[on] * len(NAMES))
 
     @property
     def any(self) -> bool:
@@ -49,4 +53,4 @@ class Effects:
         return any(getattr(self, field.name) for field in fields(self))
 
 
-NAMES = tuple(field.name for field in fields(Effects))
+NAMES = tuple(field.name for field in fields(Effects) if field.name != "fair_cores")

@@ -21,12 +21,15 @@ from simsched.machine.reach import team_reach_Bps
 from simsched.machine.runtime import RuntimeProfile
 from simsched.machine.stated import Fact, unused
 from simsched.machine.structure import Structure
+from simsched.machine.ways import DataWays, Kinds
 from simsched.parameters import is_whole
 from simsched.spec import Scalar
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
+
+    from simsched.graph.adjacency import Index
 
 #: Demands are added as whole bytes per second, in 64 bits.
 MOST_DEMAND_BPS = 2.0**62
@@ -74,6 +77,10 @@ class Machine:
         The software's own costs.
     effects : Effects
         The ways in which running tasks slow each other down that replays account for; all when not given.
+    data : DataWays or None
+        How objects get from place to place; None where they are near everywhere.
+    kinds : Kinds or None
+        Its kinds of cores; None where all are alike.
     tables : mapping of str to object
         Further tables of the file, as parsed by the packages that registered them.
     facts : tuple of Fact
@@ -111,6 +118,8 @@ class Machine:
     tile_slowdown: float
     runtime: RuntimeProfile
     effects: Effects = field(default_factory=Effects.all)
+    data: DataWays | None = None
+    kinds: Kinds | None = None
     tables: Mapping[str, Any] = field(default_factory=dict, repr=False)
     facts: tuple[Fact, ...] = field(default=(), repr=False)
 
@@ -140,6 +149,18 @@ class Machine:
     def n_threads(self) -> int:
         """Number of hardware threads in use: thread `way * n_cores + core` is a way of that core."""
         return self.n_cores * self.smt
+
+    @property
+    def kind_of(self) -> Index:
+        """Kind of each core, int32 (n_cores,), numbered from 0.
+
+        Examples
+        --------
+        >>> import simsched as ss
+        >>> ss.machine("generic[cores=3]").kind_of.tolist(), ss.machine("generic[cores=3,kinds=each]").kind_of.tolist()
+        ([0, 0, 0], [0, 1, 2])
+        """
+        return np.zeros(self.n_cores, np.int32) if self.kinds is None else self.kinds.of_core
 
     @property
     def cores_per_tile(self) -> int:

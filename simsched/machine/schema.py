@@ -273,6 +273,42 @@ class EffectsTable(Strict):
     remote_memory: StrictBool = True
 
 
+class DataTable(Strict):
+    """How tasks hand objects to each other; see `DataWays`."""
+
+    mode: Literal["sent", "read"]
+    places: Literal["core", "tile", "domain"] = "core"
+    link_latency: Annotated[Quantity, measures("time")] | None = None
+    link_bandwidth: Annotated[Quantity, measures("bandwidth", above=0)] | None = None
+
+
+class KindsTable(Strict):
+    """Kinds of cores, in the order of the cores; or each core a kind of its own."""
+
+    each: StrictBool = False
+    names: tuple[Annotated[str, Field(min_length=1, max_length=100)], ...] = ()
+    cores: Quantities | None = None
+    speed: Quantities | None = None
+
+    @model_validator(mode="after")
+    def _one_a_kind(self) -> Self:
+        given = {"cores": self.cores, "speed": self.speed}
+        if self.each:
+            if self.names or self.cores or self.speed:
+                raise ValueError("each core is a kind of its own: expected no names, cores or speed")
+            return self
+        if not self.names or len(set(self.names)) < len(self.names) or self.cores is None:
+            raise ValueError("expected different names, and the cores of each kind; or each = true")
+        for key, unit, least in (("cores", "core", 1.0), ("speed", "", 1e-6)):
+            if (row := given[key]) is None:
+                continue
+            if row.unit != unit or len(row.value) != len(self.names):
+                raise ValueError(f"{key}: expected {len(self.names)} numbers, one per kind, of unit {unit!r}")
+            if min(row.value) < least or max(row.value) > 2**20 or (unit and any(v % 1 for v in row.value)):
+                raise ValueError(f"{key}: {list(row.value)} are not all possible; from {least:g} to 2**20")
+        return self
+
+
 class MachineFile(Strict):
     """A machine file, as written; `[structure]` and further tables are checked by their packages."""
 
@@ -286,6 +322,8 @@ class MachineFile(Strict):
     caches: Caches = Caches()
     runtime: Runtime
     effects: EffectsTable = EffectsTable()
+    data: DataTable | None = None
+    kinds: KindsTable | None = None
 
 
 def factor(unit: str) -> float:

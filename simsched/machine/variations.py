@@ -14,6 +14,11 @@
 `contention=true`          all effects of `Effects`, or none; each also by its own name: `share_tiles=true`
 `reuse_teams=false`        teams that change size are created anew
 `like=NAME`                machine that supplies numbers unknown in a file of another format
+`data=sent`                how objects get from place to place, `sent` or `read`; `data=none` for in no time
+`link_Bps=X`               bytes per second of an object that moves
+`link_latency_s=X`         seconds of its move, however small it is
+`places=tile`              what keeps its data to itself: `core`, `tile` or `domain`
+`kinds=each`               each core is a kind of its own; `kinds=none` for all alike
 `a.b=X`                    any number of the file by its place, in its unit there: `runtime.dispatch=200`
 =========================  ==============================================================================
 
@@ -47,7 +52,19 @@ SHORT = (
     "contention",
     *NAMES,
     "reuse_teams",
+    "data",
+    "link_Bps",
+    "link_latency_s",
+    "places",
+    "kinds",
 )
+#: Of the table `[data]`: its name there, and the unit of numbers.
+OF_DATA = {
+    "data": ("mode", ""),
+    "places": ("places", ""),
+    "link_Bps": ("link_bandwidth", "B/s"),
+    "link_latency_s": ("link_latency", "s"),
+}
 #: Carried out when the machine is built, not in its file.
 BUILT = ("cores", "smt", "reuse_teams", "like")
 
@@ -65,7 +82,7 @@ def edited(content: Mapping[str, Any], params: Mapping[str, Scalar], spec: str) 
     """
     now: dict[str, Any] = deepcopy(dict(content))
     # The mode first: bandwidths are those of the mode in use, wherever they are; all effects before one of them.
-    for key, value in sorted(params.items(), key=lambda item: item[0] not in ("memory", "contention")):
+    for key, value in sorted(params.items(), key=_turn):
         where = f"{spec}[{key}={format_scalar(value)}]"
         if key in BUILT:
             continue
@@ -75,6 +92,10 @@ def edited(content: Mapping[str, Any], params: Mapping[str, Scalar], spec: str) 
             now["memory"]["mode"] = _checked_mode(now, value, where)
         elif key == "cluster":
             _set_cluster(now, value, where)
+        elif key in OF_DATA:
+            _set_data(now, key, value, where)
+        elif key == "kinds":
+            _set_kinds(now, value, where)
         elif key == "domains":
             _set_domains(now, value, where)
         elif key in OF_MEMORY:
@@ -92,6 +113,13 @@ def edited(content: Mapping[str, Any], params: Mapping[str, Scalar], spec: str) 
         effects = now.setdefault("effects", {})
         effects.update(dict.fromkeys(meant(params, now["memory"]["mode"]), True))
     return now
+
+
+def _turn(variation: tuple[str, Scalar]) -> int:
+    """Return the place of a variation among others: `data=none` last, for it removes what others say of data."""
+    if variation == ("data", "none"):
+        return 3
+    return {"memory": 0, "contention": 0, "data": 1}.get(variation[0], 2)
 
 
 def _set(quantity: dict[str, Any], value: Scalar, where: str, unit: str) -> None:
@@ -129,6 +157,28 @@ def _set_domains(content: dict[str, Any], value: Scalar, where: str) -> None:
     if not isinstance(content["structure"].get("domains"), dict):
         raise MachineError(f"{where}: only machines whose file states structure.domains can have others")
     _set(content["structure"]["domains"], value, where, "")
+
+
+def _set_data(content: dict[str, Any], key: str, value: Scalar, where: str) -> None:
+    name, unit = OF_DATA[key]
+    if key == "data" and value == "none":
+        content.pop("data", None)
+        return
+    table = content.setdefault("data", {"mode": "sent"})
+    if unit:
+        _set(table.setdefault(name, {}), value, where, unit)
+    elif isinstance(value, str):
+        table[name] = value
+    else:
+        raise MachineError(f"{where}: expected a name")
+
+
+def _set_kinds(content: dict[str, Any], value: Scalar, where: str) -> None:
+    if value not in ("each", "none"):
+        raise MachineError(f"{where}: expected each or none")
+    content.pop("kinds", None)
+    if value == "each":
+        content["kinds"] = {"each": True}
 
 
 def _set_place(content: dict[str, Any], key: str, value: Scalar, spec: str) -> None:

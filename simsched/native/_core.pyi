@@ -37,7 +37,8 @@ class Sharing:
     with 1, 2, ... threads. capacity_Bps, link_Bps: of a domain, and of what leaves it. penalty: of remote traffic.
     interconnect_share: of a thread's traffic there that counts. tile_slowdowns: of the memory-bound part of teams of
     0, 1, ... threads that have no tile alone. cluster_of, cluster_Bps: cluster of each core, and
-    the bytes a second that each moves; without them clusters have no limit of their own.
+    the bytes a second that each moves; without them clusters have no limit of their own. fair: whether all
+    running threads have equal shares of all cores.
     """
 
     def __init__(
@@ -63,6 +64,7 @@ class Sharing:
         tile_slowdowns: Sequence[float],
         cluster_of: Sequence[int] = [],
         cluster_Bps: float = float("inf"),
+        fair: bool = False,
     ) -> None: ...
 
 class Csr:
@@ -106,18 +108,18 @@ class Shortcuts:
     """
     What runs past the queue of a static policy.
 
-    singles: int32 (k,), the hardware thread of each single-threaded executor. apart, inline: bool (n,), tasks that only
-    those run, and tasks that run on the executor that released them. seconds: float64 (n,), of each task on one thread,
-    and loads there; empty and None where there are no such executors, the latter also where nothing is shared.
-    buffered: whether a busy executor can be handed a task.
+    threads: int32 (k,), the hardware thread of each single-threaded executor. single_threaded, inline: bool (n,), tasks
+    that only those run, and tasks that run on the executor that released them. seconds: float64 (n,), of each task on
+    one thread, and loads there; empty and None where there are no such executors, the latter also where nothing is
+    shared. buffered: whether a busy executor can be handed a task.
     """
 
     def __init__(
         self,
-        singles: Annotated[
+        threads: Annotated[
             NDArray[numpy.int32], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
         ],
-        apart: Annotated[
+        single_threaded: Annotated[
             NDArray[numpy.bool_], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
         ],
         inline: Annotated[
@@ -131,16 +133,50 @@ class Shortcuts:
         buffered: bool,
     ) -> None: ...
 
+class Data:
+    """
+    What tasks read, and how it gets to them.
+
+    inputs: objects that each task reads. producer: int32 (k,), the task that writes each object, or -1. size_B:
+    float64 (k,). place_of: int32 (threads,), of each hardware thread's data. latency_s, s_per_B: float64 (places *
+    places,). read: whether objects are read from afar; else they are sent. planned: whether they leave when they are
+    written.
+    """
+
+    def __init__(
+        self,
+        inputs: Csr,
+        producer: Annotated[
+            NDArray[numpy.int32], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+        ],
+        size_B: Annotated[
+            NDArray[numpy.float64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+        ],
+        place_of: Annotated[
+            NDArray[numpy.int32], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+        ],
+        latency_s: Annotated[
+            NDArray[numpy.float64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+        ],
+        s_per_B: Annotated[
+            NDArray[numpy.float64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+        ],
+        read: bool,
+        planned: bool,
+    ) -> None: ...
+
 class ListPlan:
     """
     The plan of a static policy.
 
     successors: of each task. seconds: float64 (n,), of each task on an executor. loads, shared: demand of each task on
-    what running tasks share; both None where they share nothing. discipline: rank, fifo or lifo. position: int32 (n,),
-    a permutation, for rank. executors: hardware threads of each executor, all of one width. strays: int32 (n * width,):
-    where each thread runs instead, or -1; empty where all are pinned. predecessors: where a task prefers its producer's
-    executor; else None. delay_s: seconds a start costs, and per_poller_s what every further idle executor adds.
-    shortcuts: None, or what runs past the queue.
+    what running tasks share; both None where they share nothing. discipline: rank, fifo, lifo or planned. position:
+    int32 (n,), a permutation, for rank and planned. executors: hardware threads of each executor, all of one width.
+    displaced: int32 (n * width,): where each thread runs instead, or -1; empty where all are pinned. predecessors:
+    where a task prefers its producer's executor; else None. delay_s: seconds a start costs, and per_poller_s what
+    every further idle executor adds. shortcuts: None, or what runs past the queue. kind_of: int32, kind of the cores
+    of each executor, and kinds: their number, the columns of seconds and loads; None and 1 where all are alike.
+    assigned: int32 (n,), the executor of each task for discipline planned; else None. data: None where it is near.
     """
 
     def __init__(
@@ -156,13 +192,23 @@ class ListPlan:
             NDArray[numpy.int32], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
         ],
         executors: Csr,
-        strays: Annotated[
+        displaced: Annotated[
             NDArray[numpy.int32], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
         ],
         predecessors: Csr | None,
         delay_s: float,
         per_poller_s: float,
         shortcuts: Shortcuts | None,
+        kind_of: Annotated[
+            NDArray[numpy.int32], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+        ]
+        | None = None,
+        assigned: Annotated[
+            NDArray[numpy.int32], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+        ]
+        | None = None,
+        kinds: int = 1,
+        data: Data | None = None,
     ) -> None: ...
 
 class CorunPlan:
@@ -173,9 +219,9 @@ class CorunPlan:
     the preferred one first, the seconds by which the rule decides, and those that pass but for noise; loads likewise.
     noise: float64 (n,), factor on what really passes, or empty. serial: float64 (n,), seconds on one core, where small
     tasks run on second hardware threads; else empty. offered: candidates, from the first, that count beside others.
-    most: tasks at once. cores, cores_per_tile, ways: the machine's, and the hardware threads of a core in use. beside:
-    whether tasks start beside others. dispatch_s, resize_s, resize_per_thread_s: seconds of a start, and of a team that
-    changes size. The rest as in ListPlan.
+    max_running: tasks at once. cores, cores_per_tile, ways: the machine's, and the hardware threads of a core in use.
+    corun: whether tasks start beside others. dispatch_s, resize_s, resize_per_thread_s: seconds of a start, and of a
+    team that changes size. The rest as in ListPlan.
     """
 
     def __init__(
@@ -200,14 +246,15 @@ class CorunPlan:
         shared: Sharing | None,
         candidates: int,
         offered: int,
-        most: int,
+        max_running: int,
         cores: int,
         cores_per_tile: int,
         ways: int,
-        beside: bool,
+        corun: bool,
         dispatch_s: float,
         resize_s: float,
         resize_per_thread_s: float,
+        data: Data | None = None,
     ) -> None: ...
 
 class Numbers(Sequence[int]):
@@ -298,6 +345,7 @@ def replay_policy(
     ],
     shared: Sharing | None,
     progress: object | None,
+    data: Data | None = None,
 ) -> tuple:
     """
     Replay a policy written in Python.
@@ -341,4 +389,140 @@ def excess_seconds(
     Returns float64 (n * 5,), five for each task, zeros for those not watched: by hardware threads that share a core,
     memory bandwidth, tiles, remote memory and the interconnect. Nothing is copied or converted; arrays that do not fit
     raise.
+    """
+
+class Platform:
+    """
+    What planners are given.
+
+    successors: of each task. order: int32 (n,), each task before its successors. kind_seconds: float64 (n * kinds,).
+    kind_of, place_of: int32 (executors,). edge_bytes: float64 (m,). latency_s, s_per_B: float64 (places * places,).
+    """
+
+    def __init__(
+        self,
+        successors: Csr,
+        order: Annotated[
+            NDArray[numpy.int32], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+        ],
+        kind_seconds: Annotated[
+            NDArray[numpy.float64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+        ],
+        kind_of: Annotated[
+            NDArray[numpy.int32], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+        ],
+        place_of: Annotated[
+            NDArray[numpy.int32], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+        ],
+        edge_bytes: Annotated[
+            NDArray[numpy.float64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+        ],
+        latency_s: Annotated[
+            NDArray[numpy.float64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+        ],
+        s_per_B: Annotated[
+            NDArray[numpy.float64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+        ],
+        kinds: int,
+        places: int,
+    ) -> None: ...
+
+def upward_levels(
+    platform: Platform,
+    seconds: Annotated[
+        NDArray[numpy.float64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+    ],
+    messages: Annotated[
+        NDArray[numpy.float64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+    ],
+) -> Annotated[NDArray[numpy.float64], {"shape": (None,)}]:
+    """
+    Return seconds[i] + max(messages[e] + result of the successor by e, 0 if none) for every task i.
+
+    seconds: float64 (n,). messages: float64 (m,).
+    """
+
+def downward_levels(
+    platform: Platform,
+    seconds: Annotated[
+        NDArray[numpy.float64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+    ],
+    messages: Annotated[
+        NDArray[numpy.float64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+    ],
+) -> Annotated[NDArray[numpy.float64], {"shape": (None,)}]:
+    """
+    Return the greatest result[i] + seconds[i] + messages[e] of the edges e to every task, 0 if none.
+
+    seconds: float64 (n,). messages: float64 (m,).
+    """
+
+def optimistic_costs(
+    platform: Platform,
+    messages: Annotated[
+        NDArray[numpy.float64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+    ],
+) -> Annotated[NDArray[numpy.float64], {"shape": (None,)}]:
+    """
+    Return the least seconds from the end of every task, on every kind of core, to that of the graph.
+
+    messages: float64 (m,). The result has n * kinds entries.
+    """
+
+def plan_list(
+    platform: Platform,
+    position: Annotated[
+        NDArray[numpy.int32], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+    ],
+    insertion: bool,
+    by_finish: bool,
+    extra: Annotated[
+        NDArray[numpy.float64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+    ],
+    pinned: Annotated[
+        NDArray[numpy.int32], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+    ],
+) -> tuple[
+    Annotated[NDArray[numpy.int32], {"shape": (None,)}], Annotated[NDArray[numpy.int32], {"shape": (None,)}]
+]:
+    """
+    Return the executor of each task, and all tasks by their starts.
+
+    position: int32 (n,), a permutation: the ready task of the lowest goes first. insertion: whether in idle times
+    before placed tasks. by_finish: whether executors are compared by the finish, or the start. extra: float64
+    (n * kinds,), what counts besides, or empty. pinned: int32 (n,), executors without a choice or -1, or empty.
+    """
+
+def plan_lookahead(
+    platform: Platform,
+    position: Annotated[
+        NDArray[numpy.int32], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+    ],
+) -> tuple[
+    Annotated[NDArray[numpy.int32], {"shape": (None,)}], Annotated[NDArray[numpy.int32], {"shape": (None,)}]
+]:
+    """
+    Return the executor of each task, and all tasks by their starts, where their children finish first.
+
+    position: int32 (n,), a permutation: the ready task of the lowest goes first.
+    """
+
+def plan_pairs(
+    platform: Platform,
+    rule: str,
+    extra: Annotated[
+        NDArray[numpy.float64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+    ],
+    level: Annotated[
+        NDArray[numpy.float64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+    ],
+    batched: bool,
+) -> tuple[
+    Annotated[NDArray[numpy.int32], {"shape": (None,)}], Annotated[NDArray[numpy.int32], {"shape": (None,)}]
+]:
+    """
+    Return the executor of each task, and all tasks by their starts.
+
+    rule: least, level, greatest or sufferage. extra: float64 (n * kinds,), what counts besides the start. level:
+    float64 (n,). batched: whether released tasks wait until all that are ready are placed.
     """

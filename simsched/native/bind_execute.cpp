@@ -180,16 +180,16 @@ nb::tuple execute_list(Crew &crew, Bound &bound, Array<std::int64_t> indptr, Arr
 
 nb::tuple execute_corun(Crew &crew, Bound &bound, Array<std::int64_t> indptr, Array<std::int32_t> indices,
                         Array<std::int32_t> widths, Array<double> seconds, Array<double> serial,
-                        std::size_t candidates, std::size_t offered, std::size_t most, std::size_t cores,
-                        std::size_t cores_per_tile, std::size_t ways, bool beside, bool scheduler_thread,
-                        bool shares_cpus, bool measures_latency, double timeout_s, double grace_s,
-                        nb::object tick) {
+                        std::size_t candidates, std::size_t offered, std::size_t max_running,
+                        std::size_t cores, std::size_t cores_per_tile, std::size_t ways, bool corun,
+                        bool scheduler_thread, bool shares_cpus, bool measures_latency, double timeout_s,
+                        double grace_s, nb::object tick) {
     const Csr graph{view(indptr), view(indices)};
     check(graph);
     const auto held = std::make_shared<Held>(graph.n(), true);
     held->keep(indptr, indices, widths, seconds, serial);
     auto &ruled = held->ruled.emplace(
-        Candidates{view(widths), view(seconds), view(serial), candidates, offered, most, beside},
+        Candidates{view(widths), view(seconds), view(serial), candidates, offered, max_running, corun},
         RulePlan{view(seconds), {}, {}, cores, cores_per_tile, ways, {}}, graph.n());
     held->chooser = std::make_unique<Chosen<RuledPolicy>>(ruled);
     const auto found =
@@ -274,7 +274,7 @@ NB_MODULE(_execute, m) {
           "executor and start order.");
     m.def("execute_corun", &execute_corun, "crew"_a, "program"_a, "indptr"_a.noconvert(),
           "indices"_a.noconvert(), "widths"_a.noconvert(), "seconds"_a.noconvert(), "serial"_a.noconvert(),
-          "candidates"_a, "offered"_a, "most"_a, "cores"_a, "cores_per_tile"_a, "ways"_a, "beside"_a,
+          "candidates"_a, "offered"_a, "max_running"_a, "cores"_a, "cores_per_tile"_a, "ways"_a, "corun"_a,
           "scheduler_thread"_a, "shares_cpus"_a, "measures_latency"_a, "timeout_s"_a, "grace_s"_a,
           "tick"_a.none(),
           "Run co-running by candidates for real; arguments as in `_core.CorunPlan`.\n\n"

@@ -22,19 +22,27 @@ memory_share, overhead_share: float64 (n,), shares of a task's seconds. demand_B
 
 constexpr auto shortcuts_doc = R"(What runs past the queue of a static policy.
 
-singles: int32 (k,), the hardware thread of each single-threaded executor. apart, inline: bool (n,), tasks that only
-those run, and tasks that run on the executor that released them. seconds: float64 (n,), of each task on one thread,
-and loads there; empty and None where there are no such executors, the latter also where nothing is shared.
-buffered: whether a busy executor can be handed a task.)";
+threads: int32 (k,), the hardware thread of each single-threaded executor. single_threaded, inline: bool (n,), tasks
+that only those run, and tasks that run on the executor that released them. seconds: float64 (n,), of each task on
+one thread, and loads there; empty and None where there are no such executors, the latter also where nothing is
+shared. buffered: whether a busy executor can be handed a task.)";
+
+constexpr auto data_doc = R"(What tasks read, and how it gets to them.
+
+inputs: objects that each task reads. producer: int32 (k,), the task that writes each object, or -1. size_B: float64
+(k,). place_of: int32 (threads,), of each hardware thread's data. latency_s, s_per_B: float64 (places * places,). read:
+whether objects are read from afar; else they are sent. planned: whether they leave when they are written.)";
 
 constexpr auto list_doc = R"(The plan of a static policy.
 
 successors: of each task. seconds: float64 (n,), of each task on an executor. loads, shared: demand of each task on
-what running tasks share; both None where they share nothing. discipline: rank, fifo or lifo. position: int32 (n,),
-a permutation, for rank. executors: hardware threads of each executor, all of one width. strays: int32 (n * width,):
-where each thread runs instead, or -1; empty where all are pinned. predecessors: where a task prefers its producer's
-executor; else None. delay_s: seconds a start costs, and per_poller_s what every further idle executor adds.
-shortcuts: None, or what runs past the queue.)";
+what running tasks share; both None where they share nothing. discipline: rank, fifo, lifo or planned. position: int32 (n,),
+a permutation, for rank. executors: hardware threads of each executor, all of one width. displaced: int32 (n *
+width,): where each thread runs instead, or -1; empty where all are pinned. predecessors: where a task prefers its
+producer's executor; else None. delay_s: seconds a start costs, and per_poller_s what every further idle executor
+adds. shortcuts: None, or what runs past the queue. kind_of: int32, kind of the cores of each executor, and kinds: their
+number, the columns of seconds and loads; None and 1 where all are alike. assigned: int32 (n,), the executor of each
+task for discipline planned; else None. data: None where it is near.)";
 
 constexpr auto corun_doc = R"(The plan of co-running by candidate widths.
 
@@ -42,9 +50,9 @@ widths: int32 (n * candidates,), estimates, seconds: float64 (n * candidates,): 
 the preferred one first, the seconds by which the rule decides, and those that pass but for noise; loads likewise.
 noise: float64 (n,), factor on what really passes, or empty. serial: float64 (n,), seconds on one core, where small
 tasks run on second hardware threads; else empty. offered: candidates, from the first, that count beside others.
-most: tasks at once. cores, cores_per_tile, ways: the machine's, and the hardware threads of a core in use. beside:
-whether tasks start beside others. dispatch_s, resize_s, resize_per_thread_s: seconds of a start, and of a team that
-changes size. The rest as in ListPlan.)";
+max_running: tasks at once. cores, cores_per_tile, ways: the machine's, and the hardware threads of a core in use.
+corun: whether tasks start beside others. dispatch_s, resize_s, resize_per_thread_s: seconds of a start, and of a
+team that changes size. The rest as in ListPlan.)";
 
 Loads view_or_none(const std::optional<BoundLoads> &loads) { return loads ? view(*loads) : Loads{}; }
 
@@ -57,24 +65,32 @@ Loads view(const BoundLoads &loads) {
 }
 
 Shortcuts view(const BoundShortcuts &shortcuts) {
-    return {view(shortcuts.singles), view(shortcuts.apart),         view(shortcuts.inlined),
-            view(shortcuts.seconds), view_or_none(shortcuts.loads), view(shortcuts.predecessors),
+    return {view(shortcuts.threads), view(shortcuts.single_threaded), view(shortcuts.inlined),
+            view(shortcuts.seconds), view_or_none(shortcuts.loads),   view(shortcuts.predecessors),
             shortcuts.buffered};
+}
+
+DataPlan view(const BoundData &data, std::span<const double> finish_s) {
+    return {view(data.inputs),   view(data.producer),  view(data.size_B),
+            view(data.place_of), view(data.latency_s), view(data.s_per_B),
+            data.read,           data.planned,         finish_s};
 }
 
 ListPlan view(const BoundListPlan &plan, std::span<const std::int32_t> executor_of) {
     return {view(plan.seconds),
             view_or_none(plan.loads),
             view(plan.executors),
-            view(plan.strays),
+            view(plan.displaced),
             plan.predecessors ? view(*plan.predecessors) : Csr{no_rows, {}},
             {plan.delay_s, plan.per_poller_s},
-            executor_of};
+            executor_of,
+            plan.kind_of ? view(*plan.kind_of) : std::span<const std::int32_t>{},
+            plan.kinds};
 }
 
 Candidates candidates(const BoundCorunPlan &plan) {
-    return {view(plan.widths), view(plan.estimates), view(plan.serial), plan.candidates, plan.offered,
-            plan.most,         plan.beside};
+    return {view(plan.widths), view(plan.estimates), view(plan.serial), plan.candidates,
+            plan.offered,      plan.max_running,     plan.corun};
 }
 
 RulePlan view(const BoundCorunPlan &plan) {
@@ -98,23 +114,29 @@ void bind_plans(nb::module_ &m) {
     nb::class_<BoundShortcuts>(m, "Shortcuts", shortcuts_doc)
         .def(nb::init<Integers, Array<bool>, Array<bool>, Numbers, std::optional<BoundLoads>, BoundCsr,
                       bool>(),
-             "singles"_a.noconvert(), "apart"_a.noconvert(), "inline"_a.noconvert(), "seconds"_a.noconvert(),
-             "loads"_a.none(), "predecessors"_a, "buffered"_a);
+             "threads"_a.noconvert(), "single_threaded"_a.noconvert(), "inline"_a.noconvert(),
+             "seconds"_a.noconvert(), "loads"_a.none(), "predecessors"_a, "buffered"_a);
+    nb::class_<BoundData>(m, "Data", data_doc)
+        .def(nb::init<BoundCsr, Integers, Numbers, Integers, Numbers, Numbers, bool, bool>(), "inputs"_a,
+             "producer"_a.noconvert(), "size_B"_a.noconvert(), "place_of"_a.noconvert(),
+             "latency_s"_a.noconvert(), "s_per_B"_a.noconvert(), "read"_a, "planned"_a);
     nb::class_<BoundListPlan>(m, "ListPlan", list_doc)
         .def(nb::init<BoundCsr, Numbers, std::optional<BoundLoads>, std::optional<Sharing>, std::string,
                       Integers, BoundCsr, Integers, std::optional<BoundCsr>, double, double,
-                      std::optional<BoundShortcuts>>(),
+                      std::optional<BoundShortcuts>, std::optional<Integers>, std::optional<Integers>,
+                      std::size_t, std::optional<BoundData>>(),
              "successors"_a, "seconds"_a.noconvert(), "loads"_a.none(), "shared"_a.none(), "discipline"_a,
-             "position"_a.noconvert(), "executors"_a, "strays"_a.noconvert(), "predecessors"_a.none(),
-             "delay_s"_a, "per_poller_s"_a, "shortcuts"_a.none());
+             "position"_a.noconvert(), "executors"_a, "displaced"_a.noconvert(), "predecessors"_a.none(),
+             "delay_s"_a, "per_poller_s"_a, "shortcuts"_a.none(), "kind_of"_a.noconvert() = nb::none(),
+             "assigned"_a.noconvert() = nb::none(), "kinds"_a = 1, "data"_a = nb::none());
     nb::class_<BoundCorunPlan>(m, "CorunPlan", corun_doc)
         .def(nb::init<BoundCsr, Integers, Numbers, Numbers, Numbers, Numbers, std::optional<BoundLoads>,
                       std::optional<Sharing>, std::size_t, std::size_t, std::size_t, std::size_t, std::size_t,
-                      std::size_t, bool, double, double, double>(),
+                      std::size_t, bool, double, double, double, std::optional<BoundData>>(),
              "successors"_a, "widths"_a.noconvert(), "estimates"_a.noconvert(), "seconds"_a.noconvert(),
              "noise"_a.noconvert(), "serial"_a.noconvert(), "loads"_a.none(), "shared"_a.none(),
-             "candidates"_a, "offered"_a, "most"_a, "cores"_a, "cores_per_tile"_a, "ways"_a, "beside"_a,
-             "dispatch_s"_a, "resize_s"_a, "resize_per_thread_s"_a);
+             "candidates"_a, "offered"_a, "max_running"_a, "cores"_a, "cores_per_tile"_a, "ways"_a, "corun"_a,
+             "dispatch_s"_a, "resize_s"_a, "resize_per_thread_s"_a, "data"_a = nb::none());
 }
 
 } // namespace simsched

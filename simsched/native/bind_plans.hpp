@@ -1,6 +1,7 @@
 #pragma once
 
 #include "arrays.hpp"
+#include "data.hpp"
 #include "ruled_policy.hpp"
 #include "sharing.hpp"
 #include "shortcut_scheduler.hpp"
@@ -26,12 +27,21 @@ struct BoundLoads {
 };
 
 struct BoundShortcuts {
-    Array<std::int32_t> singles;
-    Array<bool> apart, inlined;
+    Array<std::int32_t> threads;
+    Array<bool> single_threaded, inlined;
     Array<double> seconds;
     std::optional<BoundLoads> loads;
     BoundCsr predecessors;
     bool buffered;
+};
+
+struct BoundData {
+    BoundCsr inputs;
+    Array<std::int32_t> producer;
+    Array<double> size_B;
+    Array<std::int32_t> place_of;
+    Array<double> latency_s, s_per_B;
+    bool read, planned;
 };
 
 struct BoundListPlan {
@@ -42,10 +52,13 @@ struct BoundListPlan {
     std::string discipline;
     Array<std::int32_t> position;
     BoundCsr executors;
-    Array<std::int32_t> strays;
+    Array<std::int32_t> displaced;
     std::optional<BoundCsr> predecessors;
     double delay_s, per_poller_s;
     std::optional<BoundShortcuts> shortcuts;
+    std::optional<Array<std::int32_t>> kind_of, assigned;
+    std::size_t kinds;
+    std::optional<BoundData> data;
 };
 
 struct BoundCorunPlan {
@@ -54,19 +67,21 @@ struct BoundCorunPlan {
     Array<double> estimates, seconds, noise, serial;
     std::optional<BoundLoads> loads;
     std::optional<Sharing> shared;
-    std::size_t candidates, offered, most, cores, cores_per_tile, ways;
-    bool beside;
+    std::size_t candidates, offered, max_running, cores, cores_per_tile, ways;
+    bool corun;
     double dispatch_s, resize_s, resize_per_thread_s;
+    std::optional<BoundData> data;
 };
 
 Csr view(const BoundCsr &rows);
 Loads view(const BoundLoads &loads);
 Shortcuts view(const BoundShortcuts &shortcuts);
+DataPlan view(const BoundData &data, std::span<const double> finish_s);
 ListPlan view(const BoundListPlan &plan, std::span<const std::int32_t> executor_of);
 Candidates candidates(const BoundCorunPlan &plan);
 RulePlan view(const BoundCorunPlan &plan);
 
-// Adds Csr, Loads, Shortcuts, ListPlan and CorunPlan to the module.
+// Adds Csr, Loads, Shortcuts, Data, ListPlan and CorunPlan to the module.
 void bind_plans(nanobind::module_ &m);
 
 } // namespace simsched

@@ -7,6 +7,7 @@
 #include "checks.hpp"
 #include "contention.hpp"
 #include "list_scheduler.hpp"
+#include "planned_scheduler.hpp"
 #include "replay.hpp"
 #include "ruled_policy.hpp"
 #include "sharing.hpp"
@@ -74,8 +75,15 @@ void check_threads(std::span<const std::int32_t> threads, int least, const Shari
 }
 
 void check_plan(const ListPlan &plan, std::size_t n, const Sharing *shared) {
-    if (plan.seconds.size() != n)
-        throw std::invalid_argument("seconds need one entry a task, " + std::to_string(n));
+    if (plan.kinds == 0 || plan.kinds > INT32_MAX || plan.seconds.size() / plan.kinds != n ||
+        plan.seconds.size() % plan.kinds)
+        throw std::invalid_argument("seconds need one entry a task and kind, " + std::to_string(n));
+    if (plan.kind_of.size() != (plan.kinds > 1 ? plan.executors.n() : plan.kind_of.size()) ||
+        (!plan.kind_of.empty() && plan.kind_of.size() != plan.executors.n()))
+        throw std::invalid_argument("each executor has a kind");
+    for (const auto kind : plan.kind_of)
+        if (kind < 0 || static_cast<std::size_t>(kind) >= plan.kinds)
+            throw std::invalid_argument("a kind does not exist");
     check_rows(plan.executors, "executors");
     const auto executors = plan.executors.n();
     if (executors == 0 || executors > INT32_MAX)
@@ -86,41 +94,87 @@ void check_plan(const ListPlan &plan, std::size_t n, const Sharing *shared) {
             plan.executors.indptr[i + 1] - plan.executors.indptr[i] != static_cast<std::int64_t>(width))
             throw std::invalid_argument("executors have equal numbers of threads, at least one");
     check_threads(plan.executors.indices, 0, shared);
-    if (!plan.strays.empty() && (plan.strays.size() % width || plan.strays.size() / width != n))
-        throw std::invalid_argument("strays need one entry a task and thread");
-    check_threads(plan.strays, -1, shared);
+    if (!plan.displaced.empty() && (plan.displaced.size() % width || plan.displaced.size() / width != n))
+        throw std::invalid_argument("displaced needs one entry a task and thread");
+    check_threads(plan.displaced, -1, shared);
     check(plan.predecessors);
     if (plan.prefers_producer() && plan.predecessors.n() != n)
         throw std::invalid_argument("predecessors need one row a task, " + std::to_string(n));
-    check_loads(plan.loads, n, shared, executors);
+    check_loads(plan.loads, n * plan.kinds, shared, executors);
 }
 
 void check_shortcuts(const Shortcuts &shortcuts, std::size_t n, std::size_t executors,
                      const Sharing *shared) {
-    if (shortcuts.apart.size() != n || shortcuts.inlined.size() != n)
+    if (shortcuts.single_threaded.size() != n || shortcuts.inlined.size() != n)
         throw std::invalid_argument("shortcuts need one entry a task, " + std::to_string(n));
-    const auto rows = shortcuts.singles.empty() ? 0 : n;
+    const auto rows = shortcuts.threads.empty() ? 0 : n;
     if (shortcuts.seconds.size() != rows)
         throw std::invalid_argument("seconds of single-threaded executors go with these");
-    check_threads(shortcuts.singles, 0, shared);
+    check_threads(shortcuts.threads, 0, shared);
     check(shortcuts.predecessors);
     if (shortcuts.predecessors.n() != n)
         throw std::invalid_argument("predecessors need one row a task, " + std::to_string(n));
-    if (shortcuts.singles.size() > INT32_MAX - executors)
+    if (shortcuts.threads.size() > INT32_MAX - executors)
         throw std::invalid_argument("there are too many executors");
-    check_loads(shortcuts.loads, rows, shared, executors + shortcuts.singles.size());
+    check_loads(shortcuts.loads, rows, shared, executors + shortcuts.threads.size());
 }
 
 // None: nothing is shared.
 template <class Chooser>
 std::size_t run(const Csr &graph, Chooser &chooser, const Results &out, const Progress &progress,
-                const Sharing *shared) {
+                const Sharing *shared, DataState *data) {
     if (!shared)
-        return Replay<Alone, Chooser>(graph, chooser, out, progress, {}).run();
+        return Replay<Alone, Chooser>(graph, chooser, out, progress, {}, data).run();
     if (shared->only_bandwidth())
-        return Replay<Bandwidth, Chooser>(graph, chooser, out, progress, Bandwidth(shared->capacity_Bps))
+        return Replay<Bandwidth, Chooser>(graph, chooser, out, progress, Bandwidth(shared->capacity_Bps),
+                                          data)
             .run();
-    return Replay<Contention, Chooser>(graph, chooser, out, progress, Contention(*shared, graph.n())).run();
+    return Replay<Contention, Chooser>(graph, chooser, out, progress, Contention(*shared, graph.n()), data)
+        .run();
+}
+
+// The state of a replay's data; none where data are near.
+std::optional<DataState> state_of(const std::optional<BoundData> &bound, std::size_t n_tasks,
+                                  std::size_t n_threads, std::span<const double> finish_s) {
+    if (!bound)
+        return std::nullopt;
+    const auto plan = view(*bound, finish_s);
+    plan.check(n_tasks);
+    if (plan.place_of.size() < n_threads)
+        throw std::invalid_argument("a hardware thread has no place for its data");
+    return std::optional<DataState>(std::in_place, plan);
+}
+
+DataState *pointer(std::optional<DataState> &state) { return state ? &*state : nullptr; }
+
+template <class Value, class Get> Result<Value> column(const std::vector<Message> &messages, const Get &get) {
+    Column<Value> values(messages.size());
+    std::transform(messages.begin(), messages.end(), values.span().begin(), get);
+    return values.release();
+}
+
+// Object, source, place, departure and arrival of each message, and when each task was placed; None where
+// data are near.
+nb::object messages_of(const std::optional<DataState> &state) {
+    if (!state)
+        return nb::none();
+    const auto &sent = state->messages();
+    using Number = std::int32_t;
+    return nb::make_tuple(column<Number>(sent, [](const Message &one) { return one.object; }),
+                          column<Number>(sent, [](const Message &one) { return one.source; }),
+                          column<Number>(sent, [](const Message &one) { return one.place; }),
+                          column<double>(sent, [](const Message &one) { return one.depart_s; }),
+                          column<double>(sent, [](const Message &one) { return one.arrive_s; }),
+                          copied(state->placed_s()));
+}
+
+// One more than the highest thread that an executor may run on.
+std::size_t threads_of(const ListPlan &plan, const Shortcuts &shortcuts) {
+    std::int32_t most = -1;
+    for (const auto threads : {plan.executors.indices, plan.displaced, shortcuts.threads})
+        for (const auto thread : threads)
+            most = std::max(most, thread);
+    return static_cast<std::size_t>(most + 1);
 }
 
 // Calls `replay` with an empty queue of a discipline.
@@ -144,6 +198,7 @@ nb::tuple replay_list(const BoundListPlan &bound, nb::object progress) {
     const Sharing *shared = bound.shared ? &*bound.shared : nullptr;
     Columns columns(graph.n(), false);
     std::size_t done = 0;
+    std::optional<DataState> data;
     {
         nb::gil_scoped_release unlocked;
         const auto out = columns.results();
@@ -154,19 +209,31 @@ nb::tuple replay_list(const BoundListPlan &bound, nb::object progress) {
             check_shortcuts(shortcuts, graph.n(), plan.executors.n(), shared);
         if (shared && shared->only_bandwidth())
             plan.loads.overhead_share = shortcuts.loads.overhead_share = {};
+        if (bound.data)
+            data = state_of(bound.data, graph.n(), threads_of(plan, shortcuts), out.finish_s);
         const auto report = progress_to(progress);
-        with_queue(bound, graph.n(), [&](auto queue) {
-            if (bound.shortcuts) {
-                ShortcutScheduler scheduler(queue, queue, plan, shortcuts);
-                done = run(graph, scheduler, out, report, shared);
-            } else {
-                ListScheduler scheduler(std::move(queue), plan);
-                done = run(graph, scheduler, out, report, shared);
-            }
-        });
+        if (bound.discipline == "planned") {
+            if (bound.shortcuts || plan.prefers_producer())
+                throw std::invalid_argument("a plan has neither shortcuts nor preferences");
+            PlannedScheduler scheduler(plan, view(bound.position),
+                                       bound.assigned ? view(*bound.assigned)
+                                                      : std::span<const std::int32_t>{});
+            done = run(graph, scheduler, out, report, shared, pointer(data));
+        } else {
+            with_queue(bound, graph.n(), [&](auto queue) {
+                if (bound.shortcuts) {
+                    ShortcutScheduler scheduler(queue, queue, plan, shortcuts);
+                    done = run(graph, scheduler, out, report, shared, pointer(data));
+                } else {
+                    ListScheduler scheduler(std::move(queue), plan);
+                    done = run(graph, scheduler, out, report, shared, pointer(data));
+                }
+            });
+        }
     }
     return nb::make_tuple(done, columns.ready_s.release(), columns.start_s.release(),
-                          columns.finish_s.release(), columns.executor.release(), columns.order.release());
+                          columns.finish_s.release(), columns.executor.release(), columns.order.release(),
+                          messages_of(data));
 }
 
 nb::tuple with_teams(std::size_t done, Columns &columns) {
@@ -181,6 +248,7 @@ nb::tuple replay_corun(const BoundCorunPlan &bound, nb::object progress) {
     const Sharing *shared = bound.shared ? &*bound.shared : nullptr;
     Columns columns(graph.n(), true);
     std::size_t done = 0;
+    std::optional<DataState> data;
     std::pair<std::vector<std::int64_t>, std::vector<std::int32_t>> teams;
     {
         nb::gil_scoped_release unlocked;
@@ -188,15 +256,19 @@ nb::tuple replay_corun(const BoundCorunPlan &bound, nb::object progress) {
         check_loads(plan.loads, plan.seconds.size(), shared, plan.threads());
         check_threads(plan.threads(), shared);
         RuledPolicy ruled(candidates(bound), plan, graph.n());
+        const auto out = columns.results();
+        data = state_of(bound.data, graph.n(), plan.threads(), out.finish_s);
         const auto report = progress_to(progress);
-        done = run(graph, ruled, columns.results(), report, shared);
+        done = run(graph, ruled, out, report, shared, pointer(data));
         teams = ruled.teams();
     }
-    return nb::make_tuple(with_teams(done, columns), copied(teams.first), copied(teams.second));
+    return nb::make_tuple(with_teams(done, columns), copied(teams.first), copied(teams.second),
+                          messages_of(data));
 }
 
 nb::tuple replay_policy(const BoundCsr &successors, nb::handle_t<PolicyView> seen, nb::object decide,
-                        nb::object start, Array<double> factors, const Sharing *shared, nb::object progress) {
+                        nb::object start, Array<double> factors, const Sharing *shared, nb::object progress,
+                        const BoundData *moved) {
     const Csr graph = view(successors);
     check(graph);
     const auto threads = nb::cast<PolicyView &>(seen).state.threads();
@@ -206,7 +278,10 @@ nb::tuple replay_policy(const BoundCsr &successors, nb::handle_t<PolicyView> see
         throw std::invalid_argument("the view is of another graph");
     Columns columns(graph.n(), true);
     const auto report = progress_to(progress);
-    return with_teams(run(graph, asked, columns.results(), report, shared), columns);
+    const auto out = columns.results();
+    auto data = state_of(moved ? std::optional(*moved) : std::nullopt, graph.n(), threads, out.finish_s);
+    const auto done = run(graph, asked, out, report, shared, pointer(data));
+    return nb::make_tuple(with_teams(done, columns), messages_of(data));
 }
 
 constexpr auto list_doc = R"(Replay a ListPlan without calling Python, without the interpreter's lock.
@@ -214,23 +289,24 @@ constexpr auto list_doc = R"(Replay a ListPlan without calling Python, without t
 progress: None, or called with the number of tasks finished since its last call.
 
 Returns the number of tasks that ran, ready_s, start_s, finish_s (float64 (n,)), executor and start order
-(int32 (n,)). Nothing is copied or converted; arrays that do not fit raise.)";
+(int32 (n,)), and what was sent: None where data are near, else object, source, place (int32), departure and
+arrival (float64), and when each task was placed. Nothing is copied or converted; arrays that do not fit raise.)";
 
 constexpr auto corun_doc = R"(Replay a CorunPlan without calling Python, without the interpreter's lock.
 
 progress: as in replay_list.
 
 Returns (number of tasks that ran, ready_s, start_s, finish_s, team, executor, start order), and the teams'
-cores as indptr (int64) and indices (int32).)";
+cores as indptr (int64) and indices (int32), and what was sent.)";
 
 constexpr auto policy_doc = R"(Replay a policy written in Python.
 
 successors: of each task. view: what it sees; of one replay. decide: called with the view, returns an iterable of
 starts, or None. start: the type of plain ones. factors: float64 (n,), what each task really takes over its
-estimate, or empty. shared: what running tasks share, or None. progress: as in replay_list.
+estimate, or empty. shared: what running tasks share, or None. progress: as in replay_list. data: None where it is near.
 Holds the interpreter's lock.
 
-Returns the number of tasks that ran, ready_s, start_s, finish_s, team, executor and start order.)";
+Returns (number of tasks that ran, ready_s, start_s, finish_s, team, executor and start order), and what was sent.)";
 
 } // namespace
 
@@ -238,7 +314,7 @@ void bind_replay(nb::module_ &m) {
     m.def("replay_list", &replay_list, "plan"_a, "progress"_a.none(), list_doc);
     m.def("replay_corun", &replay_corun, "plan"_a, "progress"_a.none(), corun_doc);
     m.def("replay_policy", &replay_policy, "successors"_a, "view"_a, "decide"_a, "start"_a,
-          "factors"_a.noconvert(), "shared"_a.none(), "progress"_a.none(), policy_doc);
+          "factors"_a.noconvert(), "shared"_a.none(), "progress"_a.none(), "data"_a = nb::none(), policy_doc);
 }
 
 } // namespace simsched

@@ -1,4 +1,5 @@
 #include "bind_causes.hpp"
+#include "bind_planners.hpp"
 #include "bind_plans.hpp"
 #include "bind_policy.hpp"
 #include "bind_replay.hpp"
@@ -37,6 +38,7 @@ NB_MODULE(_core, m) {
           "weights: float64 (n,). Nothing is copied or converted; arrays that do not fit raise.");
     simsched::bind_sharing(m);
     simsched::bind_plans(m);
+    simsched::bind_planners(m);
     simsched::bind_policy(m);
     simsched::bind_replay(m);
     simsched::bind_causes(m);

@@ -39,7 +39,7 @@ CandidateRule::Glance CandidateRule::glance(std::size_t task) const {
 }
 
 Offer CandidateRule::decide(const RuleView &view) const {
-    if (view.ready.empty() || view.n_running >= in_.most)
+    if (view.ready.empty() || view.n_running >= in_.max_running)
         return {};
     const auto offer = on_cores(view);
     return offer ? offer : on_second_ways(view);
@@ -50,7 +50,7 @@ Offer CandidateRule::on_cores(const RuleView &view) const {
     const auto idle = uses_second_ways() ? view.idle_first : view.idle;
     if (!idle)
         return {};
-    if (!in_.beside) {
+    if (!in_.corun) {
         const auto all = uses_second_ways() ? view.cores : view.threads;
         return idle == all ? first(view) : Offer{};
     }

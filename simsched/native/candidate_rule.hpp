@@ -15,8 +15,8 @@ struct Candidates {
     std::span<const double> estimates;    // (n, count), seconds by which the rule decides
     std::span<const double> serial; // (n,), one-core seconds; empty unless small tasks run on second ways
     std::size_t count, offered,     // of the candidates those that count beside others come first
-        most;                       // tasks at once
-    bool beside;                    // whether tasks start beside others
+        max_running;                // tasks at once
+    bool corun;                     // whether tasks start beside others
 };
 
 // The state as the rule sees it: the twin of simsched/policy/view.py, for what it asks.

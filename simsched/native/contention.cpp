@@ -6,8 +6,22 @@
 
 namespace simsched {
 
+namespace {
+
+// The throughput of a core with a mean number of threads, 1 or more, on the line between whole ones.
+double between(const std::vector<double> &throughput, double threads) {
+    const auto most = throughput.size();
+    const auto whole = threads < static_cast<double>(most) ? static_cast<std::size_t>(threads) : most;
+    if (whole == most)
+        return throughput.back();
+    const double above = threads - static_cast<double>(whole);
+    return throughput[whole - 1] + above * (throughput[whole] - throughput[whole - 1]);
+}
+
+} // namespace
+
 Contention::Contention(const Sharing &shared, std::size_t n_tasks)
-    : shared_(shared), n_domains_(shared.n_domains), crowds_(shared.tiles || shared.cores),
+    : shared_(shared), n_domains_(shared.n_domains), crowds_(shared.tiles || shared.cores || shared.fair),
       remembers_(shared.remote && shared.n_domains > 1), local_(shared.n_domains), remote_(shared.n_domains),
       threads_on_(shared.n_cores()), teams_on_(shared.n_tiles), busy_on_(shared.n_tiles),
       threads_in_(shared.n_segments), threads_before_(shared.n_segments), domains_(shared.n_domains),
@@ -164,6 +178,8 @@ void Contention::add_traffic(std::size_t slot, int sign) {
 }
 
 void Contention::enter(std::size_t slot) {
+    n_running_threads_ += static_cast<std::int64_t>(teams_[slot].cores.size());
+    crowd_all();
     for (const auto core : teams_[slot].cores)
         if (!threads_on_[static_cast<std::size_t>(core)]++)
             ++busy_on_[static_cast<std::size_t>(shared_.tile_of[static_cast<std::size_t>(core)])];
@@ -176,6 +192,8 @@ void Contention::enter(std::size_t slot) {
 }
 
 void Contention::leave(std::size_t slot) {
+    n_running_threads_ -= static_cast<std::int64_t>(teams_[slot].cores.size());
+    crowd_all();
     for (const auto core : teams_[slot].cores)
         if (!--threads_on_[static_cast<std::size_t>(core)])
             --busy_on_[static_cast<std::size_t>(shared_.tile_of[static_cast<std::size_t>(core)])];
@@ -192,6 +210,15 @@ void Contention::crowd(std::size_t slot) {
     if (!teams_[slot].crowd_changed)
         crowd_changed_.push_back(slot);
     teams_[slot].crowd_changed = true;
+}
+
+// Where shares are fair, who comes or goes changes them for all.
+void Contention::crowd_all() {
+    if (!shared_.fair)
+        return;
+    for (std::size_t slot = 0; slot < teams_.size(); ++slot)
+        if (running_.has(slot))
+            crowd(slot);
 }
 
 void Contention::update(double now) {
@@ -280,7 +307,9 @@ bool Contention::weigh_clusters() {
 
 // What its cores and tiles do to a team.
 void Contention::look_around(Team &team) {
-    if (shared_.cores) {
+    if (shared_.fair) {
+        share_fairly(team);
+    } else if (shared_.cores) {
         std::int64_t threads = 0;
         for (const auto core : team.cores)
             threads = std::max(threads, threads_on_[static_cast<std::size_t>(core)]);
@@ -297,6 +326,15 @@ void Contention::look_around(Team &team) {
         });
         team.tile = 1.0 + (slowdown - 1.0) * (static_cast<double>(crowded) / static_cast<double>(width));
     }
+}
+
+void Contention::share_fairly(Team &team) const {
+    const double each = static_cast<double>(n_running_threads_) / static_cast<double>(shared_.n_cores());
+    const auto ways = static_cast<double>(shared_.compute.size());
+    const bool alone = each <= 1.0;
+    team.core = alone ? 1.0 : each / between(shared_.compute, each);
+    team.core_waiting = alone ? 1.0 : each / between(shared_.waiting, each);
+    team.turns = alone ? 1.0 : each / std::min(each, ways);
 }
 
 // The threads on the interconnects of a team's cores over its own, each besides one.

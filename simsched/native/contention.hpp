@@ -80,11 +80,13 @@ class Contention {
     void enter(std::size_t slot);
     void leave(std::size_t slot);
     void crowd(std::size_t slot);
+    void crowd_all();
     Changes weigh();
     bool weigh_domains();
     bool weigh_clusters();
     void weigh_memory(std::size_t first, std::size_t last);
     void look_around(Team &team);
+    void share_fairly(Team &team) const;
     void settle(std::size_t slot);
     double net(const Team &team) const;
     double crowded(const Team &team) const;
@@ -92,6 +94,7 @@ class Contention {
     const Sharing &shared_;
     const std::size_t n_domains_;
     const bool crowds_, remembers_; // whether it matters who is on a team's tiles, and where data are
+    std::int64_t n_running_threads_ = 0;
     Running running_;
     std::vector<Team> teams_; // by slot, as all that follow
     SlowdownColumns columns_;

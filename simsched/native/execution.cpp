@@ -232,9 +232,9 @@ void Execution::complete(std::int32_t task, std::int64_t finish_ns, std::int64_t
 }
 
 // Tells the policy what has happened and does what it decides.
-template <class Tell> void Execution::go_on(Tell &&tell, double released, double now) {
+template <class Notify> void Execution::go_on(Notify &&notify, double released, double now) {
     try {
-        tell();
+        notify();
         release(released);
         decide(now);
     } catch (const std::exception &error) {

@@ -118,7 +118,7 @@ class Execution final : public Job {
     void run(std::size_t task, Part part, std::size_t worker);
     void spin(double seconds, std::int64_t from_ns) const;
     void complete(std::int32_t task, std::int64_t finish_ns, std::int64_t now_ns);
-    template <class Tell> void go_on(Tell &&tell, double released, double now);
+    template <class Notify> void go_on(Notify &&notify, double released, double now);
     void release(double now);
     void decide(double now);
     void assign(const Decision &decision);

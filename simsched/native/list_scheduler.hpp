@@ -73,10 +73,16 @@ struct ListPlan {
     Loads loads;
     Csr executors; // hardware threads of each
     std::span<const std::int32_t>
-        strays;       // (n, width): where a thread runs instead, or -1; empty where all are pinned
+        displaced;    // (n, width): where a thread runs instead, or -1; empty where all are pinned
     Csr predecessors; // where a task goes to its producer's executor; else of no tasks
     DispatchCost cost;
     std::span<const std::int32_t> executor_of; // written by the replay when a task begins
+    std::span<const std::int32_t> kind_of{};   // of each executor; empty where all are of one kind
+    std::size_t kinds = 1;                     // columns of the seconds and loads
+
+    std::size_t row(std::size_t task, std::size_t executor) const {
+        return kind_of.empty() ? task : task * kinds + static_cast<std::size_t>(kind_of[executor]);
+    }
 
     bool prefers_producer() const { return predecessors.n() > 0; }
 };
@@ -102,21 +108,30 @@ template <class Queue> class ListScheduler {
     bool next(double, Decision &decision) {
         if (queue_.empty() || idle_.empty())
             return false;
-        decision.delay_s =
-            plan_.cost.base_s + plan_.cost.per_poller_s * static_cast<double>(idle_.size() - 1);
-        decision.held = false;
-        decision.task = queue_.take();
-        const auto task = static_cast<std::size_t>(decision.task);
-        const auto executor = plan_.prefers_producer() ? place(task) : idle_.first();
+        decision.delay_s = delay_s();
+        const auto task = queue_.take();
+        const auto executor =
+            plan_.prefers_producer() ? place(static_cast<std::size_t>(task)) : idle_.first();
         idle_.erase(executor);
-        decision.executor = decision.team = static_cast<std::int32_t>(executor);
-        decision.seconds = plan_.seconds[task];
-        decision.cores = team(task, executor, team_);
-        plan_.loads.copy_to(task, decision);
+        decide(task, executor, decision);
         return true;
     }
 
   protected:
+    double delay_s() const {
+        return plan_.cost.base_s + plan_.cost.per_poller_s * static_cast<double>(idle_.size() - 1);
+    }
+
+    void decide(std::int32_t of, std::size_t executor, Decision &decision) {
+        const auto task = static_cast<std::size_t>(of), row = plan_.row(task, executor);
+        decision.held = false;
+        decision.task = of;
+        decision.executor = decision.team = static_cast<std::int32_t>(executor);
+        decision.seconds = plan_.seconds[row];
+        decision.cores = team(task, executor, team_);
+        plan_.loads.copy_to(row, decision);
+    }
+
     static constexpr std::size_t none = SIZE_MAX;
 
     // The executor of the predecessor that finished last.
@@ -144,9 +159,9 @@ template <class Queue> class ListScheduler {
         const auto first = static_cast<std::size_t>(executors.indptr[executor]);
         const auto width = static_cast<std::size_t>(executors.indptr[executor + 1]) - first;
         const auto home = executors.indices.subspan(first, width);
-        if (plan_.strays.empty())
+        if (plan_.displaced.empty())
             return home;
-        const auto moved = plan_.strays.subspan(task * width, width);
+        const auto moved = plan_.displaced.subspan(task * width, width);
         room.assign(home.begin(), home.end());
         for (std::size_t i = 0; i < width; ++i)
             if (moved[i] >= 0)

@@ -2,6 +2,7 @@
 
 #include "completion.hpp"
 #include "csr.hpp"
+#include "data.hpp"
 #include "decision.hpp"
 
 #include <algorithm>
@@ -38,9 +39,9 @@ concept StartsItsOwn = requires(Chooser &chooser, Decision &decision) { chooser.
 template <class Shared, class Chooser> class Replay {
   public:
     Replay(const Csr &successors, Chooser &chooser, const Results &out, const Progress &progress,
-           Shared shared)
+           Shared shared, DataState *data)
         : after_(successors), chooser_(chooser), out_(out), progress_(progress), waiting_(successors.n()),
-          shared_(std::move(shared)) {
+          shared_(std::move(shared)), data_(data) {
         for (const auto follower : after_.indices)
             ++waiting_[static_cast<std::size_t>(follower)];
     }
@@ -53,14 +54,17 @@ template <class Shared, class Chooser> class Replay {
         release();
         decide();
         shared_.update(now_);
-        while (!shared_.empty() || busy_) {
+        while (!shared_.empty() || busy_ || !placed_.empty()) {
             now_ = shared_.next();
+            if (!placed_.empty())
+                now_ = std::min(now_, placed_.front().at);
             if (busy_)
                 now_ = std::min(now_, dispatched_at_);
             if (!(now_ < infinity))
                 throw std::overflow_error("the times grow beyond all numbers");
             gather();
             complete();
+            start_arrived();
             start_own();
             if (!busy_)
                 decide();
@@ -137,13 +141,37 @@ template <class Shared, class Chooser> class Replay {
                 return;
             }
         }
-        begin(decision);
+        place(decision);
+    }
+
+    // Starts a task now, or when what it reads has arrived.
+    void place(Decision decision) {
+        const auto at = data_ ? data_->placed(decision, now_) : now_;
+        if (!(at > now_)) {
+            begin(decision);
+            return;
+        }
+        if (!(at < infinity))
+            throw std::overflow_error("the times grow beyond all numbers");
+        // As the other engine counts it: from now.
+        placed_.push_back({now_ + (at - now_), decision, {decision.cores.begin(), decision.cores.end()}});
+        std::push_heap(placed_.begin(), placed_.end());
+    }
+
+    void start_arrived() {
+        while (!placed_.empty() && placed_.front().at == now_) {
+            std::pop_heap(placed_.begin(), placed_.end());
+            auto &placed = placed_.back();
+            placed.decision.cores = placed.cores;
+            begin(placed.decision);
+            placed_.pop_back();
+        }
     }
 
     void start_own() {
         if constexpr (StartsItsOwn<Chooser>)
             while (chooser_.own(now_, own_))
-                begin(own_);
+                place(own_);
     }
 
     void begin(const Decision &decision) {
@@ -164,12 +192,24 @@ template <class Shared, class Chooser> class Replay {
 
     static constexpr double infinity = std::numeric_limits<double>::infinity();
 
+    // A task that waits on its team for what it reads; the threads of its decision may be gone by then.
+    struct Placed {
+        double at;
+        Decision decision;
+        std::vector<std::int32_t> cores;
+        bool operator<(const Placed &other) const {
+            return at != other.at ? at > other.at : decision.task > other.decision.task;
+        }
+    };
+
     const Csr after_;
     Chooser &chooser_;
     const Results out_;
     const Progress &progress_;
     std::vector<std::int32_t> waiting_; // predecessors that have not finished
     Shared shared_;
+    DataState *data_;            // or none, where data are near
+    std::vector<Placed> placed_; // a heap, the earliest in front
     std::vector<std::int32_t> done_, released_;
     double now_ = 0;
     bool busy_ = false; // the dispatcher, with a decision already taken

@@ -19,12 +19,13 @@ struct Sharing {
     std::vector<double> tile_slowdowns; // of teams of 0, 1, ... threads
     std::vector<std::int32_t> cluster_of; // by core; none where clusters have no limit of their own
     double cluster_Bps;                   // of a cluster
+    bool fair;                            // all running threads have equal shares of all cores
 
     std::size_t n_cores() const { return tile_of.size(); }
     std::size_t n_clusters() const;
     // Tasks share nothing but one memory's bandwidth, for which a simpler model suffices.
     bool only_bandwidth() const {
-        return bandwidth && !tiles && !cores && !interconnect && !remote && n_domains == 1 &&
+        return bandwidth && !tiles && !cores && !interconnect && !remote && !fair && n_domains == 1 &&
                cluster_of.empty();
     }
     // Throws std::invalid_argument on numbers that describe no machine.

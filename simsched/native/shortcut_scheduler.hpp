@@ -11,8 +11,8 @@ namespace simsched {
 // What does, besides the list plan: the twin of simsched/policy/shortcuts.py. Single-threaded executors are
 // numbered after those of the plan.
 struct Shortcuts {
-    std::span<const std::int32_t> singles; // hardware thread of each
-    std::span<const bool> apart, inlined;
+    std::span<const std::int32_t> threads; // hardware thread of each
+    std::span<const bool> single_threaded, inlined;
     std::span<const double> seconds; // on a single-threaded executor; empty where there is none
     Loads loads;
     Csr predecessors;
@@ -24,11 +24,11 @@ template <class Queue> class ShortcutScheduler : ListScheduler<Queue> {
     using Base = ListScheduler<Queue>;
     using Base::progress_every;
 
-    ShortcutScheduler(Queue queue, Queue apart, const ListPlan &plan, const Shortcuts &shortcuts)
-        : Base(std::move(queue), plan), apart_(std::move(apart)), shortcuts_(shortcuts),
-          n_teams_(plan.executors.n()), idle_singles_(shortcuts.singles.size(), true),
-          freed_(n_teams_ + shortcuts.singles.size()), open_(n_teams_, shortcuts.buffered),
-          released_(n_teams_ + shortcuts.singles.size()), buffer_(n_teams_, Buffer{}) {
+    ShortcutScheduler(Queue queue, Queue single_threaded, const ListPlan &plan, const Shortcuts &shortcuts)
+        : Base(std::move(queue), plan), apart_(std::move(single_threaded)), shortcuts_(shortcuts),
+          n_teams_(plan.executors.n()), idle_singles_(shortcuts.threads.size(), true),
+          freed_(n_teams_ + shortcuts.threads.size()), open_(n_teams_, shortcuts.buffered),
+          released_(n_teams_ + shortcuts.threads.size()), buffer_(n_teams_, Buffer{}) {
         this->finished_.assign(plan.seconds.size(), 0);
     }
 
@@ -40,7 +40,7 @@ template <class Queue> class ShortcutScheduler : ListScheduler<Queue> {
             if (producer != Base::none)
                 released_[producer].push_back(task);
             else
-                (shortcuts_.apart[t] ? for_singles_ : for_teams_).push_back(task);
+                (shortcuts_.single_threaded[t] ? for_singles_ : for_teams_).push_back(task);
         }
         this->queue_.add(for_teams_);
         apart_.add(for_singles_);
@@ -134,10 +134,10 @@ template <class Queue> class ShortcutScheduler : ListScheduler<Queue> {
 
     std::span<const std::int32_t> one(std::size_t task, std::size_t executor,
                                       std::vector<std::int32_t> &room) {
-        const auto &strays = this->plan_.strays;
+        const auto &displaced = this->plan_.displaced;
         const auto width = this->plan_.executors.indices.size() / n_teams_;
-        const auto moved = strays.empty() ? -1 : strays[task * width];
-        room.assign(1, moved < 0 ? shortcuts_.singles[executor - n_teams_] : moved);
+        const auto moved = displaced.empty() ? -1 : displaced[task * width];
+        room.assign(1, moved < 0 ? shortcuts_.threads[executor - n_teams_] : moved);
         return room;
     }
 

@@ -11,7 +11,7 @@ constexpr std::size_t max_changes = 64;
 
 } // namespace
 
-void WatchedSet::tell(std::size_t changed) {
+void WatchedSet::notify(std::size_t changed) {
     // Backwards: one that copies its members leaves.
     for (std::size_t i = snapshots_.size(); i-- > 0;)
         snapshots_[i]->change(changed);

@@ -17,17 +17,17 @@ class WatchedSet {
 
     const OrderedSet &set() const { return set_; }
     void insert(std::size_t i) {
-        tell(i);
+        notify(i);
         set_.insert(i);
     }
     void erase(std::size_t i) {
-        tell(i);
+        notify(i);
         set_.erase(i);
     }
 
   private:
     friend class Snapshot;
-    void tell(std::size_t changed);
+    void notify(std::size_t changed);
 
     OrderedSet set_;
     std::vector<Snapshot *> snapshots_; // that still look at the set

@@ -38,12 +38,15 @@ class Search:
         Layouts to choose from; a few near them, of fewer executors, are tried, too.
     bounded : bool
         Whether no replay is shorter than its lower bound; with noise, one can be.
+    possible : callable
+        Whether a layout can be replayed: one whose teams have several kinds of cores cannot.
     """
 
     replay: Callable[[Layout], Schedule]
     estimator: Estimator
     layouts: Sequence[Layout]
     bounded: bool = True
+    possible: Callable[[Layout], bool] = lambda layout: True
     makespans_s: dict[Layout, float] = field(default_factory=dict)
     best: Schedule | None = None
 
@@ -62,9 +65,12 @@ class Search:
         return self._labelled(self._why())
 
     def nearest(self) -> Schedule:
-        """Return the shortest replay of the few shortest estimates, which are rough for limits."""
+        """Return the shortest replay of the few shortest estimates, which are rough for limits and ignore data.
+
+        One executor is among them, to which nothing needs to be sent.
+        """
         ranked, _ = self._ranked()
-        self._try(ranked[:LIKELY])
+        self._try([*ranked[:LIKELY], *(one for one in self.layouts if one.executors == 1)])
         tried = len(self.makespans_s)
         why = (
             f"the shortest of {tried} replays, of the shortest estimates of {len(self.layouts)} layouts; layout='best' "
@@ -80,7 +86,7 @@ class Search:
     def _promising(self, layouts: Iterable[Layout]) -> list[Layout]:
         """Return the new layouts that may be shorter than the best, as many as can still be replayed."""
         shortest_s = min(self.makespans_s.values(), default=float("inf"))
-        new = (layout for layout in layouts if layout not in self.makespans_s)
+        new = (layout for layout in layouts if layout not in self.makespans_s and self.possible(layout))
         found = [one for one in new if not self.bounded or self.estimator.lower_s(one) < shortest_s]
         return found[: MOST_REPLAYS - len(self.makespans_s)]
 

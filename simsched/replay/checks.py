@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 from simsched.costs import CostModel
 from simsched.errors import SimschedError
 from simsched.graph import TaskGraph
 from simsched.machine import RuntimeProfile
 from simsched.parameters import is_whole
 from simsched.replay import engines
+from simsched.replay.memory_limit import MemoryLimit
 from simsched.spec import Engine
 
 
@@ -41,3 +44,11 @@ def check_seed(seed: object, what: str = "seed") -> None:
     """
     if not is_whole(seed, 0):
         raise SimschedError(f"{what} is {seed!r}; expected a whole number of zero or more")
+
+
+def check_memory_limit(limit: object) -> None:
+    """Raise `SimschedError` unless `simulate` takes this limit."""
+    if limit not in get_args(MemoryLimit):
+        raise SimschedError(
+            f"memory_limit={limit!r} is unknown; give one of {', '.join(get_args(MemoryLimit))}"
+        )

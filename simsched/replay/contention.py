@@ -190,7 +190,9 @@ class Contention:
     def _factors(self, team: _Team) -> tuple[float, float, float, float]:
         """Return core, core', turns and net of a team."""
         core = core_waiting = turns = net = 1.0
-        if self._on.share_cores:
+        if self._on.fair_cores:
+            core, core_waiting, turns = self._fair()
+        elif self._on.share_cores:
             threads = max(self._crowd.threads_on[core] for core in team.cores)
             ways = min(threads, len(self._compute)) - 1
             core, core_waiting = threads / self._compute[ways], threads / self._memory[ways]
@@ -199,6 +201,17 @@ class Contention:
             threads = sum(self._crowd.threads_in[segment] for segment in team.segments)
             net = max(1.0, (threads * self._interconnect_share - 1.0) / (len(team.cores) - 1))
         return core, core_waiting, turns, net
+
+    def _fair(self) -> tuple[float, float, float]:
+        """Return core, core' and turns where all running threads share all cores equally."""
+        each, ways = sum(self._crowd.threads_on.values()) / self._n_cores, len(self._compute)
+        if each <= 1.0:
+            return 1.0, 1.0, 1.0
+        return (
+            each / _between(self._compute, each),
+            each / _between(self._memory, each),
+            each / min(each, ways),
+        )
 
     def _waiting(self, team: _Team) -> tuple[float, float, float]:
         """Return how much longer a team's memory traffic takes than alone: by memories, clusters and tiles."""
@@ -232,6 +245,14 @@ class Contention:
         slowdown = self._tile_slowdowns[min(width, len(self._tile_slowdowns) - 1)]
         crowded: int = sum(self._crowd.busy_on[self._tile_of[core]] > 1 for core in team.cores)
         return 1.0 + (slowdown - 1.0) * (crowded / width)
+
+
+def _between(throughput: Sequence[float], threads: float) -> float:
+    """Return the throughput of a core with a mean number of threads, 1 or more, on the line between whole ones."""
+    whole = min(int(threads), len(throughput))
+    if whole == len(throughput):
+        return throughput[-1]
+    return throughput[whole - 1] + (threads - whole) * (throughput[whole] - throughput[whole - 1])
 
 
 def _shares(cores: Sequence[int], place_of: Sequence[int], n_places: int) -> list[float]:

@@ -26,7 +26,9 @@ class ListScheduler(Chooser):
 
     def __init__(self, plan: StaticPlan) -> None:
         self._plan = plan
-        self._seconds = plan.seconds.tolist()
+        self._kind_of = [0] * plan.executors.n if plan.kind_of is None else plan.kind_of.tolist()
+        self._kinds = 1 if plan.kind_of is None else plan.seconds.shape[1]
+        self._seconds = plan.seconds.ravel().tolist()
         self._loads = plan.loads.rows() if plan.loads else []
         self._queue = ready_queue(plan.discipline, plan.position)
         self._idle = list(range(plan.executors.n))
@@ -63,7 +65,8 @@ class ListScheduler(Chooser):
 
     def _takes(self, task: int, executor: int) -> tuple[float, Load]:
         """Return the seconds of a task on an executor, and its demand."""
-        return self._seconds[task], self._loads[task] if self._loads else IDLE
+        row = task * self._kinds + self._kind_of[executor]
+        return self._seconds[row], self._loads[row] if self._loads else IDLE
 
     def _place(self, task: int) -> int:
         """Return the position among the idle executors of the one that takes a task."""
@@ -93,6 +96,6 @@ class ListScheduler(Chooser):
         """Return the executors' cores, or those to which the operating system moved their threads."""
         return self._plan.teams(team)
 
-    def alone(self, widths: np.ndarray[tuple[int], np.dtype[np.int32]]) -> Seconds:
+    def alone(self, widths: np.ndarray[tuple[int], np.dtype[np.int32]], executor: Index) -> Seconds:
         """Return each task's undisturbed seconds on its executor."""
-        return self._plan.alone(widths)
+        return self._plan.alone(widths, executor)

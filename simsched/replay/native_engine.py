@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import inf
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,9 +16,11 @@ from simsched.native import find
 from simsched.native.building import how_to_get
 from simsched.policy import CandidateRule, Running, Shortcuts, Start
 from simsched.replay.action_checks import ActionChecks
+from simsched.replay.data import DataPlan
 from simsched.replay.plan import DynamicPlan, Plan, Progress, StaticPlan
 from simsched.replay.replay import BEYOND_NUMBERS
 from simsched.replay.result import Times, schedule_of
+from simsched.schedule.transfers import Messages
 
 if TYPE_CHECKING:
     from simsched.graph.taskgraph import Seconds
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
 #: Error of the compiled module when a time is not a number any more.
 OVERFLOW = "the times grow beyond all numbers"
 NONE = np.empty(0)
+NO_NUMBERS = np.empty(0, np.int32)
 
 
 def replay(plan: Plan, progress: Progress = None) -> Schedule:
@@ -62,37 +66,58 @@ def _list(native: ModuleType, plan: StaticPlan, progress: Progress) -> Schedule:
     graph, cuts = plan.problem.graph, plan.shortcuts
     bound = native.ListPlan(
         successors=_bound(native, graph.successors),
-        seconds=plan.seconds,
+        seconds=plan.seconds.ravel(),
         loads=_loads(native, plan.loads),
         shared=sharing_of(native, plan.problem.machine),
         discipline=plan.discipline,
         position=plan.position,
         executors=_bound(native, plan.executors),
-        strays=np.empty(0, np.int32) if plan.displaced is None else plan.displaced.ravel(),
+        displaced=NO_NUMBERS if plan.displaced is None else plan.displaced.ravel(),
         predecessors=_bound(native, graph.predecessors) if plan.prefer == "producer" else None,
         delay_s=plan.dispatch_s,
         per_poller_s=plan.per_poller_s,
         shortcuts=None if cuts is None else _shortcuts(native, plan, cuts),
+        kind_of=plan.kind_of,
+        assigned=plan.assigned,
+        kinds=1 if plan.kind_of is None else plan.seconds.shape[1],
+        data=_data(native, plan.data),
     )
-    done, ready_s, start_s, finish_s, executor, order = native.replay_list(bound, progress)
+    done, ready_s, start_s, finish_s, executor, order, sent = native.replay_list(bound, progress)
     _require_all(done, plan)
     teams, team = plan.teams(executor)
-    times = Times(ready_s, start_s, finish_s, team, executor, order)
-    return schedule_of(plan, times, teams, plan.alone(teams.degrees()[team]), "native")
+    times = Times(ready_s, start_s, finish_s, team, executor, order, _messages(sent))
+    return schedule_of(plan, times, teams, plan.alone(teams.degrees()[team], executor), "native")
 
 
 def _shortcuts(native: ModuleType, plan: StaticPlan, cuts: Shortcuts) -> object:
     """Return what runs past the queue, as the compiled module knows it."""
     singly = plan.singly
     return native.Shortcuts(
-        singles=cuts.threads,
-        apart=cuts.single_threaded,
+        threads=cuts.threads,
+        single_threaded=cuts.single_threaded,
         inline=cuts.inline,
         seconds=NONE if singly is None else singly.seconds,
         loads=_loads(native, singly.loads if singly else None),
         predecessors=_bound(native, plan.problem.graph.predecessors),
         buffered=cuts.buffered,
     )
+
+
+def _data(native: ModuleType, data: DataPlan | None) -> object:
+    return data and native.Data(
+        inputs=_bound(native, data.inputs),
+        producer=data.producer,
+        size_B=data.size_B,
+        place_of=data.place_of,
+        latency_s=data.latency_s.ravel(),
+        s_per_B=data.s_per_B.ravel(),
+        read=data.mode == "read",
+        planned=data.planned,
+    )
+
+
+def _messages(sent: tuple[Any, ...] | None) -> Messages | None:
+    return None if sent is None else Messages(*sent)
 
 
 def _bound(native: ModuleType, rows: Csr) -> object:
@@ -117,18 +142,19 @@ def _corun(native: ModuleType, plan: DynamicPlan, rule: CandidateRule, progress:
         shared=sharing_of(native, machine),
         candidates=rule.widths.shape[1],
         offered=rule.n_offered,
-        most=min(rule.max_running, machine.n_threads),
+        max_running=min(rule.max_running, machine.n_threads),
         cores=machine.n_cores,
         cores_per_tile=machine.cores_per_tile,
         ways=machine.smt,
-        beside=rule.corun,
+        corun=rule.corun,
         dispatch_s=plan.runtime.choice_s,
         resize_s=resize_s,
         resize_per_thread_s=resize_per_thread_s,
+        data=_data(native, plan.data),
     )
-    (done, *columns), indptr, indices = native.replay_corun(bound, progress)
+    (done, *columns), indptr, indices, sent = native.replay_corun(bound, progress)
     _require_all(done, plan)
-    times, teams = Times(*columns), Csr(indptr, indices)
+    times, teams = replace(Times(*columns), messages=_messages(sent)), Csr(indptr, indices)
     return schedule_of(plan, times, teams, problem.costs.seconds(teams.degrees()[times.team]), "native")
 
 
@@ -148,18 +174,19 @@ def _asked(native: ModuleType, plan: DynamicPlan, progress: Progress) -> Schedul
         resize_s=resize_s,
         resize_per_thread_s=resize_per_thread_s,
     )
-    done, *columns = native.replay_policy(
+    (done, *columns), sent = native.replay_policy(
         successors=_bound(native, problem.graph.successors),
         view=view,
         decide=plan.policy.decide,
         start=Start,
         factors=NONE if plan.factors is None else plan.factors,
         shared=sharing_of(native, problem.machine),
+        data=_data(native, plan.data),
         progress=progress,
     )
     if done < problem.graph.n_tasks:
         raise checks.stuck(view)
-    times, teams = Times(*columns), Csr(*view.teams())
+    times, teams = replace(Times(*columns), messages=_messages(sent)), Csr(*view.teams())
     return schedule_of(plan, times, teams, problem.costs.seconds(teams.degrees()[times.team]), "native")
 
 
@@ -190,6 +217,7 @@ def sharing_of(native: ModuleType, machine: Machine) -> object:
         tile_slowdowns=machine.tile_slowdowns.tolist(),
         cluster_of=structure.cluster_of.tolist() if memory.cluster_bandwidth_Bps < inf else [],
         cluster_Bps=memory.cluster_bandwidth_Bps,
+        fair=effects.fair_cores,
     )
 
 

@@ -17,9 +17,11 @@ from simsched.machine import RuntimeProfile
 from simsched.policy import CandidateRule, Policy, Problem, RankPolicy, Shortcuts
 from simsched.policy.placement import displaced
 from simsched.policy.policy import Discipline, Queue
+from simsched.replay.data import DataPlan
 from simsched.replay.policy_checks import (
     discipline_of,
     executors_of,
+    planned_of,
     prepared_of,
     queue_of,
     require_static,
@@ -76,20 +78,20 @@ class StaticPlan:
         Spec of the policy.
     queue : {"central", "shared"}
         Decision maker, as in `Policy.queue`.
-    discipline : {"rank", "fifo", "lifo"}
+    discipline : {"rank", "fifo", "lifo", "planned"}
         How ready tasks are ordered.
     prefer : {"lowest", "producer"}
         Which of several idle executors takes a task, as in `RankPolicy`.
     position : int32 array, shape (n,)
-        Place of each task in the policy's order, ties broken by index; used by the discipline "rank".
+        Place of each task in the policy's order, ties broken by index; used by the disciplines "rank" and "planned".
     executors : Csr
         Cores of each executor.
-    seconds : float64 array, shape (n,)
-        Seconds that each task really takes on an executor.
-    alone_s : float64 array, shape (n,)
+    seconds : float64 array, shape (n,) or (n, kinds)
+        Seconds that each task really takes on an executor, or on one of each kind of core.
+    alone_s : float64 array, of the same shape
         The same without noise.
     loads : Loads or None
-        Demand of each task on shared resources; None where nothing is shared.
+        Demand of each task on shared resources, by kind like the seconds; None where nothing is shared.
     displaced : int32 array, shape (n, width), or None
         For each thread of each task's team the hardware thread on which the operating system runs it, or -1 for that of
         the executor; None where threads are pinned.
@@ -97,6 +99,12 @@ class StaticPlan:
         Shortcuts past the queue of the executors.
     singly : Singly or None
         Seconds of tasks on the single-threaded executors, if the shortcuts have some.
+    kind_of : int32 array, shape (executors,), or None
+        Kind of the cores of each executor; None where all are alike.
+    assigned : int32 array, shape (n,), or None
+        Executor that runs each task, where the policy planned it.
+    data : DataPlan or None
+        What tasks read and how it gets to them; None where it is near.
     """
 
     problem: Problem
@@ -113,6 +121,9 @@ class StaticPlan:
     displaced: npt.NDArray[np.int32] | None
     shortcuts: Shortcuts | None = None
     singly: Singly | None = None
+    kind_of: Index | None = None
+    assigned: Index | None = None
+    data: DataPlan | None = None
 
     @property
     def singles(self) -> Index:
@@ -135,8 +146,10 @@ class StaticPlan:
         team[~single], team[single] = row, narrow_row + wide.n
         return _joined(wide, narrow), team
 
-    def alone(self, widths: npt.NDArray[np.integer]) -> Seconds:
-        """Return each task's undisturbed seconds on the team that ran it, from its width."""
+    def alone(self, widths: npt.NDArray[np.integer], executor: Index) -> Seconds:
+        """Return each task's undisturbed seconds on the team that ran it, from its width and its executor."""
+        if self.kind_of is not None:
+            return np.asarray(self.alone_s[np.arange(len(executor)), self.kind_of[executor]])
         return (
             self.alone_s if self.singly is None else np.where(widths == 1, self.singly.alone_s, self.alone_s)
         )
@@ -165,23 +178,31 @@ class StaticPlan:
         """
         require_static(policy)
         assert problem.layout is not None  # noqa: S101 - narrows the type: static policies always have a layout
-        alone, effects = problem.seconds, problem.machine.effects
         shortcuts, discipline = shortcuts_of(policy, problem), discipline_of(policy)
+        executors = executors_of(policy, problem)
+        planned, kind_of = (
+            planned_of(policy, problem, executors),
+            _kind_of(policy, problem, executors, shortcuts),
+        )
+        alone = problem.seconds if kind_of is None else problem.seconds_by_kind
         return cls(
             problem=problem,
             runtime=runtime,
             spec=str(policy),
             queue=queue_of(policy),
             discipline=discipline,
-            position=_position(policy, problem) if discipline == "rank" else np.empty(0, np.int32),
-            executors=executors_of(policy, problem),
-            seconds=actual(alone, factors),
+            position=_places(planned.order) if planned else _position(policy, problem, discipline),
+            executors=executors,
+            seconds=actual(alone, factors if factors is None or kind_of is None else factors[:, None]),
             alone_s=alone,
             prefer=policy.prefer,
-            loads=loads(problem.costs, problem.layout.width, effects) if effects.any else None,
+            loads=_loads(problem, problem.layout.width, by_kind=kind_of is not None),
             displaced=None if policy.pinned else displaced(problem, runtime.misplaced),
             shortcuts=shortcuts,
             singly=Singly.of(problem, factors) if shortcuts is not None and len(shortcuts.threads) else None,
+            kind_of=kind_of,
+            assigned=planned.executor if planned else None,
+            data=DataPlan.of(problem, planned=planned is not None),
         )
 
 
@@ -199,6 +220,8 @@ class DynamicPlan:
         Actual over estimated seconds of each task; None where they are the same.
     spec : str
         Spec of the policy.
+    data : DataPlan or None
+        As in `StaticPlan`.
     """
 
     problem: Problem
@@ -206,6 +229,7 @@ class DynamicPlan:
     runtime: RuntimeProfile
     factors: Seconds | None
     spec: str
+    data: DataPlan | None = None
 
     @property
     def rule(self) -> CandidateRule | None:
@@ -223,7 +247,8 @@ class DynamicPlan:
         PolicyError
             If the decision maker is not a policy, does not fit the problem, or has another queue.
         """
-        return cls(problem, prepared_of(policy, problem), runtime, factors, str(policy))
+        data = DataPlan.of(problem, planned=False)
+        return cls(problem, prepared_of(policy, problem), runtime, factors, str(policy), data)
 
     @property
     def dispatch_s(self) -> float:
@@ -258,8 +283,45 @@ def _moved(home: Index, displaced: Index) -> tuple[Csr, Index]:
     return Csr(indptr, distinct.ravel()), row.ravel().astype(np.int32)
 
 
-def _position(policy: RankPolicy, problem: Problem) -> Index:
+def _loads(problem: Problem, width: int, *, by_kind: bool) -> Loads | None:
+    """Return the demand of each task, or of each task on each kind of core; None where nothing is shared."""
+    costs, effects = problem.costs, problem.machine.effects
+    if not effects.any or not by_kind:
+        return loads(costs, width, effects) if effects.any else None
+    columns = [loads(costs.of_kind(kind), width, effects) for kind in range(problem.seconds_by_kind.shape[1])]
+    return Loads(
+        *(
+            np.stack([getattr(one, name) for one in columns], axis=1).ravel()
+            for name in Loads.__dataclass_fields__
+        )
+    )
+
+
+def _kind_of(
+    policy: RankPolicy, problem: Problem, executors: Csr, shortcuts: Shortcuts | None
+) -> Index | None:
+    """Return the kind of each executor's cores; None where all cores are alike."""
+    machine = problem.machine
+    if machine.kinds is None:
+        return None
+    if shortcuts is not None:
+        raise PolicyError(
+            f"policy {policy} has shortcuts past its queue, which cores of several kinds do not have yet"
+        )
+    return machine.kind_of[executors.indices[executors.indptr[:-1]] % machine.n_cores]
+
+
+def _places(order: npt.NDArray[np.integer]) -> Index:
+    """Return the place of each task in an order."""
+    position = np.empty(len(order), np.int32)
+    position[order] = np.arange(len(order), dtype=np.int32)
+    return position
+
+
+def _position(policy: RankPolicy, problem: Problem, discipline: Discipline) -> Index:
     """Return the place of each task in the order of the policy's ranks, or raise `PolicyError`."""
+    if discipline != "rank":
+        return np.empty(0, np.int32)
     n = problem.graph.n_tasks
     given = policy.rank(problem)
     try:
@@ -272,12 +334,10 @@ def _position(policy: RankPolicy, problem: Problem) -> Index:
         )
     if rank.dtype.kind == "f" and np.isnan(rank).any():
         raise PolicyError(f"policy {policy}: rank() returned NaN for task {int(np.isnan(rank).argmax())}")
-    position = np.empty(n, np.int32)
-    position[_ascending(rank)] = np.arange(n, dtype=np.int32)
-    return position
+    return _places(_ascending(rank))
 
 
-def _ascending(rank: npt.NDArray[Any]) -> npt.NDArray[np.intp]:
+def _ascending(rank: npt.NDArray[Any]) -> npt.NDArray[np.integer]:
     """Return the order of ascending ranks, of equals the lower index first."""
     # NumPy sorts three times as fast where it need not be stable; without ties that is the same order.
     order = np.argsort(rank)

@@ -9,6 +9,7 @@ import numpy as np
 from simsched.errors import LayoutError, PolicyError
 from simsched.graph.adjacency import Csr
 from simsched.policy import CandidateRule, Layout, Policy, RankPolicy, Shortcuts
+from simsched.policy.planned_policy import Assignment, PlannedPolicy
 from simsched.policy.policy import Discipline, Queue
 
 if TYPE_CHECKING:
@@ -46,7 +47,10 @@ def layouts_of(policy: Policy, machine: Machine) -> tuple[Layout, ...]:
     if isinstance(policy, RankPolicy):
         if not found:
             raise PolicyError(f"policy {policy}: it names no layouts for {machine}; expected at least one")
-        found = tuple(checked_layout(policy, machine, layout) for layout in found)
+        # Where all have teams of several kinds of cores, teams of one core are left.
+        fitting = [layout for layout in found if is_of_one_kind(policy, machine, layout)]
+        fitting = fitting or [Layout(layout.executors, 1) for layout in found]
+        found = tuple(checked_layout(policy, machine, layout) for layout in fitting)
     return tuple(dict.fromkeys(found))
 
 
@@ -67,11 +71,63 @@ def checked_layout(policy: Policy, machine: Machine, layout: str | Layout | tupl
         return wanted
     if not isinstance(found := policy.checked_layout(machine, wanted), Layout):
         raise PolicyError(f"policy {policy}: its layout is {found!r}; expected a Layout")
+    if not is_of_one_kind(policy, machine, found):
+        raise LayoutError(
+            f"the layout {found} has teams of several kinds of cores of {machine}; narrower ones have not"
+        )
     return found
+
+
+def is_of_one_kind(policy: Policy, machine: Machine, layout: Layout) -> bool:
+    """Return whether each team of a layout has cores of one kind."""
+    if machine.kinds is None or layout.width == 1 or not isinstance(policy, RankPolicy):
+        return True
+    threads = policy.executors(machine, layout).indices
+    kinds = machine.kind_of[threads % machine.n_cores].reshape(-1, layout.width)
+    return bool((kinds == kinds[:, :1]).all())
+
+
+def planned_of(policy: RankPolicy, problem: Problem, executors: Csr) -> Assignment | None:
+    """Return where a planned policy runs each task; None for other policies.
+
+    Raises
+    ------
+    PolicyError
+        If the plan is not an executor per task and an order of all tasks in which each comes after those before it.
+    """
+    if not isinstance(policy, PlannedPolicy):
+        return None
+    n, found = problem.graph.n_tasks, policy.plan(problem.platform(executors), problem.seed)
+    if not isinstance(found, Assignment):
+        raise PolicyError(f"policy {policy}: plan() returned {found!r}; expected an Assignment")
+    executor, order = np.asarray(found.executor), np.asarray(found.order)
+    if executor.shape != (n,) or order.shape != (n,) or {executor.dtype.kind, order.dtype.kind} - {"i", "u"}:
+        raise PolicyError(
+            f"policy {policy}: its plan has {executor.shape} executors and {order.shape} tasks; expected {n}"
+        )
+    if n and not (executor.min() >= 0 and executor.max() < executors.n):
+        raise PolicyError(
+            f"policy {policy}: its plan names executors {_range(executor)}; there are {executors.n}, from 0"
+        )
+    place = np.full(n, -1, np.int64)
+    if n and order.min() >= 0 and order.max() < n:
+        place[order] = np.arange(n)
+    after = problem.graph.successors
+    if (place < 0).any() or (place[after.sources()] >= place[after.indices]).any():
+        raise PolicyError(
+            f"policy {policy}: the order of its plan is not one of all tasks, each after those before it"
+        )
+    return Assignment(executor.astype(np.int32), order.astype(np.int32))
 
 
 def prepared_of(policy: Policy, problem: Problem) -> Policy:
     """Return the policy that decides one replay of a problem, or raise `PolicyError`."""
+    if problem.machine.kinds is not None:
+        raise PolicyError(
+            f"policy {policy} decides during the replay and does not choose among kinds of cores; {problem.machine} "
+            f"has "
+            f"{len(problem.machine.kinds.names)}: take a static policy (fifo, critical-path, heft)"
+        )
     found = policy.prepared(problem)
     if not isinstance(found, Policy) or isinstance(found, RankPolicy):
         raise PolicyError(

@@ -151,7 +151,7 @@ class PolicyReferee(Chooser):
         np.cumsum([len(cores) for cores in self._teams], out=indptr[1:])
         return Csr(indptr, np.fromiter(chain.from_iterable(self._teams), np.int32)), team
 
-    def alone(self, widths: np.ndarray[tuple[int], np.dtype[np.int32]]) -> Seconds:
+    def alone(self, widths: np.ndarray[tuple[int], np.dtype[np.int32]], executor: Index) -> Seconds:
         """Return each task's undisturbed seconds on its width."""
         return self.problem.costs.seconds(widths)
 

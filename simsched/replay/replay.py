@@ -10,6 +10,7 @@ import numpy as np
 import simpy
 
 from simsched.errors import CostError, EngineError
+from simsched.replay.data import DataState
 
 if TYPE_CHECKING:
     from simsched.graph.adjacency import Csr, Index
@@ -54,8 +55,8 @@ class Chooser(Protocol):
         """Return the cores of every team used, and the row of each task's team, from its decisions."""
         ...
 
-    def alone(self, widths: np.ndarray[tuple[int], np.dtype[np.int32]]) -> Seconds:
-        """Return each task's undisturbed seconds on its width."""
+    def alone(self, widths: np.ndarray[tuple[int], np.dtype[np.int32]], executor: Index) -> Seconds:
+        """Return each task's undisturbed seconds on its width and executor."""
         ...
 
 
@@ -81,6 +82,8 @@ class Replay:
         self.team = [0] * n
         self.executor = [0] * n
         self.order: list[int] = []
+        self.data = None if plan.data is None else DataState(plan.data, self.finish_s)
+        self.arrived: list[Decision] = []
 
     def go(self) -> None:
         """Run to the end."""
@@ -117,14 +120,25 @@ class Replay:
         if self.env.peek() > self.env.now:
             self.settle()
 
+    def on_arrived(self, event: Any) -> None:
+        """Note that all that a placed task reads has arrived."""
+        self.arrived.append(event.value)
+        if self.env.peek() > self.env.now:
+            self.settle()
+
     def settle(self) -> None:
-        """Handle all completions of this instant, ascending, let executors start own tasks, then decide."""
+        """Handle all completions, then all arrivals, ascending; let executors start own tasks; then decide."""
         if self.done:
             done = sorted(self.done)
             self.done.clear()
             self.complete(done)
+        if self.arrived:
+            arrived = sorted(self.arrived, key=lambda decision: decision.task)
+            self.arrived.clear()
+            for waiting in arrived:
+                self.begin(waiting)
         while (decision := self.chooser.own(self.env.now)) is not None:
-            self.begin(decision)
+            self.place(decision)
         if not self.busy:
             self.decide()
 
@@ -162,6 +176,13 @@ class Replay:
         """Hand a dispatched task over."""
         if decision.held:
             self.chooser.arrived(decision)
+        else:
+            self.place(decision)
+
+    def place(self, decision: Decision) -> None:
+        """Start a task now, or when what it reads has arrived on its team."""
+        if self.data is not None and (at := self.data.placed(decision, self.env.now)) > self.env.now:
+            self.env.timeout(at - self.env.now, decision).callbacks.append(self.on_arrived)
         else:
             self.begin(decision)
 

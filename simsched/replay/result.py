@@ -11,6 +11,7 @@ from simsched.schedule import Schedule
 if TYPE_CHECKING:
     from simsched.graph.adjacency import Csr, Index
     from simsched.graph.taskgraph import Seconds
+    from simsched.schedule.transfers import Messages
 
 
 @dataclass(frozen=True)
@@ -21,6 +22,8 @@ class Times:
     ----------
     ready_s, start_s, finish_s : float64 arrays, shape (n,)
     team, executor, order : int32 arrays, shape (n,)
+    messages : columns, optional
+        Object, place, departure and arrival of each object that was sent; None where data are near.
     """
 
     ready_s: Seconds
@@ -29,6 +32,7 @@ class Times:
     team: Index
     executor: Index
     order: Index
+    messages: Messages | None = None
 
 
 def schedule_of(plan: Plan, times: Times, teams: Csr, alone_s: Seconds, engine: str) -> Schedule:
@@ -51,4 +55,5 @@ def schedule_of(plan: Plan, times: Times, teams: Csr, alone_s: Seconds, engine: 
         engine=engine,
         seed=problem.seed,
         notes=(*problem.costs.notes, *problem.machine.notes),
+        messages=times.messages,
     )

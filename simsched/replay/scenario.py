@@ -18,11 +18,13 @@ from simsched.machine import Machine, RuntimeProfile, machine as machine_of
 from simsched.policy import Layout, Policy, Problem, RankPolicy, policy as policy_of
 from simsched.policy.estimate import Estimator
 from simsched.policy.layout import BEST, Best
+from simsched.policy.rank_policy import FAIR
 from simsched.replay import engines, layouts
 from simsched.replay.best_layout import Search
-from simsched.replay.checks import check_graph, check_inputs
+from simsched.replay.checks import check_graph, check_inputs, check_memory_limit
+from simsched.replay.memory_limit import MemoryLimit, checked_against_memory
 from simsched.replay.plan import DynamicPlan, Plan, StaticPlan, actual
-from simsched.replay.policy_checks import layouts_of, remarks_of
+from simsched.replay.policy_checks import is_of_one_kind, layouts_of, remarks_of
 from simsched.schedule import Bounds, Schedule
 from simsched.schedule.bounds import bounds
 from simsched.schedule.inputs import Inputs
@@ -43,6 +45,7 @@ class Scenario:
     engine : {"auto", "simpy", "native"}
     seed : int
     progress : callable, optional
+    memory_limit : {"ignore", "note", "error"}
 
     Raises
     ------
@@ -63,9 +66,11 @@ class Scenario:
     engine: Engine = "auto"
     seed: int = 0
     progress: Callable[[int], object] | None = None
+    memory_limit: MemoryLimit = "note"
 
     def __post_init__(self) -> None:
         check_inputs(self.costs, self.runtime, self.seed, self.engine)
+        check_memory_limit(self.memory_limit)
 
     @classmethod
     def of(
@@ -77,10 +82,11 @@ class Scenario:
         engine: Engine = "auto",
         seed: int = 0,
         progress: Callable[[int], object] | None = None,
+        memory_limit: MemoryLimit = "note",
     ) -> Scenario:
         """Return the scenario of a user's arguments."""
         model, wanted = CostModel() if costs is None else costs, Layout.wanted(layout)
-        return cls(machine_of(machine), wanted, model, runtime, engine, seed, progress)
+        return cls(machine_of(machine), wanted, model, runtime, engine, seed, progress, memory_limit)
 
     @classmethod
     def again(cls, schedule: Schedule, inputs: Inputs) -> Scenario:
@@ -136,6 +142,8 @@ class _Case:
     ) -> _Case:
         check_graph(graph)
         given, machine, costs = policy_of(policy), scenario.machine, scenario.costs
+        if isinstance(given, RankPolicy) and given.oversubscribe == FAIR:
+            machine = replace(machine, effects=replace(machine.effects, fair_cores=True))
         software = effective_runtime(scenario.runtime or machine.runtime, given)
         problem = Problem(graph, machine, costs.on(graph, machine, software), None, scenario.seed)
         sampled = costs.factors(graph.n_tasks, scenario.seed) if factors is None else _checked(factors, graph)
@@ -171,15 +179,31 @@ class _Case:
 
     @cached_property
     def search(self) -> Search | None:
-        """Replays that find the best layout, or one that limits decisions at run time; None if none do."""
-        every = layouts_of(self.policy, self.problem.machine)
-        estimator = Estimator(self.problem, self.policy, self.runtime)
-        if not every or self.quick is not None or (self.scenario.layout is None and estimator.fixed):
+        """Replays that find the best layout, one that limits decisions, or one where data move; None if none do."""
+        machine = self.problem.machine
+        every = layouts_of(self.policy, machine)
+        problem = replace(self.problem, costs=self.problem.costs.fastest_kind())
+        estimator = Estimator(problem, self.policy, self.runtime)
+        moves = machine.data is not None and self.problem.graph.data is not None
+        if (
+            not every
+            or self.quick is not None
+            or (self.scenario.layout is None and estimator.fixed and not moves)
+        ):
             return None
-        return Search(self.replayed, estimator, every, bounded=self.factors is None)
+        return Search(
+            self.replayed,
+            estimator,
+            every,
+            self.factors is None,
+            possible=lambda one: is_of_one_kind(self.policy, machine, one),
+        )
 
     def schedule(self) -> Schedule:
-        """Return the schedule of the layout, given or found."""
+        """Return the schedule of the layout, given or found, with notes on the memory that it needs."""
+        return checked_against_memory(self._found(), self.scenario.memory_limit)
+
+    def _found(self) -> Schedule:
         if self.search is None:
             return self.replayed(self.quick)
         return self.search.run() if self.scenario.layout == BEST else self.search.nearest()

@@ -94,6 +94,11 @@ class SharingReplay(Replay):
         self.due = True
         super().on_dispatched(event)
 
+    def on_arrived(self, event: Any) -> None:
+        """Note that all that a placed task reads has arrived."""
+        self.due = True
+        super().on_arrived(event)
+
     def complete(self, done: list[int]) -> None:
         """Free the teams of finished tasks, and leave their data where they ran."""
         for task in done:

@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from simsched.replay.data import messages_of
 from simsched.replay.list_scheduler import ListScheduler
 from simsched.replay.plan import Plan, StaticPlan
+from simsched.replay.planned_scheduler import PlannedScheduler
 from simsched.replay.policy_referee import PolicyReferee
 from simsched.replay.replay import Chooser, Replay
 from simsched.replay.result import Times, schedule_of
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
 def _chooser(plan: Plan) -> Chooser:
     if not isinstance(plan, StaticPlan):
         return PolicyReferee(plan)
+    if plan.assigned is not None:
+        return PlannedScheduler(plan, plan.assigned)
     return ListScheduler(plan) if plan.shortcuts is None else ShortcutScheduler(plan, plan.shortcuts)
 
 
@@ -44,5 +48,6 @@ def replay(plan: Plan, progress: Callable[[int], object] | None = None) -> Sched
         team=team,
         executor=np.asarray(run.executor, np.int32),
         order=np.asarray(run.order, np.int32),
+        messages=messages_of(run.data) if run.data else None,
     )
-    return schedule_of(plan, times, teams, chooser.alone(teams.degrees()[team]), "simpy")
+    return schedule_of(plan, times, teams, chooser.alone(teams.degrees()[team], times.executor), "simpy")

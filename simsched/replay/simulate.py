@@ -12,6 +12,7 @@ from simsched.defaults import MACHINE, POLICY
 from simsched.graph import TaskGraph
 from simsched.machine import Machine, RuntimeProfile
 from simsched.policy import Layout, Policy
+from simsched.replay.memory_limit import MemoryLimit
 from simsched.replay.scenario import Scenario
 from simsched.schedule import Schedule
 from simsched.spec import Engine
@@ -29,6 +30,7 @@ def simulate(
     *,
     factors: npt.ArrayLike | None = None,
     progress: Callable[[int], object] | None = None,
+    memory_limit: MemoryLimit = "note",
 ) -> Schedule:
     """Replay a task graph on a machine under a policy.
 
@@ -54,6 +56,9 @@ def simulate(
         Each task's actual seconds over those that policies see; sampled from the noise of `costs` when not given.
     progress : callable, optional
         Called now and then with the number of tasks finished since its last call.
+    memory_limit : {"note", "ignore", "error"}
+        What to do where data objects need more memory than the machine has: a note, nothing, or an `EngineError`.
+        The replay neither waits for memory nor spills; see `Schedule.memory`.
 
     Returns
     -------
@@ -70,4 +75,5 @@ def simulate(
     >>> simulate(TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)]), "generic[cores=2]", "fifo").makespan_s
     4.0
     """
-    return Scenario.of(machine, layout, costs, runtime, engine, seed, progress).replay(graph, policy, factors)
+    scenario = Scenario.of(machine, layout, costs, runtime, engine, seed, progress, memory_limit)
+    return scenario.replay(graph, policy, factors)

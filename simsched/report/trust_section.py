@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import platform
 from collections import Counter
-from dataclasses import fields
 from typing import TYPE_CHECKING
 
 from simsched.costs.noise import noise_of
 from simsched.document.parts import Bullets, Facts, Paragraph, Part, Section, Table
+from simsched.machine.effects import NAMES
 from simsched.units import format_time
 from simsched.version import version
 
@@ -59,7 +59,7 @@ def _seeds(found: Findings) -> str:
 def assumptions(question: Question) -> list[str]:
     """Return the assumptions of a replay on this machine, in sentences."""
     machine = question.machine
-    effects = {field.name: getattr(machine.effects, field.name) for field in fields(machine.effects)}
+    effects = {name: getattr(machine.effects, name) for name in NAMES}
     on = [name.replace("_", " ") for name, is_on in effects.items() if is_on]
     off = [name.replace("_", " ") for name, is_on in effects.items() if not is_on]
     sentences = [

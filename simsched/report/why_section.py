@@ -84,6 +84,7 @@ def waits_table(found: Findings) -> Table:
         ("no core", "a core", "no_core_s"),
         ("queue", "the queue", "queue_s"),
         ("dispatch", "dispatch", "dispatch_s"),
+        ("data", "data", "data_s"),
     ):
         seconds = waits[column]
         rows.append((

@@ -135,6 +135,7 @@ def bounds(
 
 def bounds_of(graph: TaskGraph, target: Machine, task_costs: TaskCosts, *, thorough: bool = False) -> Bounds:
     """Return the bounds of a graph whose tasks' costs on the machine are known; see `bounds`."""
+    task_costs = task_costs.fastest_kind()
     fastest = task_costs.seconds(task_costs.fastest_widths)
     quick = Bounds(
         critical_path_s=float(graph.levels(fastest).max(initial=0.0)),

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from simsched.machine import Machine
     from simsched.plots import Explorer
     from simsched.schedule.inputs import Inputs
+    from simsched.schedule.memory import MemoryUse
+    from simsched.schedule.transfers import Messages
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +63,8 @@ class Schedule:
         Names of a recording's lanes, which then take the place of cores; empty with cores of a machine.
     inputs : Inputs or None
         Inputs of the simulation; None for a real run.
+    messages : Messages or None
+        Objects that were sent; None where data were near, or read from afar. See `transfers`.
 
     Examples
     --------
@@ -93,6 +97,7 @@ class Schedule:
     notes: tuple[str, ...] = field(default=())
     lane_names: tuple[str, ...] = field(default=())
     inputs: Inputs | None = None
+    messages: Messages | None = None
 
     def __post_init__(self) -> None:
         # Everything else is derived from these: a change in place would make the derived numbers wrong.
@@ -210,6 +215,36 @@ class Schedule:
         from simsched.schedule.frame import tasks_frame
 
         return tasks_frame(self)
+
+    @cached_property
+    def transfers(self) -> pd.DataFrame:
+        """Objects sent, one row each: object, task, bytes_B, from_place, to_place, depart_s, arrive_s.
+
+        Examples
+        --------
+        >>> import simsched as ss
+        >>> graph = ss.TaskGraph.from_edges([1.0, 2.0, 2.0], [(0, 1), (0, 2)], edge_bytes=4e6)
+        >>> schedule = ss.simulate(graph, "generic[cores=2,link_Bps=1e6,data=sent]", "fifo", "2x1")
+        >>> schedule.transfers[["object", "from_place", "to_place", "depart_s", "arrive_s"]].values.tolist()
+        [[1.0, 0.0, 1.0, 1.0, 5.0]]
+        """
+        from simsched.schedule.transfers import transfers
+
+        return transfers(self)
+
+    def memory(self) -> MemoryUse:
+        """Return the bytes of live data objects at each place over time; see `MemoryUse`.
+
+        Examples
+        --------
+        >>> import simsched as ss
+        >>> graph = ss.TaskGraph.from_edges([1.0, 2.0], [(0, 1)], edge_bytes=4e6)
+        >>> ss.simulate(graph, "generic[cores=2]", "fifo").memory().peak["peak_B"].tolist()
+        [4000000.0]
+        """
+        from simsched.schedule.memory import MemoryUse
+
+        return MemoryUse.of(self)
 
     @cached_property
     def waits(self) -> pd.DataFrame:
@@ -415,10 +450,6 @@ class Schedule:
 
     def summary(self) -> dict[str, object]:
         """Return the inputs of this schedule and its main results, formatted for reading.
-
-        Returns
-        -------
-        dict of str to object
 
         Examples
         --------

@@ -31,6 +31,7 @@ RESOURCES = (
     *(cause for cause in SLOW_DOWNS if cause != "noise"),
     "dispatch",
     "queue",
+    "data",
 )
 
 
@@ -42,7 +43,7 @@ def bound_by(schedule: Schedule, why: Explanation | None = None) -> Mapping[str,
     - to what tasks share (`memory bandwidth`, `tiles`, ...): the slowdown of a task on the path by others
     - to `memory bandwidth`, too: the wait of its team for its own bytes
     - to `members without work` and `team overhead`: what else it takes longer than its one-core seconds over its width
-    - to `dispatch` and `queue`: decisions, and waits for them
+    - to `dispatch` and `queue`: decisions, and waits for them; to `data`: waits for what a task reads
     - to `cores` the rest of a task that had waited for them, or ran while another waited for them
     - to `narrow teams` the savings of the fastest width for the rest, and to `dependencies` the remainder
 
@@ -65,7 +66,7 @@ def bound_by(schedule: Schedule, why: Explanation | None = None) -> Mapping[str,
     """
     why, seconds = why or schedule.explain(), dict.fromkeys(RESOURCES, 0.0)
     path = why.path
-    for part in ("dispatch", "queue"):
+    for part in ("dispatch", "queue", "data"):
         seconds[part] += float(path.seconds_s[path.part == SEGMENTS.index(part)].sum())
     ran = path.part == SEGMENTS.index("run")
     tasks, left = path.task[ran], path.seconds_s[ran]

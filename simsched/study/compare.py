@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 def compare(
     graph: TaskGraph,
     machine: str | Path | Machine = MACHINE,
-    policies: Sequence[str | Policy | type[Policy]] | None = None,
+    policies: str | Sequence[str | Policy | type[Policy]] | None = None,
     layout: str | Layout | tuple[int, int] | None = None,
     costs: CostModel | None = None,
     runtime: RuntimeProfile | None = None,
@@ -51,7 +51,7 @@ def compare(
     graph, machine, costs, runtime, engine, seed, progress
         As in `simsched.simulate`.
     policies : sequence of policies, optional
-        As `simsched.policy` takes them; all that are installed when not given.
+        As `simsched.policy` takes them; "classics" for those of the literature. When not given, all others.
     layout : str, Layout or pair of int, optional
         The layout of every policy that it suits. Each of the others, and all when none is given, gets its best one, as
         `simulate(layout="best")` finds it; a note reports where the best would save over 10 % over a given one.
@@ -80,7 +80,7 @@ def compare(
 
 
 def replays(
-    scenario: Scenario, graph: TaskGraph, policies: Sequence[str | Policy | type[Policy]] | None
+    scenario: Scenario, graph: TaskGraph, policies: str | Sequence[str | Policy | type[Policy]] | None
 ) -> tuple[list[Schedule], Schedule]:
     """Return the schedules that `compare` compares, one for each policy, and that of `sequential`."""
 
@@ -88,7 +88,7 @@ def replays(
         suited = replace(scenario, layout=policy.suited_or_best(scenario.layout))
         return advised(suited.replay(graph, policy))
 
-    schedules = [replay(policy) for policy in policies_or_all(policies)]
+    schedules = [replay(policy) for policy in policies_or_all(policies, scenario.machine)]
     sequential = next((s for s in schedules if s.policy == BASELINE), None)
     return schedules, sequential or replay(policy_of(BASELINE))
 

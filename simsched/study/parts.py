@@ -23,6 +23,7 @@ PARTS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     ),
     "dispatch_s": ("dispatch", ("dispatch",)),
     "queue_s": ("queue", ("queue",)),
+    "data_s": ("data", ("data", "reading from afar")),
 }
 #: Growth below this share of the makespan is not reported.
 LEAST_GROWTH = 0.01

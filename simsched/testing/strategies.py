@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import fields
 
 import numpy as np
+import numpy.typing as npt
 from hypothesis import strategies as st
 
 from simsched.graph import TaskGraph
@@ -44,9 +45,38 @@ def graphs(draw: st.DrawFn, max_tasks: int = 24, widths: int = 1) -> TaskGraph:
     kinds = draw(st.lists(st.sampled_from(KINDS), min_size=n, max_size=n))
     threads = draw(st.lists(st.integers(1, widths), min_size=n, max_size=n))
     moved = draw(st.lists(st.sampled_from([np.nan, 0.0, 1e6, 5e9, 1e11]), min_size=n, max_size=n))
+    edges = renamed[below]
+    sizes, objects = draw(carried(edges))
     return TaskGraph.from_edges(
-        seconds, renamed[below], kinds=kinds, widths=np.asarray(threads, np.int64), bytes_B=moved
+        seconds,
+        edges,
+        kinds=kinds,
+        widths=np.asarray(threads, np.int64),
+        bytes_B=moved,
+        edge_bytes=sizes,
+        edge_objects=objects,
     )
+
+
+@st.composite
+def carried(
+    draw: st.DrawFn, edges: npt.NDArray[np.int64]
+) -> tuple[npt.NDArray[np.float64] | None, npt.NDArray[np.int64] | None]:
+    """Data objects of edges, as `TaskGraph.from_edges` takes them: none, one for each edge, or one for each producer.
+
+    Parameters
+    ----------
+    edges : int64 array, shape (m, 2)
+        The edges.
+    """
+    how = draw(st.sampled_from(["none", "none", "own", "shared", "some"]))
+    if how == "none":
+        return None, None
+    sizes = np.array(draw(st.lists(st.sampled_from([np.nan, 0.0, 64.0, 4e6]), min_size=4, max_size=4)))
+    producers = edges[:, 0]
+    if how == "own":
+        return sizes[np.arange(len(edges)) % 4], None
+    return sizes[producers % 4], producers if how == "shared" else np.where(producers % 3, producers, -1)
 
 
 @st.composite

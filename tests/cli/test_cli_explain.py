@@ -25,7 +25,14 @@ def test_json_is_one_object(explained):
     assert done.returncode == 0, done.stderr
     facts = json.loads(done.stdout)
     assert facts["makespan_s"] == 6
-    assert facts["reasons"] == {"none": 1, "dependency": 0, "no core": 2, "queue": 0, "dispatch": 0}
+    assert facts["reasons"] == {
+        "none": 1,
+        "dependency": 0,
+        "no core": 2,
+        "queue": 0,
+        "dispatch": 0,
+        "data": 0,
+    }
     assert sum(row["seconds_s"] for row in facts["critical_path"]) == 6
     assert sum(row["core_s"] for row in facts["core_time"]) == 6
     assert facts["what_if"][0]["name"] == "7"

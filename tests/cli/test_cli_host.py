@@ -84,7 +84,7 @@ def test_calibrating_on_given_widths_and_pairs(spinning, tmp_path, piped):
     assert done.returncode == 0, done.stderr
     found = ss.Calibration.load(out)
     assert [point.width for point in found.ops[0].points] == [1]
-    assert found.facts["runs"] == 4
+    assert found.facts["runs"] >= 4  # one more for each that others disturbed
     assert found.pairs == ()
     assert "wake up" in done.stdout
     assert f"wrote {out}" in done.stdout

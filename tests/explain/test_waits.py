@@ -135,3 +135,37 @@ def test_names_are_escaped_in_cards():
     assert "<script" not in html
     assert "<b>" not in html.replace("<b>Where", "").replace("<b>&lt;script", "").replace("<b>\\x1b", "")
     assert "\x1b" not in html + str(schedule.explain(1))
+
+
+def test_a_wait_for_data(engine):
+    """0 ends at 1.5; 1 is decided until 2, 2 until 2.5; from then on its 4 bytes need 2 s."""
+    graph = ss.TaskGraph.from_edges([1, 9, 1], [(0, 1), (0, 2)], edge_bytes=[4, 4])
+    runtime = ss.RuntimeProfile(dispatch_s=0.5)
+    schedule = ss.simulate(
+        graph, "generic[cores=2,link_Bps=2.0,data=sent]", "critical-path", engine=engine, runtime=runtime
+    )
+    assert schedule.start_s.tolist() == [0.5, 2, 4.5]
+    assert schedule.waits[["queue_s", "dispatch_s", "data_s"]].values.tolist()[2] == [0.5, 0.5, 2]
+    assert schedule.waits["reason"].tolist()[2] == "data"
+    why = schedule.explain()
+    assert dict(zip(why.core_time["cause"], why.core_time["core_s"], strict=True))["data"] == 2
+    assert "waited for data" in str(schedule.explain(2))
+
+
+def test_the_path_goes_through_waits_for_data(engine):
+    """A chain over two cores: 1 s, 3 s on the way, 1 s."""
+    graph = ss.TaskGraph.from_edges([1, 5, 1], [(0, 2)], edge_bytes=6)
+    machine = "generic[cores=2,link_Bps=2.0,data=sent]"
+    schedule = ss.simulate(graph, machine, "fifo", engine=engine)
+    path = ss.explain(schedule).critical_path
+    assert path["seconds_s"].sum() == schedule.makespan_s
+
+
+def test_reading_from_afar_is_a_cause(engine):
+    """2 reads 4 bytes for 2 s on core 1."""
+    graph = ss.TaskGraph.from_edges([1, 1, 1], [(0, 1), (0, 2)], edge_bytes=4)
+    machine = "generic[cores=2,link_Bps=2.0,data=read]"
+    schedule = ss.simulate(graph, machine, "fifo", layout="2x1", engine=engine)
+    why = schedule.explain()
+    assert why.slow_downs["reading from afar"].tolist() == [0, 0, 2]
+    assert why.slow_downs["cause unknown"].tolist() == [0, 0, 0]

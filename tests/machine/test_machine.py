@@ -10,7 +10,7 @@ from hypothesis import given, strategies as st
 
 import simsched as ss
 from simsched.errors import MachineError, SpecError
-from simsched.machine.effects import NAMES
+from simsched.machine.effects import NAMES, Effects
 from simsched.plugins import registered
 
 GOOD = Path(ss.__file__).parent / "hwmodels" / "generic.toml"
@@ -166,7 +166,7 @@ def test_each_domain_keeps_its_bandwidth():
 
 def test_contention_is_all_effects_and_each_has_its_name():
     on, off = ss.machine("generic[contention=true]"), ss.machine("generic[contention=false]")
-    assert all(vars(on.effects).values())
+    assert on.effects == Effects.all()
     assert not off.effects.any
     for name in NAMES:
         one = ss.machine(f"generic[{name}=true]").effects

@@ -46,14 +46,16 @@ class Bound:
         return {name: self.held(name, value) for name, value in given.items()}
 
     def replay_list(self, given: Arguments, progress: object = None) -> tuple[Any, ...]:
-        """Return what the replay of a `ListPlan` returns."""
-        found: tuple[Any, ...] = self.module.replay_list(self.module.ListPlan(**self.all(given)), progress)
-        return found
+        """Return what the replay of a `ListPlan` returns, whose data are near."""
+        *found, sent = self.module.replay_list(self.module.ListPlan(**self.all(given)), progress)
+        assert sent is None
+        return tuple(found)
 
     def replay_corun(self, given: Arguments) -> tuple[Any, ...]:
-        """Return what the replay of a `CorunPlan` returns."""
-        found: tuple[Any, ...] = self.module.replay_corun(self.module.CorunPlan(**self.all(given)), None)
-        return found
+        """Return what the replay of a `CorunPlan` returns, whose data are near."""
+        *found, sent = self.module.replay_corun(self.module.CorunPlan(**self.all(given)), None)
+        assert sent is None
+        return tuple(found)
 
 
 @pytest.fixture(scope="session")
@@ -96,7 +98,7 @@ def listed() -> Arguments:
     return {
         "successors": GRAPH, "seconds": np.array([1.0, 2.0]), "loads": None, "shared": None,
         "discipline": "rank", "position": np.array([0, 1], I32),
-        "executors": (np.array([0, 1], I64), np.array([0], I32)), "strays": np.empty(0, I32),
+        "executors": (np.array([0, 1], I64), np.array([0], I32)), "displaced": np.empty(0, I32),
         "predecessors": None, "delay_s": 0.0, "per_poller_s": 0.0, "shortcuts": None,
     }  # fmt: skip
 
@@ -105,7 +107,7 @@ def listed() -> Arguments:
 def cuts() -> Arguments:
     """Return arguments of `Shortcuts`: 0 runs on a thread of its own, and 1 where 0 did."""
     return {
-        "singles": np.array([0], I32), "apart": np.array([True, False]), "inline": np.array([False, True]),
+        "threads": np.array([0], I32), "single_threaded": np.array([True, False]), "inline": np.array([False, True]),
         "seconds": np.array([4.0, 8.0]), "loads": None,
         "predecessors": (np.array([0, 0, 1], I64), np.array([0], I32)), "buffered": False,
     }  # fmt: skip
@@ -118,8 +120,8 @@ def corunning() -> Arguments:
         "successors": GRAPH, "widths": np.array([2, 1, 2, 1], I32), "estimates": np.array([1.0, 2.0, 1.0, 2.0]),
         "seconds": np.array([1.0, 2.0, 1.0, 2.0]), "noise": np.empty(0), "serial": np.empty(0),
         "loads": None, "shared": None,
-        "candidates": 2, "offered": 2, "most": 2, "cores": 2, "cores_per_tile": 1, "ways": 1,
-        "beside": True, "dispatch_s": 0.0, "resize_s": 0.0, "resize_per_thread_s": 0.0,
+        "candidates": 2, "offered": 2, "max_running": 2, "cores": 2, "cores_per_tile": 1, "ways": 1,
+        "corun": True, "dispatch_s": 0.0, "resize_s": 0.0, "resize_per_thread_s": 0.0,
     }  # fmt: skip
 
 

@@ -148,7 +148,7 @@ class Draw:
             "executors": (
                 self.one(rows), self.array(self.values(st.integers(0, threads - 1), small), I32, executors * width)
             ),
-            "strays": self.array(stray, I32, self.one(st.sampled_from([0, n * width]))),
+            "displaced": self.array(stray, I32, self.one(st.sampled_from([0, n * width]))),
             "predecessors": before,
             "delay_s": self.one(self.values(second, odd_number)), "per_poller_s": self.one(second),
         }  # fmt: skip
@@ -168,8 +168,8 @@ class Draw:
             return None
         apart = st.booleans() if singles or self.wild else st.just(False)
         return self.loads(n if shared and singles else 0) | {
-            "singles": self.array(self.values(st.integers(0, threads - 1), small), I32, singles),
-            "apart": self.array(apart, np.bool_, n), "inline": self.array(st.booleans(), np.bool_, n),
+            "threads": self.array(self.values(st.integers(0, threads - 1), small), I32, singles),
+            "single_threaded": self.array(apart, np.bool_, n), "inline": self.array(st.booleans(), np.bool_, n),
             "seconds": self.seconds(n if singles else 0), "predecessors": self.before(after),
             "buffered": self.one(st.booleans()),
         }  # fmt: skip
@@ -177,7 +177,7 @@ class Draw:
     def corunning(self, n: int, shared: object | None, threads: int) -> Arguments:
         """Return arguments of `replay_corun`, but for the graph's."""
         count, anything = st.integers(1, 3), st.integers(0, 5)
-        sizes = {name: self.one(self.values(count, anything)) for name in ("candidates", "most")}
+        sizes = {name: self.one(self.values(count, anything)) for name in ("candidates", "max_running")}
         sizes["offered"] = self.one(self.values(st.integers(1, max(sizes["candidates"], 1)), anything))
         rows = n * sizes["candidates"]
         ways = 2 if threads % 2 == 0 and self.one(st.booleans()) else 1
@@ -185,7 +185,7 @@ class Draw:
         widest = threads // ways if small_tasks else threads
         return sizes | self.loads(rows if shared else 0) | {
             "cores": self.one(self.values(st.just(threads // ways), anything)),
-            "ways": self.one(self.values(st.just(ways), anything)), "beside": self.one(st.booleans()),
+            "ways": self.one(self.values(st.just(ways), anything)), "corun": self.one(st.booleans()),
             "cores_per_tile": self.one(self.values(st.sampled_from([1, threads // ways]), anything)),
             "widths": self.array(self.values(st.integers(1, max(widest, 1)), small), I32, rows),
             "serial": self.seconds(n if small_tasks else 0),

@@ -41,7 +41,7 @@ def test_a_plan_replays_any_number_of_times(bound: Bound, listed: Arguments) -> 
 def test_executors_of_many_threads(bound: Bound, listed: Arguments, loaded: Arguments) -> None:
     """Two executors share a thread; the second task runs where the first did, or where it strays to."""
     two = {
-        "executors": rows([0, 2, 4], [0, 1, 1, 0]), "strays": np.array([-1, -1, 1, 1], I32),
+        "executors": rows([0, 2, 4], [0, 1, 1, 0]), "displaced": np.array([-1, -1, 1, 1], I32),
         "predecessors": rows([0, 0, 1], [0]),
     }  # fmt: skip
     done, *_, executor, order = bound.replay_list(listed | loaded | two)
@@ -128,10 +128,10 @@ GRAPHS: list[tuple[Arguments, str]] = [
         ({"executors": rows([0, 0, 1], [0])}, "equal numbers of threads"),
         ({"executors": rows([0, 1, 3], [0, 0, 0])}, "equal numbers"),
         ({"executors": rows([0, 1], [-1])}, "a hardware thread does not exist"),
-        ({"strays": np.array([-1], I32)}, "strays need one entry a task and thread"),
-        ({"strays": np.array([-1, -1, -1, -1], I32)}, "strays need one entry a task and thread"),
-        ({"strays": np.array([0, -2], I32)}, "a hardware thread does not exist"),
-        ({"strays": np.array([-(2**31), 0], I32)}, "a hardware thread does not exist"),
+        ({"displaced": np.array([-1], I32)}, "displaced needs one entry a task and thread"),
+        ({"displaced": np.array([-1, -1, -1, -1], I32)}, "displaced needs one entry a task and thread"),
+        ({"displaced": np.array([0, -2], I32)}, "a hardware thread does not exist"),
+        ({"displaced": np.array([-(2**31), 0], I32)}, "a hardware thread does not exist"),
         ({"predecessors": rows([], [])}, "indptr must run from 0"),
         ({"predecessors": rows([0, 0], [])}, "predecessors need one row a task"),
         ({"predecessors": rows([0, 2, 1], [0])}, "must not decrease"),
@@ -184,7 +184,7 @@ def test_threads_that_the_machine_does_not_have(
     bound: Bound, listed: Arguments, loaded: Arguments, thread: int
 ) -> None:
     """Where nothing is shared, nobody asks which thread it is."""
-    for changes in ({"executors": rows([0, 1], [thread])}, {"strays": np.array([-1, thread], I32)}):
+    for changes in ({"executors": rows([0, 1], [thread])}, {"displaced": np.array([-1, thread], I32)}):
         assert bound.replay_list(listed | changes)[0] == 2
         with pytest.raises(ValueError, match="a hardware thread does not exist"):
             bound.replay_list(listed | loaded | changes)

@@ -25,7 +25,7 @@ def arguments(n: int) -> dict[str, Any]:
         "successors": (np.minimum(np.arange(n + 1), n // 2), np.arange(n // 2, n // 2 * 2, dtype=np.int32)),
         "seconds": 1 + np.arange(n) % 7 / 8, "loads": None, "shared": None, "discipline": "rank",
         "position": np.arange(n, dtype=np.int32)[::-1].copy(),
-        "executors": (np.arange(4), np.arange(3, dtype=np.int32)), "strays": np.empty(0, np.int32),
+        "executors": (np.arange(4), np.arange(3, dtype=np.int32)), "displaced": np.empty(0, np.int32),
         "predecessors": None, "delay_s": 0.0, "per_poller_s": 0.0, "shortcuts": None,
     }  # fmt: skip
 

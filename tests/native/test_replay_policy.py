@@ -203,7 +203,7 @@ def _policy(decide: Any) -> type[ss.Policy]:
 
 
 def test_a_view_is_of_one_replay_and_graph(native: ModuleType, asked: Arguments, viewed: Arguments) -> None:
-    assert native.replay_policy(**asked)[0] == 2
+    assert native.replay_policy(**asked)[0][0] == 2
     with pytest.raises(ValueError, match="a view is of one replay"):
         native.replay_policy(**asked)
     other = native.PolicyView(**viewed | {"n_tasks": 3})

@@ -109,4 +109,4 @@ def test_it_lives_as_long_as_its_replay(native: ModuleType, sharing: Arguments, 
         )
 
     others: list[object] = []
-    assert native.replay_policy(**asked | {"shared": native.Sharing(**sharing), "decide": decide})[0] == 0
+    assert native.replay_policy(**asked | {"shared": native.Sharing(**sharing), "decide": decide})[0][0] == 0

@@ -23,18 +23,18 @@ def test_shortcuts_that_fit(bound: Bound, listed: Arguments, loaded: Arguments, 
 
 def test_shortcuts_that_nobody_can_take(bound: Bound, listed: Arguments, cuts: Arguments) -> None:
     """Without single-threaded executors, what they would run is left."""
-    none = {"singles": np.empty(0, I32), "seconds": np.empty(0)}
+    none = {"threads": np.empty(0, I32), "seconds": np.empty(0)}
     assert bound.replay_list(listed | {"shortcuts": cuts | none})[0] == 0
 
 
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"apart": np.zeros(3, bool)}, "shortcuts need one entry a task"),
+        ({"single_threaded": np.zeros(3, bool)}, "shortcuts need one entry a task"),
         ({"inline": np.zeros(0, bool)}, "shortcuts need one entry a task"),
         ({"seconds": np.ones(1)}, "seconds of single-threaded executors"),
-        ({"singles": np.empty(0, I32)}, "seconds of single-threaded executors"),
-        ({"singles": np.array([-1], I32)}, "a hardware thread does not exist"),
+        ({"threads": np.empty(0, I32)}, "seconds of single-threaded executors"),
+        ({"threads": np.array([-1], I32)}, "a hardware thread does not exist"),
         ({"loads": (np.ones(2), np.zeros(2), np.ones(2, I64))}, "shares and demands go with what is shared"),
         ({"predecessors": (np.zeros(1, I64), np.empty(0, I32))}, "predecessors need one row a task"),
         ({"predecessors": (np.array([0, 0, 1], I64), np.array([2], I32))}, "index 2 is outside"),

@@ -37,6 +37,18 @@ def test_policies_with_shortcuts(policy, engine):
 @pytest.mark.parametrize(
     "policy",
     [
+        "heft", "cpop", "peft", "lookahead", "mcp", "hlfet", "t-level", "dls", "etf", "min-min", "max-min", "sufferage",
+        "random",
+    ],
+)  # fmt: skip
+def test_planned_policies(policy, engine):
+    """They are not work-conserving: a task waits for its executor beside idle ones."""
+    check_policy(policy, examples=4, engine=engine)
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [
         "corun",
         "corun[candidates=1,interval=3]",
         "corun[per_kind=true,smt=true]",

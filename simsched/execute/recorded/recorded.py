@@ -255,7 +255,7 @@ def _timed(recorded: Schedule) -> TaskGraph:
     """Return the graph with its recorded seconds, whatever machine and width they are of."""
     graph = recorded.graph
     widths = np.ones(graph.n_tasks, np.int32)
-    return replace(graph, durations_s=recorded.alone_s, widths=widths, recorded_on=None)
+    return replace(graph, durations_s=recorded.alone_s, seconds_by_kind=None, widths=widths, recorded_on=None)
 
 
 def _interrupted(recorded: Schedule, gaps: Gaps, overheads: Overheads, *, own_tasks: bool) -> TaskGraph:

@@ -1,0 +1,94 @@
+"""Tables of data ways and of kinds of cores: what is possible, and clear errors for what is not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import simsched as ss
+from simsched.errors import MachineError
+
+GENERIC = Path(__file__).parents[2] / "hwmodels/generic.toml"
+
+
+def _with(tmp_path: Path, table: str) -> Path:
+    path = tmp_path / "mine.toml"
+    path.write_text(GENERIC.read_text("utf-8").replace('name = "generic"', 'name = "mine"') + table, "utf-8")
+    return path
+
+
+def _number(value: object, unit: str) -> str:
+    return f"{{ value = {value}, unit = '{unit}', source = 'made up', confidence = 'low' }}"
+
+
+def test_a_file_states_ways(tmp_path):
+    table = f"\n[data]\nmode = 'read'\nplaces = 'domain'\nlink_latency = {_number(2, 'us')}\n"
+    machine = ss.machine(_with(tmp_path, table + f"link_bandwidth = {_number(3, 'GB/s')}\n"))
+    assert (machine.data.mode, machine.data.places) == ("read", "domain")
+    assert (machine.data.latency_s, machine.data.link_Bps) == (2e-6, 3e9)
+    assert machine.varied({"link_Bps": 1.0, "data": "sent"}).data.link_Bps == 1.0
+    assert machine.varied({"data": "none"}).data is None
+
+
+def test_specs_make_the_same_machine_again():
+    for spec in (
+        "generic[cores=3,kinds=each,link_Bps=1.0,data=sent]",
+        "knl-7250[places=tile,link_latency_s=1e-06]",
+    ):
+        machine = ss.machine(spec)
+        again = ss.machine(str(machine))
+        assert (again, again.data, again.kinds) == (machine, machine.data, machine.kinds)
+    assert ss.machine("generic[kinds=none]").kinds is None
+    assert ss.machine("generic[link_Bps=1.0,data=none]").data is None
+    assert ss.machine("knl-7250[data=sent,places=tile]").data.place_of(ss.machine("knl-7250").structure)[
+        :3
+    ].tolist() == [0, 0, 1]
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ("generic[data=mailed]", "data.mode"),
+        ("generic[data=5]", "expected a name"),
+        ("generic[places=4]", "expected a name"),
+        ("generic[places=rack]", "data.places"),
+        ("generic[link_Bps=0]", "must be above 0"),
+        ("generic[link_Bps=fast]", "expected a number"),
+        ("generic[link_latency_s=-1]", "too small"),
+        ("generic[kinds=3]", "expected each or none"),
+    ],
+)
+def test_impossible_variations(spec, message):
+    with pytest.raises(MachineError, match=message):
+        ss.machine(spec)
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        ("[kinds]\neach = true\nnames = ['P']", "each core is a kind of its own"),
+        ("[kinds]\nnames = ['P', 'P']", "different names"),
+        (
+            f"[kinds]\nnames = ['P', 'E']\ncores = {_number([4, 4], 'core')}",
+            "4 . 4 cores are 8; the machine has 16",
+        ),
+        (f"[kinds]\nnames = ['P', 'E']\ncores = {_number([16], 'core')}", "expected 2 numbers"),
+        (
+            f"[kinds]\nnames = ['P']\ncores = {_number([16], 'core')}\nspeed = {_number([0.0], '')}",
+            "not all possible",
+        ),
+        (f"[kinds]\nnames = ['P', 'E']\ncores = {_number([15.5, 0.5], 'core')}", "not all possible"),
+        ("[data]\nplaces = 'core'", "data.mode"),
+        (f"[data]\nmode = 'sent'\nlink_bandwidth = {_number(1, 'ns')}", "does not measure bandwidth"),
+    ],
+)
+def test_impossible_tables(tmp_path, table, message):
+    with pytest.raises(MachineError, match=message):
+        ss.machine(_with(tmp_path, f"\n{table}\n"))
+
+
+def test_too_many_places(tmp_path):
+    graph = ss.TaskGraph.from_edges([1.0, 1.0], [(0, 1)], edge_bytes=8.0)
+    with pytest.raises(MachineError, match="between 5000 places of one machine; at most 4096"):
+        ss.simulate(graph, "generic[cores=5000,data=sent]", "fifo", layout="2x1")
