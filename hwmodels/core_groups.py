@@ -10,8 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from simsched.errors import MachineError
-from simsched.graph.adjacency import Index
+from simsched.graph.adjacency import Csr, Index
 from simsched.hwmodels.tiles import columns_of, filled, whole_tiles
+from simsched.machine.interconnect import Interconnect, Ints, Link, joined
 from simsched.machine.schema import Quantity, Strict, measures, si
 from simsched.machine.structure import Box, Picture, Structure
 
@@ -116,15 +117,18 @@ class CoreGroups(Structure):
         hops = self.hops(core)
         return np.where(hops == BETWEEN_GROUPS, self.between_groups_s, self.register_s * hops)
 
+    @property
+    def interconnect(self) -> GroupLinks:
+        """Rows and columns on which registers communicate, and the memory of each group."""
+        return GroupLinks(self)
+
     def resized(self, n_cores: int) -> CoreGroups:
         """Return another number of whole core groups."""
         return replace(self, groups=whole_tiles(n_cores, self.cores_per_tile, "a core group"))
 
     def picture(self) -> Picture:
         """Return the groups as a block, each with its cores, its MPE and its memory controller."""
-        across = columns_of(self.groups)
-        width, height = self.columns + 0.8, self.rows + 1.7
-        corners = [(g % across * (width + 1.4), -(g // across) * (height + 1.4)) for g in range(self.groups)]
+        across, (width, height), corners = columns_of(self.groups), self._size, self.corners
         links = []
         for g, (x, y) in enumerate(corners):
             if (g + 1) % across and g + 1 < self.groups:
@@ -134,8 +138,18 @@ class CoreGroups(Structure):
         boxes = [box for g, (x, y) in enumerate(corners) for box in self._group(g, x, y)]
         return Picture(tuple(boxes), tuple(links))
 
+    @property
+    def _size(self) -> tuple[float, float]:
+        return self.columns + 0.8, self.rows + 1.7
+
+    @property
+    def corners(self) -> list[tuple[float, float]]:
+        """Lower left corner of each group in the picture."""
+        across, (width, height) = columns_of(self.groups), self._size
+        return [(g % across * (width + 1.4), -(g // across) * (height + 1.4)) for g in range(self.groups)]
+
     def _group(self, group: int, x: float, y: float) -> Iterator[Box]:
-        yield Box(x, y, self.columns + 0.8, self.rows + 1.7, "domain", f"core group {group}")
+        yield Box(x, y, *self._size, "domain", f"core group {group}")
         half = self.columns / 2 - 0.1
         yield Box(x + 0.4, y + 0.4, half, 0.8, "control", "MPE")
         yield Box(x + 0.6 + half, y + 0.4, half, 0.8, "memory", "MC")
@@ -148,3 +162,51 @@ class CoreGroups(Structure):
             "core groups": f"{self.groups} of {self.rows} x {self.columns} cores and one management core",
             "memory domains": str(self.groups),
         }
+
+
+class GroupLinks(Interconnect):
+    """Ways between the cores of groups: registers along a row, then a column; to other groups through both memories.
+
+    Examples
+    --------
+    >>> links = CoreGroups(groups=2, rows=2, columns=2, register_s=1e-8, between_groups_s=1e-7).interconnect
+    >>> [links.links[link].name for link in links.ways([0, 0], [3, 4]).indices]
+    ['group 0 row 0', 'group 0 column 1', 'group 0 memory', 'group 1 memory']
+    """
+
+    def __init__(self, groups: CoreGroups) -> None:
+        self._groups = groups
+        self.stop_of = np.arange(groups.n_cores, dtype=np.int32)
+        self.domains = np.arange(groups.groups, dtype=np.int32)
+        self.memories = self.domains + np.int32(groups.n_cores)
+        self.links = [link for g, (x, y) in enumerate(groups.corners) for link in self._links(g, x, y)]
+
+    def _links(self, group: int, x: float, y: float) -> Iterator[Link]:
+        rows, columns = self._groups.rows, self._groups.columns
+        left, bottom = x + 0.4, y + 1.4
+        for row in range(rows):
+            level = bottom + rows - row - 0.5
+            yield Link(f"group {group} row {row}", ((left, level), (left + columns, level)))
+        for column in range(columns):
+            across = left + column + 0.5
+            yield Link(f"group {group} column {column}", ((across, bottom + rows), (across, bottom)))
+        middle = x + 0.6 + 0.75 * columns
+        yield Link(f"group {group} memory", ((middle, y + 1.2), (middle, y + 1.4)), of_memory=True)
+
+    def ways(self, sources: Ints, targets: Ints) -> Csr:
+        """Return the links from each source stop to its target stop, in order."""
+        shape, n = self._groups, self._groups.n_cores
+        ends = np.stack([np.asarray(sources, np.int64), np.asarray(targets, np.int64)])
+        core = ends < n
+        group = np.where(core, ends // shape.cores_per_tile, ends - n)
+        row, column = np.divmod(ends % shape.cores_per_tile, shape.columns)
+        first = group * (shape.rows + shape.columns + 1)
+        memory = first + shape.rows + shape.columns
+        within = core.all(axis=0) & (group[0] == group[1])
+        parts = [
+            (within & (column[0] != column[1]), first[0] + row[0]),
+            (within & (row[0] != row[1]), first[0] + shape.rows + column[1]),
+            (~within, memory[0]),
+            (group[0] != group[1], memory[1]),
+        ]
+        return joined([(np.flatnonzero(taken), link[taken]) for taken, link in parts], ends.shape[1])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Annotated, ClassVar, Literal, Self
@@ -13,101 +13,10 @@ from pydantic import AfterValidator, Field, StrictInt, model_validator
 
 from simsched.errors import MachineError
 from simsched.graph.adjacency import Index
+from simsched.hwmodels.grid import STOPS, TILE, Grid, GridLinks, Ints, parsed
 from simsched.hwmodels.tiles import filled, whole_tiles
 from simsched.machine.schema import Quantity, Strict, measures, si
 from simsched.machine.structure import Box, Picture, Structure
-
-Ints = npt.NDArray[np.int64]
-
-TILE = "T"
-
-#: Stops that are not tiles: role in the picture, and label.
-STOPS = {"E": ("memory", "EDC"), "M": ("memory", "DDR"), "I": ("io", "IIO"), "X": ("io", "misc")}
-
-LONGEST = 64
-
-
-def parsed(rows: Sequence[str]) -> tuple[str, ...]:
-    """Return the rows of a layout without spaces.
-
-    Raises
-    ------
-    ValueError
-        On an unknown letter, rows of different lengths, a mesh too large or without a tile.
-    """
-    letters = tuple(row.replace(" ", "") for row in rows)
-    known = {TILE, *STOPS}
-    for number, row in enumerate(letters):
-        if unknown := sorted(set(row) - known):
-            raise ValueError(
-                f"row {number} has {', '.join(map(repr, unknown))}; a stop is one of {', '.join(sorted(known))}"
-            )
-        if len(row) != len(letters[0]):
-            raise ValueError(
-                f"row {number} has {len(row)} stops, row 0 has {len(letters[0])}; expected as many"
-            )
-        if not 0 < len(row) <= LONGEST:
-            raise ValueError(f"row {number} has {len(row)} stops; expected 1 to {LONGEST}")
-    if not any(TILE in row for row in letters):
-        raise ValueError(f"no stop is a tile, {TILE!r}")
-    return letters
-
-
-@dataclass(frozen=True)
-class Grid:
-    """Mesh stops in rows, from the top.
-
-    Parameters
-    ----------
-    rows : tuple of str
-        A letter a stop: T (tile), E (MCDRAM controller), M (DDR controller), I (I/O), X (other).
-    disabled : tuple of (row, column)
-        Tile positions without working cores.
-    """
-
-    rows: tuple[str, ...]
-    disabled: tuple[tuple[int, int], ...] = ()
-
-    @property
-    def width(self) -> int:
-        """Stops of a row."""
-        return len(self.rows[0])
-
-    def positions(self, letter: str = TILE) -> Ints:
-        """Return (row, column) of every stop with a letter, row by row, int64 (n, 2)."""
-        return np.argwhere(np.array([list(row) for row in self.rows]) == letter).astype(np.int64)
-
-    @cached_property
-    def enabled(self) -> Ints:
-        """(row, column) of every tile in use, row by row, int64 (n, 2)."""
-        off = set(self.disabled)
-        return np.array([at for at in self.positions().tolist() if tuple(at) not in off], np.int64).reshape(
-            -1, 2
-        )
-
-    def mistakes(self) -> list[str]:
-        """Return the mistakes of the disabled positions."""
-        tiles = {(r, c) for r, c in self.positions().tolist()}
-        found = [f"[{r}, {c}] is not a tile of the layout" for r, c in self.disabled if (r, c) not in tiles]
-        twice = sorted({at for at in self.disabled if self.disabled.count(at) > 1})
-        return found + [f"[{r}, {c}] is listed more than once" for r, c in twice]
-
-    def with_tiles(self, count: int) -> Grid:
-        """Return the grid with another number of tiles in use.
-
-        Fewer: the later positions are disabled. More: whole rows of tiles are put in below the last row that has
-        one, so that memory and I/O keep their rows above and below; positions left over are disabled.
-        """
-        missing = count - len(self.enabled)
-        if missing == 0:
-            return self
-        grid = self
-        if missing > 0:
-            last = max(r for r, row in enumerate(self.rows) if TILE in row)
-            new = (TILE * self.width,) * -(-missing // self.width)
-            grid = Grid(self.rows[: last + 1] + new + self.rows[last + 1 :], self.disabled)
-        left_over = [(r, c) for r, c in grid.enabled[count:].tolist()]
-        return Grid(grid.rows, grid.disabled + tuple(left_over))
 
 
 def mean_distance(at: Ints, to: Ints) -> npt.NDArray[np.float64]:
@@ -285,6 +194,17 @@ class Mesh(Structure):
         (r0, c0), (r1, c1) = (self.places[k // self.per_tile].tolist() for k in (core, to))
         along = [(r, c0) for r in range(r0, r1, 1 if r1 > r0 else -1)]
         return along + [(r1, c) for c in range(c0, c1, 1 if c1 > c0 else -1)] + [(r1, c1)]
+
+    @cached_property
+    def interconnect(self) -> GridLinks:
+        """Links between neighbouring stops; memories are the MCDRAM controllers, else those of the DDR."""
+        letter = "E" if any("E" in row for row in self.stops.rows) else "M"
+        at, number = self.stops.positions(letter), np.array([self.stops.width, 1])
+        stop_of = np.repeat(self.places @ number, self.per_tile).astype(np.int32)
+        # A memory of a cluster without cores serves the last domain.
+        used = np.unique(self._clusters(self.places))
+        domains = np.minimum(np.searchsorted(used, self._clusters(at)), len(used) - 1)
+        return GridLinks(self.stops, stop_of, (at @ number).astype(np.int32), domains.astype(np.int32))
 
     def transfer_s(self, core: int) -> Floats:
         """Return the seconds of a cache line from a core to every core."""

@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from simsched.errors import MachineError
-from simsched.graph.adjacency import Index
+from simsched.graph.adjacency import Csr, Index
+from simsched.machine.interconnect import Interconnect, Ints, Link, steps
 from simsched.machine.schema import Quantity, Strict, measures, si
 from simsched.machine.structure import Box, Picture, Structure
 
@@ -109,6 +110,15 @@ class Ring(Structure):
         return np.asarray(np.minimum(away, self.cores - away), np.int64)
 
     @property
+    def interconnect(self) -> RingLinks:
+        """Links between neighbours, in both directions."""
+        return RingLinks(self)
+
+    def point(self, stop: float) -> tuple[float, float]:
+        """Return the point of a stop in the picture."""
+        return self._point(stop, self._radius)
+
+    @property
     def controller_stops(self) -> npt.NDArray[np.int64]:
         """The stop of each memory controller."""
         return np.arange(self.memory_controllers) * self.cores // self.memory_controllers
@@ -174,3 +184,37 @@ class Ring(Structure):
             "memory controllers": str(self.memory_controllers),
             "mean hops to a directory": f"{self.mean_hops:.2f}",
         }
+
+
+class RingLinks(Interconnect):
+    """Links between neighbours on a ring, clockwise and back; data take the shorter way, of equal ones clockwise.
+
+    Examples
+    --------
+    >>> links = Ring(cores=6, memory_controllers=2, hop_s=1e-9).interconnect
+    >>> [links.links[link].name for link in links.ways([5, 5], [1, 3]).indices]
+    ['5 on', '0 on', '5 back', '4 back']
+    """
+
+    def __init__(self, ring: Ring) -> None:
+        self._n = ring.cores
+        self.stop_of = np.arange(ring.cores, dtype=np.int32)
+        self.memories = ring.controller_stops.astype(np.int32)
+        self.domains = np.zeros_like(self.memories)
+        lines = [(ring.point(stop), ring.point(stop + 1)) for stop in range(self._n)]
+        on = [Link(f"{stop} on", line) for stop, line in enumerate(lines)]
+        back = [Link(f"{(stop + 1) % self._n} back", (b, a)) for stop, (a, b) in enumerate(lines)]
+        self.links = (*on, *back)
+
+    def ways(self, sources: Ints, targets: Ints) -> Csr:
+        """Return the links from each source stop to its target stop, in order."""
+        start = np.asarray(sources, np.int64)
+        on = (np.asarray(targets, np.int64) - start) % self._n
+        back = self._n - on
+        forward = on <= back
+        counts = np.where(forward, on, back)
+        row, step = steps(counts)
+        link = np.where(
+            forward[row], (start[row] + step) % self._n, self._n + (start[row] - step - 1) % self._n
+        )
+        return Csr(np.r_[0, np.cumsum(counts)], link.astype(np.int32))

@@ -13,9 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from simsched.errors import MachineError
-from simsched.graph.adjacency import Index
+from simsched.graph.adjacency import Csr, Index
 from simsched.hwmodels.sockets_table import SocketsTable, Times, missing_times, times_in
 from simsched.hwmodels.tiles import whole_tiles
+from simsched.machine.interconnect import Interconnect, Ints, Link, joined
 from simsched.machine.structure import Box, Picture, Structure
 
 
@@ -121,6 +122,11 @@ class Sockets(Structure):
     def l3_of(self) -> Index:
         """L3 group of each core, int32 (n_cores,)."""
         return _group_of(self.l3)
+
+    @property
+    def interconnect(self) -> SocketLinks:
+        """Links between sockets, in both directions."""
+        return SocketLinks(self)
 
     @cached_property
     def links_between(self) -> npt.NDArray[np.int64]:
@@ -279,15 +285,69 @@ class Group:
 
 def picture_of(sockets: Sockets) -> Picture:
     """Return sockets side by side; in each its domains with their memory, L3 groups, tiles and cores."""
-    boxes: list[Box] = []
-    x, tops = 0.0, []
-    for socket in range(len(sockets.sockets)):
-        group = _socket(sockets, socket)
-        boxes += group.at(x, 0)
-        tops.append((x + group.width / 2, group.height))
-        x += group.width + 4 * MARGIN
+    groups = [_socket(sockets, socket) for socket in range(len(sockets.sockets))]
+    tops = _tops(groups)
+    boxes = [
+        box
+        for group, (x, _) in zip(groups, tops, strict=True)
+        for box in group.at(x - group.width / 2, 0)
+    ]
     links = [part for a, b in sockets.links for part in _bridge(tops[a], tops[b], abs(a - b))]
     return Picture(boxes, links)
+
+
+def _tops(groups: Sequence[Group]) -> list[Point]:
+    """Return the middle of the upper edge of each of groups that stand side by side."""
+    starts = np.cumsum([0.0, *(group.width + 4 * MARGIN for group in groups)])
+    return [
+        (float(x) + group.width / 2, group.height) for x, group in zip(starts[:-1], groups, strict=True)
+    ]
+
+
+class SocketLinks(Interconnect):
+    """Links between sockets, one in either direction; data take a way of fewest links, by the lowest sockets.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> links = ss.machine("xeon-8160x2").structure.interconnect
+    >>> [link.name for link in links.links], links.ways([0, 1], [1, 0]).indices.tolist()
+    (['1 to 0', '0 to 1'], [1, 0])
+    """
+
+    def __init__(self, sockets: Sockets) -> None:
+        self._sockets, self._apart = sockets, sockets.links_between
+        self.stop_of = sockets.socket_of
+        first = np.searchsorted(sockets.domain_of, np.arange(sockets.n_domains))
+        self.memories, self.domains = sockets.socket_of[first], sockets.domain_of[first]
+        self._ends = [end for a, b in sockets.links for end in ((a, b), (b, a))]
+
+    @cached_property
+    def links(self) -> Sequence[Link]:
+        """Links, in pairs of both directions."""
+        tops = _tops([_socket(self._sockets, socket) for socket in range(len(self._apart))])
+        return [Link(f"{a} to {b}", (tops[a], tops[b])) for a, b in self._ends]
+
+    @cached_property
+    def _next(self) -> tuple[Ints, Ints]:
+        """Next socket on the way from each socket to each, and the link to it; both (n_sockets, n_sockets)."""
+        n = len(self._apart)
+        socket, link = np.tile(np.arange(n), (n, 1)), np.full((n, n), -1)
+        for number in np.argsort([-b for _, b in self._ends], kind="stable").tolist():
+            a, b = self._ends[number]
+            nearer = self._apart[b] == self._apart[a] - 1
+            socket[a, nearer], link[a, nearer] = b, number
+        return socket, link
+
+    def ways(self, sources: Ints, targets: Ints) -> Csr:
+        """Return the links from each source socket to its target socket, in order."""
+        at, end = np.asarray(sources, np.int64), np.asarray(targets, np.int64)
+        socket, link = self._next
+        parts = [(np.empty(0, np.int64), np.empty(0, np.int64))]
+        while (left := np.flatnonzero(at != end)).size:
+            parts.append((left, link[at[left], end[left]]))
+            at = socket[at, end]
+        return joined(parts, len(end))
 
 
 def _bridge(a: Point, b: Point, apart: int) -> list[tuple[Point, Point]]:

@@ -16,7 +16,6 @@ from simsched.explain.team_time import costs_of
 from simsched.native import find
 from simsched.policy import RankPolicy
 from simsched.replay.contention import Contention
-from simsched.replay.data import read_seconds
 from simsched.replay.decision import Decision
 from simsched.replay.native_engine import sharing_of
 from simsched.schedule.events import Events
@@ -114,9 +113,9 @@ def _by_cause(schedule: Schedule, tasks: Index, known: bool, costs: TaskCosts | 
     if shared and known:
         parts |= dict(zip(EXCESSES, _excess_s(schedule, tasks, costs).T, strict=True))
         left = left - sum(parts[cause] for cause in EXCESSES)
-    if (read_s := read_seconds(schedule)) is not None:
-        parts["reading from afar"] = read_s[tasks]
-        left = left - read_s[tasks]
+    read_s = (schedule.begun_s - schedule.start_s)[tasks]
+    parts["reading from afar"] = read_s
+    left = left - read_s
     resized = not isinstance(inputs.policy, RankPolicy) and any(inputs.runtime.resize_costs_s)
     return parts | {"team changes" if resized and (known or not shared) else UNKNOWN: left}
 
@@ -142,8 +141,8 @@ def _excess_s(schedule: Schedule, tasks: Index, costs: TaskCosts | None) -> Seco
     watched[tasks] = True
     found = native.excess_seconds(
         successors=native.Csr(after.indptr, after.indices),
-        start_order=schedule.start_order,
-        start_s=schedule.start_s,
+        start_order=schedule.begin_order,
+        start_s=schedule.begun_s,
         finish_s=schedule.finish_s,
         teams=native.Csr(teams.indptr, teams.indices),
         team=schedule.team,
@@ -177,8 +176,8 @@ class Walk:
     def excess_s(self) -> Seconds:
         """Return the seconds that each part of the slow-down of each task took, shape (n, causes)."""
         schedule = self._schedule
-        for task in schedule.start_order.tolist():
-            now_s = float(schedule.start_s[task])
+        for task in schedule.begin_order.tolist():
+            now_s = float(schedule.begun_s[task])
             self._finish(now_s)
             self._go_on(now_s)
             self._sharing.begin(self._decision(task))

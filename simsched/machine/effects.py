@@ -21,6 +21,8 @@ class Effects:
         The overhead of a team's threads grows with all running threads, not only with the team's own.
     remote_memory : bool
         Data stay in the domain of the cores that produced them, and are slower to reach from other domains.
+    share_links : bool
+        Objects that move share the links on their ways.
     fair_cores : bool
         All running threads have equal shares of all cores, as an operating system gives them: what policies with
         `oversubscribe=fair` do; no switch.
@@ -40,6 +42,7 @@ class Effects:
     share_cores: bool = False
     share_interconnect: bool = False
     remote_memory: bool = False
+    share_links: bool = False
     fair_cores: bool = False
 
     @classmethod
@@ -49,8 +52,8 @@ class Effects:
 
     @property
     def any(self) -> bool:
-        """Whether any switch is on."""
-        return any(getattr(self, field.name) for field in fields(self))
+        """Whether running tasks slow each other down; what moves on links is beside that."""
+        return any(getattr(self, field.name) for field in fields(self) if field.name != "share_links")
 
 
 NAMES = tuple(field.name for field in fields(Effects) if field.name != "fair_cores")

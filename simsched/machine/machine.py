@@ -17,6 +17,7 @@ from simsched.machine.build import varied
 from simsched.machine.clocks import Clocks
 from simsched.machine.effects import Effects
 from simsched.machine.memory import Memory
+from simsched.machine.network import Network, network_of
 from simsched.machine.reach import team_reach_Bps
 from simsched.machine.runtime import RuntimeProfile
 from simsched.machine.stated import Fact, unused
@@ -161,6 +162,24 @@ class Machine:
         ([0, 0, 0], [0, 1, 2])
         """
         return np.zeros(self.n_cores, np.int32) if self.kinds is None else self.kinds.of_core
+
+    @property
+    def is_device(self) -> npt.NDArray[np.bool_]:
+        """Whether each core is a device, with a memory and a link of its own; bool (n_cores,)."""
+        return np.zeros(self.n_cores, np.bool_) if self.kinds is None else self.kinds.is_device
+
+    @cached_property
+    def network(self) -> Network | None:
+        """Places of its data and the ways between them; None where nothing moves.
+
+        Examples
+        --------
+        >>> import simsched as ss
+        >>> latency_s, s_per_B = ss.machine("generic[cores=2,link_Bps=4.0,data=sent]").network.tables
+        >>> float(latency_s[0, 1]), float(s_per_B[0, 1])
+        (0.0, 0.25)
+        """
+        return None if self.data is None else network_of(self, self.data)
 
     @property
     def cores_per_tile(self) -> int:

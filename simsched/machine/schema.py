@@ -271,15 +271,28 @@ class EffectsTable(Strict):
     share_cores: StrictBool = True
     share_interconnect: StrictBool = True
     remote_memory: StrictBool = True
+    share_links: StrictBool = True
 
 
 class DataTable(Strict):
     """How tasks hand objects to each other; see `DataWays`."""
 
-    mode: Literal["sent", "read"]
+    mode: Literal["none", "sent", "read"] = "none"
     places: Literal["core", "tile", "domain"] = "core"
+    home: Literal["everywhere", "memory", "host"] = "everywhere"
+    route: Literal["direct", "host"] = "direct"
     link_latency: Annotated[Quantity, measures("time")] | None = None
     link_bandwidth: Annotated[Quantity, measures("bandwidth", above=0)] | None = None
+    hop_latency: Annotated[Quantity, measures("time")] | None = None
+    hop_bandwidth: Annotated[Quantity, measures("bandwidth", above=0)] | None = None
+    memory_latency: Annotated[Quantity, measures("time")] | None = None
+    memory_bandwidth: Annotated[Quantity, measures("bandwidth", above=0)] | None = None
+    place_size: Annotated[Quantity, measures("size", above=0)] | None = None
+
+    @field_validator("home", "route", mode="before")
+    @classmethod
+    def _master_is_the_host(cls, given: object) -> object:
+        return "host" if given == "master" else given
 
 
 class KindsTable(Strict):
@@ -289,24 +302,47 @@ class KindsTable(Strict):
     names: tuple[Annotated[str, Field(min_length=1, max_length=100)], ...] = ()
     cores: Quantities | None = None
     speed: Quantities | None = None
+    link_bandwidth: Quantities | None = None
+    link_latency: Quantities | None = None
+    memory_size: Quantities | None = None
+
+    @property
+    def rows(self) -> dict[str, Quantities]:
+        """The stated numbers, each a list with an entry per kind."""
+        stated = {key: getattr(self, key) for key in OF_KINDS}
+        return {key: row for key, row in stated.items() if row is not None}
+
+    def values(self, key: str, otherwise: tuple[float, ...]) -> tuple[float, ...]:
+        """Return the numbers of a key in SI units, or others where it is not stated."""
+        row = self.rows.get(key)
+        return otherwise if row is None else tuple(value * factor(row.unit) for value in row.value)
 
     @model_validator(mode="after")
     def _one_a_kind(self) -> Self:
-        given = {"cores": self.cores, "speed": self.speed}
         if self.each:
-            if self.names or self.cores or self.speed:
-                raise ValueError("each core is a kind of its own: expected no names, cores or speed")
+            if self.names or self.rows:
+                raise ValueError("each core is a kind of its own: expected no names and no numbers")
             return self
         if not self.names or len(set(self.names)) < len(self.names) or self.cores is None:
             raise ValueError("expected different names, and the cores of each kind; or each = true")
-        for key, unit, least in (("cores", "core", 1.0), ("speed", "", 1e-6)):
-            if (row := given[key]) is None:
-                continue
-            if row.unit != unit or len(row.value) != len(self.names):
-                raise ValueError(f"{key}: expected {len(self.names)} numbers, one per kind, of unit {unit!r}")
-            if min(row.value) < least or max(row.value) > 2**20 or (unit and any(v % 1 for v in row.value)):
-                raise ValueError(f"{key}: {list(row.value)} are not all possible; from {least:g} to 2**20")
+        for key, row in self.rows.items():
+            what, least, most = OF_KINDS[key]
+            if row.unit not in UNITS[what] or len(row.value) != len(self.names):
+                units = " or ".join(map(repr, UNITS[what]))
+                raise ValueError(f"{key}: expected {len(self.names)} numbers, one per kind, of unit {units}")
+            if min(row.value) < least or max(row.value) > most or (key == "cores" and any(v % 1 for v in row.value)):
+                raise ValueError(f"{key}: {list(row.value)} are not all possible; from {least:g} to {most:g}")
         return self
+
+
+#: Numbers of kinds of cores: what each measures, the least and the most.
+OF_KINDS = {
+    "cores": ("cores", 1.0, 2.0**20),
+    "speed": ("share", 1e-6, 2.0**20),
+    "link_bandwidth": ("bandwidth", 0.0, 1e18),
+    "link_latency": ("time", 0.0, 1e9),
+    "memory_size": ("size", 0.0, 1e18),
+}
 
 
 class MachineFile(Strict):

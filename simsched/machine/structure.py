@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from simsched.graph.adjacency import Index
+from simsched.machine.interconnect import Crossbar, Interconnect
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -145,6 +146,14 @@ class Structure(ABC):
     def cluster_of(self) -> Index:
         """Cluster of each core, int32 (n_cores,): cores that share a way to memory, by default a tile's."""
         return self.tile_of
+
+    @property
+    def interconnect(self) -> Interconnect:
+        """Links between cores and memories: none by default, and one memory per domain."""
+        memories, domains = np.arange(self.n_domains) + self.n_cores, np.arange(self.n_domains)
+        return Crossbar(
+            np.arange(self.n_cores, dtype=np.int32), memories.astype(np.int32), domains.astype(np.int32)
+        )
 
     @abstractmethod
     def hops(self, core: int) -> npt.NDArray[np.int64]:

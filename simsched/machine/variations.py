@@ -15,9 +15,14 @@
 `reuse_teams=false`        teams that change size are created anew
 `like=NAME`                machine that supplies numbers unknown in a file of another format
 `data=sent`                how objects get from place to place, `sent` or `read`; `data=none` for in no time
-`link_Bps=X`               bytes per second of an object that moves
-`link_latency_s=X`         seconds of its move, however small it is
 `places=tile`              what keeps its data to itself: `core`, `tile` or `domain`
+`home=memory`              where inputs are and outputs go: `everywhere`, `memory`, or the `host` (also called `master`)
+`route=host`               objects are sent through the host (`master`), not directly
+`link_Bps=X`               bytes per second out of a place, and into it
+`link_latency_s=X`         seconds of a move, however little moves
+`hop_Bps=X`                bytes per second of a link of the interconnect, `hop_latency_s=X` what each adds to a move
+`memory_Bps=X`             bytes per second out of a memory, and into it, `memory_latency_s=X` what it adds to a move
+`place_B=X`                bytes that a place holds
 `kinds=each`               each core is a kind of its own; `kinds=none` for all alike
 `a.b=X`                    any number of the file by its place, in its unit there: `runtime.dispatch=200`
 =========================  ==============================================================================
@@ -42,6 +47,20 @@ from simsched.spec import Scalar, format_scalar
 
 #: Numbers of the memory in use.
 OF_MEMORY = ("bandwidth_Bps", "core_bandwidth_Bps", "cluster_bandwidth_Bps", "sharpness")
+#: Of the table `[data]`: its name there, and the unit of numbers.
+OF_DATA = {
+    "data": ("mode", ""),
+    "places": ("places", ""),
+    "home": ("home", ""),
+    "route": ("route", ""),
+    "link_Bps": ("link_bandwidth", "B/s"),
+    "link_latency_s": ("link_latency", "s"),
+    "hop_Bps": ("hop_bandwidth", "B/s"),
+    "hop_latency_s": ("hop_latency", "s"),
+    "memory_Bps": ("memory_bandwidth", "B/s"),
+    "memory_latency_s": ("memory_latency", "s"),
+    "place_B": ("place_size", "B"),
+}
 SHORT = (
     "cores",
     *OF_MEMORY,
@@ -52,19 +71,9 @@ SHORT = (
     "contention",
     *NAMES,
     "reuse_teams",
-    "data",
-    "link_Bps",
-    "link_latency_s",
-    "places",
+    *OF_DATA,
     "kinds",
 )
-#: Of the table `[data]`: its name there, and the unit of numbers.
-OF_DATA = {
-    "data": ("mode", ""),
-    "places": ("places", ""),
-    "link_Bps": ("link_bandwidth", "B/s"),
-    "link_latency_s": ("link_latency", "s"),
-}
 #: Carried out when the machine is built, not in its file.
 BUILT = ("cores", "smt", "reuse_teams", "like")
 
@@ -164,7 +173,10 @@ def _set_data(content: dict[str, Any], key: str, value: Scalar, where: str) -> N
     if key == "data" and value == "none":
         content.pop("data", None)
         return
-    table = content.setdefault("data", {"mode": "sent"})
+    table = content.setdefault("data", {})
+    # Who states a number of what moves wants it to move.
+    if table.get("mode", "none") == "none":
+        table["mode"] = "sent"
     if unit:
         _set(table.setdefault(name, {}), value, where, unit)
     elif isinstance(value, str):

@@ -1,4 +1,4 @@
-"""Where cores keep their data, how data get from one place to another, and the kinds of cores."""
+"""How data get from place to place, and the kinds of cores."""
 
 from __future__ import annotations
 
@@ -16,9 +16,6 @@ if TYPE_CHECKING:
     from simsched.machine.schema import DataTable, KindsTable
     from simsched.machine.structure import Structure
 
-#: Places between which seconds of messages are tables.
-MOST_PLACES = 4096
-
 
 @dataclass(frozen=True)
 class DataWays:
@@ -30,10 +27,18 @@ class DataWays:
         Whether an object is sent to where it is needed before the task starts, or read from afar while it runs.
     places : {"core", "tile", "domain"}
         What keeps its data to itself: cores of one place hand on objects in no time.
-    latency_s : float
-        Seconds of a message without bytes between two places.
-    link_Bps : float
-        Bytes per second of a message; infinite where only the latency counts.
+    home : {"everywhere", "memory", "host"}
+        Where inputs of the graph are at the beginning, and outputs are sent in the end.
+    route : {"direct", "host"}
+        Whether objects are sent from where they are written, or through the host.
+    latency_s, hop_latency_s, memory_latency_s : float
+        Seconds of a message without bytes between two places; what each link of the interconnect, and what a memory
+        at one of the ends, adds.
+    link_Bps, hop_Bps, memory_Bps : float
+        Bytes per second into or out of a place, over a link of the interconnect, and into or out of a memory; infinite
+        where only the latency counts.
+    place_B : float
+        Bytes that a place holds; infinite where unknown.
 
     Examples
     --------
@@ -41,27 +46,40 @@ class DataWays:
     >>> machine = ss.machine("generic[cores=3,link_Bps=2.0,data=sent]")
     >>> machine.data.mode, machine.data.place_of(machine.structure).tolist()
     ('sent', [0, 1, 2])
-    >>> machine.data.tables(2)[1].tolist()
-    [[0.0, 0.5], [0.5, 0.0]]
     """
 
     mode: Literal["sent", "read"]
     places: Literal["core", "tile", "domain"] = "core"
+    home: Literal["everywhere", "memory", "host"] = "everywhere"
+    route: Literal["direct", "host"] = "direct"
     latency_s: float = 0.0
     link_Bps: float = inf
+    hop_latency_s: float = 0.0
+    hop_Bps: float = inf
+    memory_latency_s: float = 0.0
+    memory_Bps: float = inf
+    place_B: float = inf
 
     @classmethod
     def of(cls, table: DataTable | None) -> DataWays | None:
-        """Return the ways of a checked `[data]` table; None without one."""
+        """Return the ways of a checked `[data]` table; None without one, or where it says that nothing moves."""
         from simsched.machine.schema import si
 
-        if table is None:
+        if table is None or table.mode == "none":
             return None
+        link_Bps = si(table.link_bandwidth) if table.link_bandwidth else inf
         return cls(
             mode=table.mode,
             places=table.places,
+            home=table.home,
+            route=table.route,
             latency_s=si(table.link_latency) if table.link_latency else 0.0,
-            link_Bps=si(table.link_bandwidth) if table.link_bandwidth else inf,
+            link_Bps=link_Bps,
+            hop_latency_s=si(table.hop_latency) if table.hop_latency else 0.0,
+            hop_Bps=si(table.hop_bandwidth) if table.hop_bandwidth else link_Bps,
+            memory_latency_s=si(table.memory_latency) if table.memory_latency else 0.0,
+            memory_Bps=si(table.memory_bandwidth) if table.memory_bandwidth else link_Bps,
+            place_B=si(table.place_size) if table.place_size else inf,
         )
 
     def place_of(self, structure: Structure) -> Index:
@@ -69,22 +87,6 @@ class DataWays:
         if self.places == "core":
             return np.arange(structure.n_cores, dtype=np.int32)
         return structure.tile_of if self.places == "tile" else structure.domain_of
-
-    def tables(self, n_places: int) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-        """Return latency and seconds per byte between places, each of shape (places, places), 0 on the diagonal.
-
-        Raises
-        ------
-        MachineError
-            If there are more than 4,096 places.
-        """
-        if n_places > MOST_PLACES:
-            raise MachineError(
-                f"data move between {n_places} places of one machine; at most {MOST_PLACES}: write places=tile or "
-                "places=domain"
-            )
-        apart = 1.0 - np.eye(n_places)
-        return self.latency_s * apart, apart / self.link_Bps
 
 
 @dataclass(frozen=True)
@@ -98,6 +100,11 @@ class Kinds:
         Cores of each kind, in the order of the cores.
     speeds : tuple of float
         Speed of a core of each kind, relative to that of the file's `[cores]`.
+    link_Bps, link_latency_s : tuple of float
+        For kinds that are devices, bytes per second and seconds on the link that joins each of their cores to the
+        others; 0 for other kinds.
+    memory_B : tuple of float
+        Bytes of the memory of each core that is a device; infinite where unknown.
 
     Examples
     --------
@@ -109,6 +116,9 @@ class Kinds:
     names: tuple[str, ...]
     counts: tuple[int, ...]
     speeds: tuple[float, ...]
+    link_Bps: tuple[float, ...] = ()
+    link_latency_s: tuple[float, ...] = ()
+    memory_B: tuple[float, ...] = ()
 
     @classmethod
     def of(cls, table: KindsTable | None, n_cores: int) -> Kinds | None:
@@ -128,7 +138,22 @@ class Kinds:
             raise MachineError(
                 f"kinds.cores: {' + '.join(map(str, counts))} cores are {sum(counts)}; the machine has {n_cores}"
             )
-        return cls(table.names, counts, table.speed.value if table.speed else (1.0,) * len(counts))
+        zero = (0.0,) * len(counts)
+        sizes = table.values("memory_size", zero)
+        return cls(
+            table.names,
+            counts,
+            table.values("speed", (1.0,) * len(counts)),
+            table.values("link_bandwidth", zero),
+            table.values("link_latency", zero),
+            tuple(size or inf for size in sizes),
+        )
+
+    @property
+    def is_device(self) -> npt.NDArray[np.bool_]:
+        """Whether each core is a device, with a memory and a link of its own; bool (n_cores,)."""
+        own_link = [bps > 0 for bps in self.link_Bps] or [False] * len(self.counts)
+        return np.repeat(own_link, self.counts)
 
     @property
     def of_core(self) -> Index:

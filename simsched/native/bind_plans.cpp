@@ -29,9 +29,15 @@ shared. buffered: whether a busy executor can be handed a task.)";
 
 constexpr auto data_doc = R"(What tasks read, and how it gets to them.
 
-inputs: objects that each task reads. producer: int32 (k,), the task that writes each object, or -1. size_B: float64
-(k,). place_of: int32 (threads,), of each hardware thread's data. latency_s, s_per_B: float64 (places * places,). read:
-whether objects are read from afar; else they are sent. planned: whether they leave when they are written.)";
+inputs, written: objects that each task reads and writes. readers: int64 (k,), tasks that read each object. producer:
+int32 (k,), the task that writes each object, or -1. size_B: float64 (k,). home, goes_to: int32 (k,), the place where
+each object is at the beginning, and the one to which it is sent once it is written, or -1. through: place from which
+objects are sent, or -1 for where they were written. place_of: int32 (threads,), of each hardware thread's data.
+latency_s, s_per_B: float64 (places * places,). ways: links from each place to each; None where moves do not share
+them. capacity_Bps: float64 (links,). planned: int32 (n,), place of each task, where objects leave when they are
+written; else None. read: whether objects are read from afar; else they are sent. cache_B: bytes that stay near a place.
+place_B: float64 (places,), what each holds. domain_of: int32 (places,), or -1. memory_of: places that are memories of
+each domain. limited, spills: whether places hold no more than their size, and spill rather than wait.)";
 
 constexpr auto list_doc = R"(The plan of a static policy.
 
@@ -70,10 +76,28 @@ Shortcuts view(const BoundShortcuts &shortcuts) {
             shortcuts.buffered};
 }
 
-DataPlan view(const BoundData &data, std::span<const double> finish_s) {
-    return {view(data.inputs),   view(data.producer),  view(data.size_B),
-            view(data.place_of), view(data.latency_s), view(data.s_per_B),
-            data.read,           data.planned,         finish_s};
+DataPlan view(const BoundData &data) {
+    return {view(data.inputs),
+            view(data.written),
+            view(data.readers),
+            view(data.producer),
+            view(data.size_B),
+            view(data.home),
+            view(data.goes_to),
+            data.through,
+            view(data.place_of),
+            view(data.latency_s),
+            view(data.s_per_B),
+            data.ways ? view(*data.ways) : Csr{no_rows, {}},
+            view(data.capacity_Bps),
+            data.planned ? view(*data.planned) : std::span<const std::int32_t>{},
+            data.read,
+            data.cache_B,
+            view(data.place_B),
+            view(data.domain_of),
+            view(data.memory_of),
+            data.limited,
+            data.spills};
 }
 
 ListPlan view(const BoundListPlan &plan, std::span<const std::int32_t> executor_of) {
@@ -117,9 +141,14 @@ void bind_plans(nb::module_ &m) {
              "threads"_a.noconvert(), "single_threaded"_a.noconvert(), "inline"_a.noconvert(),
              "seconds"_a.noconvert(), "loads"_a.none(), "predecessors"_a, "buffered"_a);
     nb::class_<BoundData>(m, "Data", data_doc)
-        .def(nb::init<BoundCsr, Integers, Numbers, Integers, Numbers, Numbers, bool, bool>(), "inputs"_a,
-             "producer"_a.noconvert(), "size_B"_a.noconvert(), "place_of"_a.noconvert(),
-             "latency_s"_a.noconvert(), "s_per_B"_a.noconvert(), "read"_a, "planned"_a);
+        .def(nb::init<BoundCsr, BoundCsr, Array<std::int64_t>, Integers, Numbers, Integers, Integers,
+                      std::int32_t, Integers, Numbers, Numbers, std::optional<BoundCsr>, Numbers,
+                      std::optional<Integers>, bool, double, Numbers, Integers, BoundCsr, bool, bool>(),
+             "inputs"_a, "written"_a, "readers"_a.noconvert(), "producer"_a.noconvert(),
+             "size_B"_a.noconvert(), "home"_a.noconvert(), "goes_to"_a.noconvert(), "through"_a,
+             "place_of"_a.noconvert(), "latency_s"_a.noconvert(), "s_per_B"_a.noconvert(), "ways"_a.none(),
+             "capacity_Bps"_a.noconvert(), "planned"_a.noconvert().none(), "read"_a, "cache_B"_a,
+             "place_B"_a.noconvert(), "domain_of"_a.noconvert(), "memory_of"_a, "limited"_a, "spills"_a);
     nb::class_<BoundListPlan>(m, "ListPlan", list_doc)
         .def(nb::init<BoundCsr, Numbers, std::optional<BoundLoads>, std::optional<Sharing>, std::string,
                       Integers, BoundCsr, Integers, std::optional<BoundCsr>, double, double,

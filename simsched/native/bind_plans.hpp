@@ -36,12 +36,23 @@ struct BoundShortcuts {
 };
 
 struct BoundData {
-    BoundCsr inputs;
+    BoundCsr inputs, written;
+    Array<std::int64_t> readers;
     Array<std::int32_t> producer;
     Array<double> size_B;
+    Array<std::int32_t> home, goes_to;
+    std::int32_t through;
     Array<std::int32_t> place_of;
     Array<double> latency_s, s_per_B;
-    bool read, planned;
+    std::optional<BoundCsr> ways;
+    Array<double> capacity_Bps;
+    std::optional<Array<std::int32_t>> planned;
+    bool read;
+    double cache_B;
+    Array<double> place_B;
+    Array<std::int32_t> domain_of;
+    BoundCsr memory_of;
+    bool limited, spills;
 };
 
 struct BoundListPlan {
@@ -76,7 +87,7 @@ struct BoundCorunPlan {
 Csr view(const BoundCsr &rows);
 Loads view(const BoundLoads &loads);
 Shortcuts view(const BoundShortcuts &shortcuts);
-DataPlan view(const BoundData &data, std::span<const double> finish_s);
+DataPlan view(const BoundData &data);
 ListPlan view(const BoundListPlan &plan, std::span<const std::int32_t> executor_of);
 Candidates candidates(const BoundCorunPlan &plan);
 RulePlan view(const BoundCorunPlan &plan);

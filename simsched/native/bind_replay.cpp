@@ -121,8 +121,8 @@ void check_shortcuts(const Shortcuts &shortcuts, std::size_t n, std::size_t exec
 
 // None: nothing is shared.
 template <class Chooser>
-std::size_t run(const Csr &graph, Chooser &chooser, const Results &out, const Progress &progress,
-                const Sharing *shared, DataState *data) {
+std::size_t run_to_the_end(const Csr &graph, Chooser &chooser, const Results &out, const Progress &progress,
+                           const Sharing *shared, DataState *data) {
     if (!shared)
         return Replay<Alone, Chooser>(graph, chooser, out, progress, {}, data).run();
     if (shared->only_bandwidth())
@@ -133,19 +133,31 @@ std::size_t run(const Csr &graph, Chooser &chooser, const Results &out, const Pr
         .run();
 }
 
-// The state of a replay's data; none where data are near.
-std::optional<DataState> state_of(const std::optional<BoundData> &bound, std::size_t n_tasks,
-                                  std::size_t n_threads, std::span<const double> finish_s) {
-    if (!bound)
-        return std::nullopt;
-    const auto plan = view(*bound, finish_s);
-    plan.check(n_tasks);
-    if (plan.place_of.size() < n_threads)
-        throw std::invalid_argument("a hardware thread has no place for its data");
-    return std::optional<DataState>(std::in_place, plan);
+template <class Chooser>
+std::size_t run(const Csr &graph, Chooser &chooser, const Results &out, const Progress &progress,
+                const Sharing *shared, DataState *data) {
+    const auto done = run_to_the_end(graph, chooser, out, progress, shared, data);
+    if (data && done < graph.n())
+        data->check_stuck();
+    return done;
 }
 
-DataState *pointer(std::optional<DataState> &state) { return state ? &*state : nullptr; }
+// The data of a replay; nothing where they are near.
+class Data {
+  public:
+    void begin(const BoundData &bound, std::size_t n_tasks, std::size_t n_threads) {
+        plan_ = view(bound);
+        plan_->check(n_tasks);
+        if (plan_->place_of.size() < n_threads)
+            throw std::invalid_argument("a hardware thread has no place for its data");
+        state_.emplace(*plan_);
+    }
+    DataState *state() { return state_ ? &*state_ : nullptr; }
+
+  private:
+    std::optional<DataPlan> plan_;
+    std::optional<DataState> state_;
+};
 
 template <class Value, class Get> Result<Value> column(const std::vector<Message> &messages, const Get &get) {
     Column<Value> values(messages.size());
@@ -153,9 +165,9 @@ template <class Value, class Get> Result<Value> column(const std::vector<Message
     return values.release();
 }
 
-// Object, source, place, departure and arrival of each message, and when each task was placed; None where
-// data are near.
-nb::object messages_of(const std::optional<DataState> &state) {
+// Object, source, place, departure and arrival of each message, when each task was placed and when it began to
+// compute; None where data are near.
+nb::object messages_of(const DataState *state) {
     if (!state)
         return nb::none();
     const auto &sent = state->messages();
@@ -165,7 +177,7 @@ nb::object messages_of(const std::optional<DataState> &state) {
                           column<Number>(sent, [](const Message &one) { return one.place; }),
                           column<double>(sent, [](const Message &one) { return one.depart_s; }),
                           column<double>(sent, [](const Message &one) { return one.arrive_s; }),
-                          copied(state->placed_s()));
+                          copied(state->placed_s()), copied(state->begun_s()));
 }
 
 // One more than the highest thread that an executor may run on.
@@ -198,7 +210,7 @@ nb::tuple replay_list(const BoundListPlan &bound, nb::object progress) {
     const Sharing *shared = bound.shared ? &*bound.shared : nullptr;
     Columns columns(graph.n(), false);
     std::size_t done = 0;
-    std::optional<DataState> data;
+    Data data;
     {
         nb::gil_scoped_release unlocked;
         const auto out = columns.results();
@@ -210,7 +222,7 @@ nb::tuple replay_list(const BoundListPlan &bound, nb::object progress) {
         if (shared && shared->only_bandwidth())
             plan.loads.overhead_share = shortcuts.loads.overhead_share = {};
         if (bound.data)
-            data = state_of(bound.data, graph.n(), threads_of(plan, shortcuts), out.finish_s);
+            data.begin(*bound.data, graph.n(), threads_of(plan, shortcuts));
         const auto report = progress_to(progress);
         if (bound.discipline == "planned") {
             if (bound.shortcuts || plan.prefers_producer())
@@ -218,22 +230,22 @@ nb::tuple replay_list(const BoundListPlan &bound, nb::object progress) {
             PlannedScheduler scheduler(plan, view(bound.position),
                                        bound.assigned ? view(*bound.assigned)
                                                       : std::span<const std::int32_t>{});
-            done = run(graph, scheduler, out, report, shared, pointer(data));
+            done = run(graph, scheduler, out, report, shared, data.state());
         } else {
             with_queue(bound, graph.n(), [&](auto queue) {
                 if (bound.shortcuts) {
                     ShortcutScheduler scheduler(queue, queue, plan, shortcuts);
-                    done = run(graph, scheduler, out, report, shared, pointer(data));
+                    done = run(graph, scheduler, out, report, shared, data.state());
                 } else {
                     ListScheduler scheduler(std::move(queue), plan);
-                    done = run(graph, scheduler, out, report, shared, pointer(data));
+                    done = run(graph, scheduler, out, report, shared, data.state());
                 }
             });
         }
     }
     return nb::make_tuple(done, columns.ready_s.release(), columns.start_s.release(),
                           columns.finish_s.release(), columns.executor.release(), columns.order.release(),
-                          messages_of(data));
+                          messages_of(data.state()));
 }
 
 nb::tuple with_teams(std::size_t done, Columns &columns) {
@@ -248,7 +260,7 @@ nb::tuple replay_corun(const BoundCorunPlan &bound, nb::object progress) {
     const Sharing *shared = bound.shared ? &*bound.shared : nullptr;
     Columns columns(graph.n(), true);
     std::size_t done = 0;
-    std::optional<DataState> data;
+    Data data;
     std::pair<std::vector<std::int64_t>, std::vector<std::int32_t>> teams;
     {
         nb::gil_scoped_release unlocked;
@@ -257,13 +269,14 @@ nb::tuple replay_corun(const BoundCorunPlan &bound, nb::object progress) {
         check_threads(plan.threads(), shared);
         RuledPolicy ruled(candidates(bound), plan, graph.n());
         const auto out = columns.results();
-        data = state_of(bound.data, graph.n(), plan.threads(), out.finish_s);
+        if (bound.data)
+            data.begin(*bound.data, graph.n(), plan.threads());
         const auto report = progress_to(progress);
-        done = run(graph, ruled, out, report, shared, pointer(data));
+        done = run(graph, ruled, out, report, shared, data.state());
         teams = ruled.teams();
     }
     return nb::make_tuple(with_teams(done, columns), copied(teams.first), copied(teams.second),
-                          messages_of(data));
+                          messages_of(data.state()));
 }
 
 nb::tuple replay_policy(const BoundCsr &successors, nb::handle_t<PolicyView> seen, nb::object decide,
@@ -279,9 +292,11 @@ nb::tuple replay_policy(const BoundCsr &successors, nb::handle_t<PolicyView> see
     Columns columns(graph.n(), true);
     const auto report = progress_to(progress);
     const auto out = columns.results();
-    auto data = state_of(moved ? std::optional(*moved) : std::nullopt, graph.n(), threads, out.finish_s);
-    const auto done = run(graph, asked, out, report, shared, pointer(data));
-    return nb::make_tuple(with_teams(done, columns), messages_of(data));
+    Data data;
+    if (moved)
+        data.begin(*moved, graph.n(), threads);
+    const auto done = run(graph, asked, out, report, shared, data.state());
+    return nb::make_tuple(with_teams(done, columns), messages_of(data.state()));
 }
 
 constexpr auto list_doc = R"(Replay a ListPlan without calling Python, without the interpreter's lock.
@@ -290,7 +305,7 @@ progress: None, or called with the number of tasks finished since its last call.
 
 Returns the number of tasks that ran, ready_s, start_s, finish_s (float64 (n,)), executor and start order
 (int32 (n,)), and what was sent: None where data are near, else object, source, place (int32), departure and
-arrival (float64), and when each task was placed. Nothing is copied or converted; arrays that do not fit raise.)";
+arrival (float64), when each task was placed and when it began to compute. Nothing is copied or converted; arrays that do not fit raise.)";
 
 constexpr auto corun_doc = R"(Replay a CorunPlan without calling Python, without the interpreter's lock.
 
@@ -311,6 +326,7 @@ Returns (number of tasks that ran, ready_s, start_s, finish_s, team, executor an
 } // namespace
 
 void bind_replay(nb::module_ &m) {
+    nb::exception<NoRoom>(m, "NoRoom");
     m.def("replay_list", &replay_list, "plan"_a, "progress"_a.none(), list_doc);
     m.def("replay_corun", &replay_corun, "plan"_a, "progress"_a.none(), corun_doc);
     m.def("replay_policy", &replay_policy, "successors"_a, "view"_a, "decide"_a, "start"_a,

@@ -1,63 +1,58 @@
 #pragma once
 
 #include "csr.hpp"
-#include "decision.hpp"
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
-#include <vector>
-
-// Where objects are, and when what a task reads has arrived: the twin of simsched/replay/data.py.
 
 namespace simsched {
 
-struct DataPlan {
-    Csr inputs;                             // objects that each task reads
-    std::span<const std::int32_t> producer; // of each object, or -1
-    std::span<const double> size_B;
-    std::span<const std::int32_t> place_of;     // of each hardware thread
-    std::span<const double> latency_s, s_per_B; // (places, places)
-    bool read;                                  // objects are read from afar; else they are sent
-    bool planned;                               // and then leave when they are written
-    std::span<const double> finish_s;           // of tasks, written by the replay
+constexpr std::int32_t nowhere = -1;
 
-    std::size_t n_places() const;
+// The plan of a replay's data: the twin of simsched/replay/data.py. Places are numbered those of cores first,
+// the host last.
+struct DataPlan {
+    Csr inputs, written; // objects that each task reads, and writes
+    std::span<const std::int64_t> readers;
+    std::span<const std::int32_t> producer; // of each object, or nowhere
+    std::span<const double> size_B;
+    std::span<const std::int32_t> home, goes_to; // places, or nowhere
+    std::int32_t through;                        // place from which objects are sent, or nowhere
+    std::span<const std::int32_t> place_of;      // of each hardware thread
+    std::span<const double> latency_s, s_per_B;  // (places, places)
+    Csr ways;                                    // links from place to place; no rows where none is shared
+    std::span<const double> capacity_Bps;        // of each link
+    std::span<const std::int32_t> planned;       // place of each task; empty where none is planned
+    bool read;                                   // objects are read from afar; else they are sent
+    double cache_B;
+    std::span<const double> place_B;
+    std::span<const std::int32_t> domain_of; // of each place, or nowhere
+    Csr memory_of;                           // places that are memories of each domain
+    bool limited, spills;                    // places hold no more than their size; they spill, or tasks wait
+
+    std::size_t n_places() const { return domain_of.size(); }
+    std::size_t n_objects() const { return producer.size(); }
+    bool shares_links() const { return ways.n() > 0; }
+    std::size_t way(std::int32_t source, std::int32_t place) const {
+        return static_cast<std::size_t>(source) * n_places() + static_cast<std::size_t>(place);
+    }
+    // Place to which an object is moved that another one does not hold any more: a memory, else the host.
+    std::int32_t below(std::int32_t place, std::int32_t object) const;
+    // One more than the highest place of a core.
+    std::size_t n_core_places() const;
     // Throws std::invalid_argument on columns that do not fit.
     void check(std::size_t n_tasks) const;
 };
 
-// An object on its way.
-struct Message {
-    std::int32_t object, source, place;
-    double depart_s, arrive_s;
-};
+constexpr double never_s = std::numeric_limits<double>::infinity();
 
-class DataState {
-  public:
-    explicit DataState(const DataPlan &plan)
-        : plan_(plan), n_places_(plan.n_places()), place_(plan.inputs.n(), -1), placed_s_(plan.inputs.n()),
-          last_(plan.producer.size(), none) {}
+inline std::span<const std::int32_t> row(const Csr &rows, std::size_t i) {
+    const auto first = static_cast<std::size_t>(rows.indptr[i]);
+    return rows.indices.subspan(first, static_cast<std::size_t>(rows.indptr[i + 1]) - first);
+}
 
-    // Notes where a task runs; returns when what it reads has arrived, or lengthens it by what it reads from
-    // afar.
-    double placed(Decision &decision, double now);
-    const std::vector<Message> &messages() const { return messages_; }
-    // When each task was placed.
-    const std::vector<double> &placed_s() const { return placed_s_; }
-
-  private:
-    double sent(std::size_t object, std::int32_t source, std::int32_t place, double seconds, double now);
-
-    static constexpr std::size_t none = SIZE_MAX;
-
-    DataPlan plan_;
-    std::size_t n_places_;
-    std::vector<std::int32_t> place_; // of what each task wrote; -1 before it is placed
-    std::vector<double> placed_s_;
-    std::vector<Message> messages_;
-    std::vector<std::size_t> last_, before_; // the last message of each object, and the one before each
-};
+inline std::size_t at(std::int32_t number) { return static_cast<std::size_t>(number); }
 
 } // namespace simsched

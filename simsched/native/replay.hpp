@@ -2,7 +2,7 @@
 
 #include "completion.hpp"
 #include "csr.hpp"
-#include "data.hpp"
+#include "data_state.hpp"
 #include "decision.hpp"
 
 #include <algorithm>
@@ -52,23 +52,26 @@ template <class Shared, class Chooser> class Replay {
             if (!waiting_[task])
                 released_.push_back(static_cast<std::int32_t>(task));
         release();
+        if (data_)
+            data_->open();
+        begin_waiting();
         decide();
-        shared_.update(now_);
-        while (!shared_.empty() || busy_ || !placed_.empty()) {
+        update();
+        while (!shared_.empty() || busy_ || (data_ && data_->next() < infinity)) {
             now_ = shared_.next();
-            if (!placed_.empty())
-                now_ = std::min(now_, placed_.front().at);
+            if (data_)
+                now_ = std::min(now_, data_->next());
             if (busy_)
                 now_ = std::min(now_, dispatched_at_);
             if (!(now_ < infinity))
                 throw std::overflow_error("the times grow beyond all numbers");
             gather();
             complete();
-            start_arrived();
+            begin_waiting();
             start_own();
             if (!busy_)
                 decide();
-            shared_.update(now_);
+            update();
         }
         report();
         return n_done_;
@@ -96,6 +99,8 @@ template <class Shared, class Chooser> class Replay {
             const auto t = static_cast<std::size_t>(task);
             out_.finish_s[t] = now_;
             chooser_.finished(task);
+            if (data_)
+                data_->finished(task, now_);
             const auto first = static_cast<std::size_t>(after_.indptr[t]);
             const auto followers =
                 after_.indices.subspan(first, static_cast<std::size_t>(after_.indptr[t + 1]) - first);
@@ -144,28 +149,28 @@ template <class Shared, class Chooser> class Replay {
         place(decision);
     }
 
-    // Starts a task now, or when what it reads has arrived.
-    void place(Decision decision) {
-        const auto at = data_ ? data_->placed(decision, now_) : now_;
-        if (!(at > now_)) {
+    // Starts a task now, or when what it waits for is there.
+    void place(const Decision &decision) {
+        if (!data_ || data_->placed(decision, now_))
             begin(decision);
-            return;
-        }
-        if (!(at < infinity))
-            throw std::overflow_error("the times grow beyond all numbers");
-        // As the other engine counts it: from now.
-        placed_.push_back({now_ + (at - now_), decision, {decision.cores.begin(), decision.cores.end()}});
-        std::push_heap(placed_.begin(), placed_.end());
     }
 
-    void start_arrived() {
-        while (!placed_.empty() && placed_.front().at == now_) {
-            std::pop_heap(placed_.begin(), placed_.end());
-            auto &placed = placed_.back();
-            placed.decision.cores = placed.cores;
-            begin(placed.decision);
-            placed_.pop_back();
-        }
+    // Goes on with tasks for which all that they waited for has arrived by now.
+    void begin_waiting() {
+        if (data_)
+            data_->settle(now_, [this](const Decision &decision, bool has_read) {
+                if (has_read)
+                    shared_.begin(decision, now_);
+                else
+                    begin(decision);
+            });
+    }
+
+    // Times again what has become slower or faster.
+    void update() {
+        shared_.update(now_);
+        if (data_)
+            data_->update(now_);
     }
 
     void start_own() {
@@ -181,7 +186,8 @@ template <class Shared, class Chooser> class Replay {
         if (!out_.team.empty())
             out_.team[t] = decision.team;
         out_.order[n_begun_++] = decision.task;
-        shared_.begin(decision, now_);
+        if (!data_ || data_->computes(decision, now_))
+            shared_.begin(decision, now_);
     }
 
     void report() {
@@ -192,24 +198,13 @@ template <class Shared, class Chooser> class Replay {
 
     static constexpr double infinity = std::numeric_limits<double>::infinity();
 
-    // A task that waits on its team for what it reads; the threads of its decision may be gone by then.
-    struct Placed {
-        double at;
-        Decision decision;
-        std::vector<std::int32_t> cores;
-        bool operator<(const Placed &other) const {
-            return at != other.at ? at > other.at : decision.task > other.decision.task;
-        }
-    };
-
     const Csr after_;
     Chooser &chooser_;
     const Results out_;
     const Progress &progress_;
     std::vector<std::int32_t> waiting_; // predecessors that have not finished
     Shared shared_;
-    DataState *data_;            // or none, where data are near
-    std::vector<Placed> placed_; // a heap, the earliest in front
+    DataState *data_; // or none, where data are near
     std::vector<std::int32_t> done_, released_;
     double now_ = 0;
     bool busy_ = false; // the dispatcher, with a decision already taken

@@ -74,6 +74,7 @@ def memory(use: MemoryUse, ax: Axes | None = None) -> Axes:
     ax = shown_axes((10.0, 3.2), ax)
     peak, curves = use.peak, [use.curve(place) for place in range(len(use.peak))]
     shown = peak.sort_values("peak_B", ascending=False, kind="stable").head(MOST_PLACES).sort_index()
+    sizes = set(shown["size_B"])
     end_s = max(float(times_s[-1]) for times_s, _ in curves)
     unit, (name, per_B) = time_unit(end_s), _byte_unit(float(peak["peak_B"].max()))
     lines = []
@@ -83,7 +84,7 @@ def memory(use: MemoryUse, ax: Axes | None = None) -> Axes:
         time = np.append(times_s, end_s) * unit.per_s
         lines += ax.plot(time, np.append(bytes_B, bytes_B[-1]) * per_B, drawstyle="steps-post", linewidth=1.5)
     labels = shown["name"].tolist()
-    if np.isfinite(size_B := use.places.size_B):
+    if len(sizes) == 1 and np.isfinite(size_B := sizes.pop()):
         lines.append(ax.axhline(size_B * per_B, color="black", linestyle="--", linewidth=1))
         labels.append("size of each" if len(peak) > 1 else "size")
     ax.set_ylim(bottom=0)

@@ -91,14 +91,9 @@ class Problem:
         """
         graph, machine = self.graph, self.machine
         first = executors.indices[executors.indptr[:-1]] % machine.n_cores
-        ways = machine.data
-        moves = graph.data is not None and ways is not None
-        place_of = (
-            ways.place_of(machine.structure)[first] if ways is not None and moves else np.zeros_like(first)
-        )
-        latency_s, s_per_B = (
-            ways.tables(int(place_of.max()) + 1) if ways is not None and moves else (np.zeros((1, 1)),) * 2
-        )
+        network = None if graph.data is None else machine.network
+        place_of = np.zeros_like(first) if network is None else network.place_of[first]
+        latency_s, s_per_B = (np.zeros((1, 1)),) * 2 if network is None else network.between_tasks
         return Platform(
             successors=graph.successors,
             kind_seconds=self.seconds_by_kind,

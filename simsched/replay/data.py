@@ -1,162 +1,135 @@
-"""Data of a replay: where objects are, and when what a task reads has arrived (docs/semantics.md, Data)."""
+"""The plan of a replay's data: what tasks read and write, where it is, and how it gets to them (docs/semantics.md, Data)."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from math import inf
+from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
-from simsched.schedule.transfers import Messages
+from simsched.graph.adjacency import Csr
+from simsched.replay.memory_limit import DURING
 
 if TYPE_CHECKING:
-    from simsched.graph.adjacency import Csr, Index
+    from simsched.graph.adjacency import Index
     from simsched.graph.columns import Floats
-    from simsched.graph.taskgraph import Seconds
+    from simsched.graph.data import DataObjects
+    from simsched.machine.network import Network
     from simsched.policy import Problem
-    from simsched.replay.decision import Decision
-    from simsched.schedule import Schedule
+    from simsched.replay.memory_limit import MemoryLimit
 
 
 @dataclass(frozen=True, eq=False)
 class DataPlan:
-    """What tasks read, and how it gets there.
+    """What tasks read and write, where it is, and how it gets to them.
 
     Parameters
     ----------
-    inputs : Csr
-        Objects that each task reads.
+    network : Network
+    inputs, written : Csr
+        Objects that each task reads, and writes.
+    readers : int64 array, shape (k,)
+        Tasks that read each object.
     producer : int32 array, shape (k,)
-        Task that writes each object; -1 for inputs of the graph, which are near everywhere.
+        Task that writes each object; -1 for inputs of the graph.
     size_B : float64 array, shape (k,)
         Bytes of each object; 0 where unknown.
+    home : int32 array, shape (k,)
+        Place where each input is at the beginning; -1 for everywhere, and for what a task writes.
+    goes_to : int32 array, shape (k,)
+        Place to which each object is sent when it is written: outputs to their home, or all to the host; -1 for none.
+    through : int
+        Place from which all objects are sent that tasks write, or -1 for where they were written.
     place_of : int32 array, shape (n_threads,)
         Place of each hardware thread's data.
-    latency_s, s_per_B : float64 arrays, shape (places, places)
-        Seconds of a message from a place to another: without bytes, and of each byte.
-    mode : {"sent", "read"}
-    planned : bool
-        Whether tasks are placed before the replay: then objects leave when they are written.
+    read : bool
+        Whether objects are read from afar; else they are sent.
+    ways : Csr or None
+        Links of each way, row `source * places + target`, where moves share them; None where they do not.
+    planned : int32 array, shape (n,), or None
+        Place of each task, where all are placed before the replay: objects then leave when they are written.
+    cache_B : float
+        Bytes that a place keeps near of what is read and written there; infinite where all stays near.
+    limit : {"spill", "wait"} or None
+        What happens where a place would hold more than its size during the replay; None for nothing.
     """
 
+    network: Network
     inputs: Csr
+    written: Csr
+    readers: npt.NDArray[np.int64]
     producer: Index
     size_B: Floats
+    home: Index
+    goes_to: Index
+    through: int
     place_of: Index
-    latency_s: Floats
-    s_per_B: Floats
-    mode: Literal["sent", "read"]
-    planned: bool
+    read: bool
+    ways: Csr | None
+    planned: Index | None
+    cache_B: float
+    limit: MemoryLimit | None
 
     @classmethod
-    def of(cls, problem: Problem, *, planned: bool) -> DataPlan | None:
-        """Return the plan of a problem; None where its graph has no objects, or all places are near each other."""
-        graph, machine = problem.graph, problem.machine
-        if graph.data is None or machine.data is None:
+    def of(
+        cls, problem: Problem, memory_limit: MemoryLimit = "note", places: Index | None = None
+    ) -> DataPlan | None:
+        """Return the plan of a problem; None where its graph has no objects, or all places are near each other.
+
+        Parameters
+        ----------
+        problem : Problem
+        memory_limit : {"ignore", "note", "spill", "wait", "error"}
+        places : int32 array, shape (n,), optional
+            Place of each task, where they are planned.
+        """
+        data, machine, network = problem.graph.data, problem.machine, problem.machine.network
+        if data is None or network is None:
             return None
-        of_core = machine.data.place_of(machine.structure)
-        latency_s, s_per_B = machine.data.tables(int(of_core.max()) + 1)
+        ways, n = network.ways, problem.graph.n_tasks
+        read, limit = ways.mode == "read", memory_limit if memory_limit in DURING else None
+        through = network.host if ways.route == "host" and not read else -1
+        inputs = data.inputs(n)
         return cls(
-            inputs=graph.data.inputs(graph.n_tasks),
-            producer=graph.data.producer,
-            size_B=np.nan_to_num(graph.data.size_B),
-            place_of=np.tile(of_core, machine.smt),
-            latency_s=latency_s,
-            s_per_B=s_per_B,
-            mode=machine.data.mode,
-            planned=planned,
+            network=network,
+            inputs=inputs,
+            written=_written(data, n),
+            readers=data.readers.degrees(),
+            producer=data.producer,
+            size_B=np.nan_to_num(data.size_B),
+            home=np.where(data.producer < 0, network.home_of(data.n), -1).astype(np.int32),
+            goes_to=np.full(data.n, -1, np.int32) if read else _goes_to(data, network, through),
+            through=through,
+            place_of=np.tile(network.place_of, machine.smt),
+            read=read,
+            ways=network.listed if machine.effects.share_links else None,
+            planned=None if read or limit else places,
+            cache_B=_cache_B(problem, network) if read else inf,
+            limit=limit,
         )
 
 
-@dataclass(frozen=True)
-class Message:
-    """An object on its way.
-
-    Parameters
-    ----------
-    object : int
-    source, place : int
-        Where it comes from, and where it goes.
-    depart_s, arrive_s : float
-    """
-
-    object: int
-    source: int
-    place: int
-    depart_s: float
-    arrive_s: float
+def _written(data: DataObjects, n_tasks: int) -> Csr:
+    """Return the objects that each task writes, ascending."""
+    objects = np.flatnonzero(data.producer >= 0)
+    order = objects[np.argsort(data.producer[objects], kind="stable")]
+    counts = np.bincount(data.producer[objects], minlength=n_tasks)
+    return Csr(np.r_[0, np.cumsum(counts)], order.astype(np.int32))
 
 
-class DataState:
-    """Where objects are, and their messages."""
-
-    def __init__(self, plan: DataPlan, finish_s: list[float]) -> None:
-        self._plan = plan
-        self._finish_s = finish_s
-        self._first = plan.inputs.indptr.tolist()
-        self._objects = plan.inputs.indices.tolist()
-        self._producer = plan.producer.tolist()
-        self._size_B = plan.size_B.tolist()
-        self._place_of = plan.place_of.tolist()
-        self._latency_s, self._s_per_B = plan.latency_s.tolist(), plan.s_per_B.tolist()
-        self._place: dict[int, int] = {}  # of what each task wrote
-        self._arrival: dict[tuple[int, int], float] = {}
-        self.messages: list[Message] = []
-        self.placed_s = [0.0] * plan.inputs.n
-
-    def placed(self, decision: Decision, now_s: float) -> float:
-        """Note where a task runs; return when what it reads has arrived, or lengthen it by what it reads from afar."""
-        here = self._place_of[decision.cores[0]]
-        self._place[decision.task], self.placed_s[decision.task] = here, now_s
-        at, first = now_s, self._first
-        for one in self._objects[first[decision.task] : first[decision.task + 1]]:
-            there = self._place.get(self._producer[one], here)
-            if there == here:
-                continue
-            seconds = self._latency_s[there][here] + self._size_B[one] * self._s_per_B[there][here]
-            if self._plan.mode == "read":
-                decision.seconds += seconds
-            else:
-                at = max(at, self._sent(one, there, here, seconds, now_s))
-        return at
-
-    def _sent(self, one: int, source: int, place: int, seconds: float, now_s: float) -> float:
-        """Return when an object arrives; it is sent to each place once."""
-        arrival = self._arrival.get((one, place))
-        if arrival is None:
-            depart = self._finish_s[self._producer[one]] if self._plan.planned else now_s
-            arrival = self._arrival[one, place] = depart + seconds
-            self.messages.append(Message(one, source, place, depart, arrival))
-        return arrival
+def _goes_to(data: DataObjects, network: Network, through: int) -> Index:
+    """Return the place to which each object is sent when it is written, or -1."""
+    written, outputs = data.producer >= 0, data.readers.degrees() == 0
+    if through >= 0:
+        return np.where(written, through, -1).astype(np.int32)
+    return np.where(written & outputs, network.home_of(data.n), -1).astype(np.int32)
 
 
-def messages_of(state: DataState) -> Messages:
-    """Return messages as columns, with when each task was placed."""
-
-    def column(name: str) -> Any:
-        return np.array([getattr(one, name) for one in state.messages])
-
-    return Messages(
-        object=column("object").astype(np.int32),
-        source=column("source").astype(np.int32),
-        place=column("place").astype(np.int32),
-        depart_s=column("depart_s").astype(np.float64),
-        arrive_s=column("arrive_s").astype(np.float64),
-        placed_s=np.array(state.placed_s),
-    )
-
-
-def read_seconds(schedule: Schedule) -> Seconds | None:
-    """Return the seconds for which each task of a schedule reads from afar; None where none does."""
-    graph, machine = schedule.graph, schedule.machine
-    if graph.data is None or machine is None or machine.data is None or machine.data.mode != "read":
-        return None
-    place_of = machine.data.place_of(machine.structure)
-    first = schedule.teams.indices[schedule.teams.indptr[schedule.team]] % machine.n_cores
-    latency_s, s_per_B = machine.data.tables(int(place_of.max()) + 1)
-    inputs, place = graph.data.inputs(graph.n_tasks), place_of[first]
-    here, one = place[inputs.sources()], inputs.indices
-    producer = graph.data.producer[one]
-    there = np.where(producer < 0, here, place[producer])
-    seconds = latency_s[there, here] + np.nan_to_num(graph.data.size_B)[one] * s_per_B[there, here]
-    return np.bincount(inputs.sources(), seconds, minlength=graph.n_tasks).astype(np.float64)
+def _cache_B(problem: Problem, network: Network) -> float:
+    """Return the bytes that each place keeps near: those of the L2 of a tile, or of a core that has its own."""
+    machine, places = problem.machine, network.ways.places
+    own = places == "tile" or (places == "core" and machine.cores_per_tile == 1)
+    kept = own and machine.l2_B is not None and np.isinf(network.size_B[: network.place_of.max() + 1]).all()
+    return float(machine.l2_B or inf) if kept else inf

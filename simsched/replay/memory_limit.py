@@ -17,7 +17,9 @@ from simsched.units import format_bytes, format_time
 if TYPE_CHECKING:
     from simsched.schedule import Schedule
 
-MemoryLimit = Literal["ignore", "note", "error"]
+MemoryLimit = Literal["ignore", "note", "spill", "wait", "error"]
+#: Those that change the replay; all others look at what it needed.
+DURING = ("spill", "wait")
 
 
 def checked_against_memory(schedule: Schedule, limit: MemoryLimit) -> Schedule:
@@ -27,7 +29,7 @@ def checked_against_memory(schedule: Schedule, limit: MemoryLimit) -> Schedule:
     ----------
     schedule : Schedule
         On a machine.
-    limit : {"ignore", "note", "error"}
+    limit : {"ignore", "note", "spill", "wait", "error"}
         What to do where it is.
 
     Raises
@@ -42,7 +44,7 @@ def checked_against_memory(schedule: Schedule, limit: MemoryLimit) -> Schedule:
         raise EngineError(f"{_sentence(use)}; {_largest(use)}")
     notes = [*_wide_tasks(schedule)]
     if use is not None:
-        notes.append(f"memory: {_sentence(use)}; the replay does not wait or spill")
+        notes.append(f"memory: {_sentence(use)}; memory_limit='wait' or 'spill' replays what becomes of it")
     if not notes:
         return schedule
     return replace(schedule, notes=(*schedule.notes, *(Note(note, Weight.DOUBT) for note in notes)))
@@ -52,15 +54,15 @@ def _overfull(schedule: Schedule) -> MemoryUse | None:
     """Return the memory that a schedule needs where a place would hold more than its size."""
     data, size_B = schedule.graph.data, Places.of(schedule).size_B
     # No place ever holds an object twice: the sum is a bound that costs nothing.
-    if data is None or np.nansum(data.size_B) <= size_B:
+    if data is None or np.nansum(data.size_B) <= size_B.min():
         return None
     use = schedule.memory()
-    return use if (use.peak["peak_B"] > size_B).any() else None
+    return use if (use.peak["share"] > 1).any() else None
 
 
 def _sentence(use: MemoryUse) -> str:
-    size_B, place = use.places.size_B, _fullest(use)
-    others = int((use.peak["peak_B"] > size_B).sum()) - 1
+    place = _fullest(use)
+    size_B, others = float(use.places.size_B[place]), int((use.peak["share"] > 1).sum()) - 1
     more = f" (and so would {others} other places)" if others else ""
     times_s, bytes_B = use.curve(place)
     return (
@@ -70,7 +72,7 @@ def _sentence(use: MemoryUse) -> str:
 
 
 def _fullest(use: MemoryUse) -> int:
-    return int(use.peak["peak_B"].to_numpy(np.float64).argmax())
+    return int(use.peak["share"].to_numpy(np.float64).argmax())
 
 
 def _largest(use: MemoryUse) -> str:

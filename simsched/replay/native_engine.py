@@ -19,6 +19,7 @@ from simsched.replay.action_checks import ActionChecks
 from simsched.replay.data import DataPlan
 from simsched.replay.plan import DynamicPlan, Plan, Progress, StaticPlan
 from simsched.replay.replay import BEYOND_NUMBERS
+from simsched.replay.room import no_room
 from simsched.replay.result import Times, schedule_of
 from simsched.schedule.transfers import Messages
 
@@ -60,6 +61,10 @@ def replay(plan: Plan, progress: Progress = None) -> Schedule:
         if str(error) != OVERFLOW:
             raise
         raise CostError(BEYOND_NUMBERS) from error
+    except native.NoRoom as error:
+        assert plan.data is not None  # noqa: S101 - narrows the type: only data need room
+        task, place, need_B, held_B, waits = map(int, str(error).split())
+        raise no_room(plan.data, task, place, need_B, held_B, waits=bool(waits)) from None
 
 
 def _list(native: ModuleType, plan: StaticPlan, progress: Progress) -> Schedule:
@@ -104,15 +109,32 @@ def _shortcuts(native: ModuleType, plan: StaticPlan, cuts: Shortcuts) -> object:
 
 
 def _data(native: ModuleType, data: DataPlan | None) -> object:
-    return data and native.Data(
+    if data is None:
+        return None
+    network = data.network
+    latency_s, s_per_B = network.tables
+    return native.Data(
         inputs=_bound(native, data.inputs),
+        written=_bound(native, data.written),
+        readers=data.readers.astype(np.int64),
         producer=data.producer,
         size_B=data.size_B,
+        home=data.home,
+        goes_to=data.goes_to,
+        through=data.through,
         place_of=data.place_of,
-        latency_s=data.latency_s.ravel(),
-        s_per_B=data.s_per_B.ravel(),
-        read=data.mode == "read",
+        latency_s=latency_s.ravel(),
+        s_per_B=s_per_B.ravel(),
+        ways=None if data.ways is None else _bound(native, data.ways),
+        capacity_Bps=network.capacity_Bps,
         planned=data.planned,
+        read=data.read,
+        cache_B=data.cache_B,
+        place_B=network.size_B,
+        domain_of=network.domain_of,
+        memory_of=_bound(native, network.memory_of),
+        limited=data.limit is not None,
+        spills=data.limit == "spill",
     )
 
 

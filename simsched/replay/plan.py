@@ -18,6 +18,7 @@ from simsched.policy import CandidateRule, Policy, Problem, RankPolicy, Shortcut
 from simsched.policy.placement import displaced
 from simsched.policy.policy import Discipline, Queue
 from simsched.replay.data import DataPlan
+from simsched.replay.memory_limit import MemoryLimit
 from simsched.replay.policy_checks import (
     discipline_of,
     executors_of,
@@ -166,7 +167,12 @@ class StaticPlan:
 
     @classmethod
     def of(
-        cls, problem: Problem, policy: RankPolicy, runtime: RuntimeProfile, factors: Seconds | None
+        cls,
+        problem: Problem,
+        policy: RankPolicy,
+        runtime: RuntimeProfile,
+        factors: Seconds | None,
+        memory_limit: MemoryLimit = "note",
     ) -> StaticPlan:
         """Return the plan of a static policy, from its ranks, executors and shortcuts.
 
@@ -185,6 +191,10 @@ class StaticPlan:
             _kind_of(policy, problem, executors, shortcuts),
         )
         alone = problem.seconds if kind_of is None else problem.seconds_by_kind
+        network, first = problem.machine.network, executors.indices[executors.indptr[:-1]]
+        places = None
+        if planned is not None and network is not None:
+            places = network.place_of[first % problem.machine.n_cores][planned.executor]
         return cls(
             problem=problem,
             runtime=runtime,
@@ -202,7 +212,7 @@ class StaticPlan:
             singly=Singly.of(problem, factors) if shortcuts is not None and len(shortcuts.threads) else None,
             kind_of=kind_of,
             assigned=planned.executor if planned else None,
-            data=DataPlan.of(problem, planned=planned is not None),
+            data=DataPlan.of(problem, memory_limit, places),
         )
 
 
@@ -238,7 +248,12 @@ class DynamicPlan:
 
     @classmethod
     def of(
-        cls, problem: Problem, policy: Policy, runtime: RuntimeProfile, factors: Seconds | None
+        cls,
+        problem: Problem,
+        policy: Policy,
+        runtime: RuntimeProfile,
+        factors: Seconds | None,
+        memory_limit: MemoryLimit = "note",
     ) -> DynamicPlan:
         """Return the plan of a dynamic policy, which prepares itself for the problem.
 
@@ -247,7 +262,7 @@ class DynamicPlan:
         PolicyError
             If the decision maker is not a policy, does not fit the problem, or has another queue.
         """
-        data = DataPlan.of(problem, planned=False)
+        data = DataPlan.of(problem, memory_limit)
         return cls(problem, prepared_of(policy, problem), runtime, factors, str(policy), data)
 
     @property

@@ -10,7 +10,7 @@ import numpy as np
 import simpy
 
 from simsched.errors import CostError, EngineError
-from simsched.replay.data import DataState
+from simsched.replay.data_state import DataState
 
 if TYPE_CHECKING:
     from simsched.graph.adjacency import Csr, Index
@@ -82,8 +82,10 @@ class Replay:
         self.team = [0] * n
         self.executor = [0] * n
         self.order: list[int] = []
-        self.data = None if plan.data is None else DataState(plan.data, self.finish_s)
-        self.arrived: list[Decision] = []
+        self.data = None if plan.data is None else DataState(plan.data, self.time_message)
+        self.reading: set[int] = set()  # tasks that have started and do not compute yet
+        self.messages: list[int] = []  # of which something happens at this instant
+        self.due = False  # something happened at this instant that is not settled yet
 
     def go(self) -> None:
         """Run to the end."""
@@ -92,6 +94,8 @@ class Replay:
         if self.env.now == inf:
             raise CostError(BEYOND_NUMBERS)
         if self.n_done < len(self.waiting):
+            if self.data is not None and (error := self.data.stuck()) is not None:
+                raise error
             raise self.chooser.stuck()
         self.report()
 
@@ -99,7 +103,11 @@ class Replay:
         """Start the first tasks."""
         sources = [task for task, count in enumerate(self.waiting) if not count]
         self.chooser.released(sources, 0.0)
+        if self.data is not None:
+            self.data.open()
+            self.begin_waiting()
         self.decide()
+        self.retime()
 
     def report(self) -> None:
         """Report the tasks finished since the last report."""
@@ -110,37 +118,63 @@ class Replay:
     def on_finish(self, event: Any) -> None:
         """Note that a task finished."""
         self.done.append(event.value)
-        if self.env.peek() > self.env.now:
+        self.due = True
+        self.settle_once()
+
+    def settle_once(self) -> None:
+        """Settle the instant after the last of its events."""
+        if self.due and self.env.peek() > self.env.now:
+            self.due = False
             self.settle()
 
     def on_dispatched(self, event: Any) -> None:
         """Note that the dispatcher has handed a task over."""
         self.busy = False
         self.deliver(event.value)
-        if self.env.peek() > self.env.now:
-            self.settle()
+        self.due = True
+        self.settle_once()
 
-    def on_arrived(self, event: Any) -> None:
-        """Note that all that a placed task reads has arrived."""
-        self.arrived.append(event.value)
-        if self.env.peek() > self.env.now:
-            self.settle()
+    def time_message(self, delay: float, message: tuple[int, int]) -> None:
+        """Let something happen to a message after `delay`."""
+        self.env.timeout(delay, message).callbacks.append(self.on_message)
+
+    def on_message(self, event: Any) -> None:
+        """Note that a message moves or arrives, unless it was timed again since."""
+        number, version = event.value
+        if self.data is not None and self.data.mail.is_due(number, version):
+            self.messages.append(number)
+            self.due = True
+        self.settle_once()
 
     def settle(self) -> None:
-        """Handle all completions, then all arrivals, ascending; let executors start own tasks; then decide."""
+        """Handle completions, then messages, ascending; start waiting tasks and executors' own ones; then decide."""
         if self.done:
             done = sorted(self.done)
             self.done.clear()
             self.complete(done)
-        if self.arrived:
-            arrived = sorted(self.arrived, key=lambda decision: decision.task)
-            self.arrived.clear()
-            for waiting in arrived:
-                self.begin(waiting)
+        self.begin_waiting()
         while (decision := self.chooser.own(self.env.now)) is not None:
             self.place(decision)
         if not self.busy:
             self.decide()
+        self.retime()
+
+    def begin_waiting(self) -> None:
+        """Start the tasks for which all that they waited for has arrived by now."""
+        if self.data is not None:
+            waiting = self.data.settle(self.messages, self.env.now)
+            self.messages.clear()
+            for decision in waiting:
+                if decision.task in self.reading:
+                    self.reading.remove(decision.task)
+                    self.launch(decision)
+                else:
+                    self.begin(decision)
+
+    def retime(self) -> None:
+        """Time again what has become slower or faster."""
+        if self.data is not None:
+            self.data.mail.update(self.env.now)
 
     def complete(self, done: list[int]) -> None:
         """Free the teams of finished tasks and release their successors."""
@@ -150,6 +184,8 @@ class Replay:
         for task in done:
             self.finish_s[task] = now
             self.chooser.finished(task)
+            if self.data is not None:
+                self.data.finished(task, now)
             for follower in after[starts[task] : starts[task + 1]]:
                 waiting[follower] -= 1
                 if not waiting[follower]:
@@ -180,10 +216,8 @@ class Replay:
             self.place(decision)
 
     def place(self, decision: Decision) -> None:
-        """Start a task now, or when what it reads has arrived on its team."""
-        if self.data is not None and (at := self.data.placed(decision, self.env.now)) > self.env.now:
-            self.env.timeout(at - self.env.now, decision).callbacks.append(self.on_arrived)
-        else:
+        """Start a task now, or when what it waits for is there."""
+        if self.data is None or self.data.placed(decision, self.env.now):
             self.begin(decision)
 
     def begin(self, decision: Decision) -> None:
@@ -193,7 +227,10 @@ class Replay:
         self.team[task] = decision.team
         self.executor[task] = decision.executor
         self.order.append(task)
-        self.launch(decision)
+        if self.data is None or self.data.computes(decision, self.env.now):
+            self.launch(decision)
+        else:
+            self.reading.add(task)
 
     def launch(self, decision: Decision) -> None:
         """Time the completion of a task that starts now."""

@@ -45,7 +45,7 @@ class Scenario:
     engine : {"auto", "simpy", "native"}
     seed : int
     progress : callable, optional
-    memory_limit : {"ignore", "note", "error"}
+    memory_limit : {"ignore", "note", "spill", "wait", "error"}
 
     Raises
     ------
@@ -168,7 +168,8 @@ class _Case:
 
     def replayed(self, layout: Layout | None) -> Schedule:
         found = self.choice(layout)
-        plan = _plan(replace(self.problem, layout=found.layout), found.policy, self.runtime, self.factors)
+        problem, limit = replace(self.problem, layout=found.layout), self.scenario.memory_limit
+        plan = _plan(problem, found.policy, self.runtime, self.factors, limit)
         chosen = engines.chosen(self.scenario.engine, plan)
         inputs = Inputs(
             found.policy, found.layout, self.scenario.costs, self.profile, self.factors, self.scenario.engine,
@@ -215,10 +216,16 @@ def effective_runtime(runtime: RuntimeProfile, policy: Policy) -> RuntimeProfile
     return runtime.not_pinned() if not_pinned else runtime
 
 
-def _plan(problem: Problem, policy: Policy, runtime: RuntimeProfile, factors: Seconds | None) -> Plan:
+def _plan(
+    problem: Problem,
+    policy: Policy,
+    runtime: RuntimeProfile,
+    factors: Seconds | None,
+    memory_limit: MemoryLimit,
+) -> Plan:
     if isinstance(policy, RankPolicy):
-        return StaticPlan.of(problem, policy, runtime, factors)
-    return DynamicPlan.of(problem, policy, runtime, factors)
+        return StaticPlan.of(problem, policy, runtime, factors, memory_limit)
+    return DynamicPlan.of(problem, policy, runtime, factors, memory_limit)
 
 
 def _checked(factors: npt.ArrayLike, graph: TaskGraph) -> Seconds:

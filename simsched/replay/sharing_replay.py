@@ -63,7 +63,6 @@ class SharingReplay(Replay):
             Bandwidth(machine.domain_Bps) if only_bandwidth(machine) else Contention(machine)
         )
         self.running: dict[int, _Running] = {}
-        self.due = False  # something happened at this instant that is not settled yet
 
     def launch(self, decision: Decision) -> None:
         """Time the completion of a task that starts now."""
@@ -86,18 +85,7 @@ class SharingReplay(Replay):
             self.sharing.end(task)
             self.done.append(task)
             self.due = True
-        if self.due and self.env.peek() > self.env.now:
-            self.settle()
-
-    def on_dispatched(self, event: Any) -> None:
-        """Note that the dispatcher has handed a task over."""
-        self.due = True
-        super().on_dispatched(event)
-
-    def on_arrived(self, event: Any) -> None:
-        """Note that all that a placed task reads has arrived."""
-        self.due = True
-        super().on_arrived(event)
+        self.settle_once()
 
     def complete(self, done: list[int]) -> None:
         """Free the teams of finished tasks, and leave their data where they ran."""
@@ -105,22 +93,12 @@ class SharingReplay(Replay):
             self.sharing.feed(task, self.after[self.starts[task] : self.starts[task + 1]])
         super().complete(done)
 
-    def settle(self) -> None:
-        """Handle the instant, then time the tasks again whose slowdown has changed."""
-        self.due = False
-        super().settle()
-        self.retime()
-
     def retime(self) -> None:
-        """Rescale the remaining time of the running tasks."""
+        """Rescale the remaining time of the running tasks, too."""
+        super().retime()
         now = self.env.now
         for task, factor in self.sharing.update():
             running = self.running[task]
             delay = (running.finish_s - now) * factor
             running.finish_s = now + delay
             self.time(task, running, delay)
-
-    def open(self) -> None:
-        """Start the first tasks."""
-        super().open()
-        self.retime()

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from simsched.replay.data import messages_of
 from simsched.replay.list_scheduler import ListScheduler
 from simsched.replay.plan import Plan, StaticPlan
 from simsched.replay.planned_scheduler import PlannedScheduler
@@ -48,6 +47,6 @@ def replay(plan: Plan, progress: Callable[[int], object] | None = None) -> Sched
         team=team,
         executor=np.asarray(run.executor, np.int32),
         order=np.asarray(run.order, np.int32),
-        messages=messages_of(run.data) if run.data else None,
+        messages=run.data.columns() if run.data else None,
     )
     return schedule_of(plan, times, teams, chooser.alone(teams.degrees()[team], times.executor), "simpy")

@@ -76,7 +76,8 @@ class MemoryUse:
         """Return the memory that a schedule needs."""
         data, places = schedule.graph.data, Places.of(schedule)
         size_B = np.empty(0) if data is None else np.nan_to_num(data.size_B)
-        return cls(schedule.graph, places, lives_of(schedule, places.of_task), size_B, _notes(schedule.graph))
+        lives = lives_of(schedule, places.of_task)
+        return cls(schedule.graph, places.used_by(lives.place), lives, size_B, _notes(schedule.graph))
 
     @cached_property
     def peak(self) -> pd.DataFrame:
@@ -88,7 +89,7 @@ class MemoryUse:
         ]
         peak_B, at_s = np.array(peaks, np.float64).reshape(-1, 2).T
         columns = {"place": np.arange(len(peaks)), "name": self.places.names, "peak_B": peak_B, "at_s": at_s}
-        size_B = np.full(len(peaks), self.places.size_B)
+        size_B = self.places.size_B
         return pd.DataFrame({**columns, "size_B": size_B, "share": peak_B / size_B})
 
     def curve(self, place: int) -> Curve:
@@ -145,7 +146,7 @@ class MemoryUse:
     def summary(self) -> dict[str, object]:
         """Return the place with the highest peak, formatted for reading."""
         top = int(np.argmax([bytes_B.max() for _, bytes_B in self._curves]))
-        (times_s, bytes_B), size_B = self._curves[top], self.places.size_B
+        (times_s, bytes_B), size_B = self._curves[top], float(self.places.size_B[top])
         facts: dict[str, object] = {
             "places": len(self._curves),
             "highest peak": format_bytes(float(bytes_B.max())),

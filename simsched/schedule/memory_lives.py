@@ -7,7 +7,6 @@ from math import inf
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from simsched.graph.data import NOBODY
 
@@ -17,8 +16,6 @@ if TYPE_CHECKING:
     from simsched.graph.taskgraph import Seconds
     from simsched.schedule.schedule import Schedule
     from simsched.schedule.transfers import Messages
-
-    Flags = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,23 +49,21 @@ def lives_of(schedule: Schedule, place_of: Index) -> Lives:
     if data is None:
         none = np.empty(0)
         return Lives(none.astype(np.int32), none.astype(np.int32), none, none)
-    written, unread = data.producer != NOBODY, data.readers.degrees() == 0
-    home = np.where(written, place_of[data.producer], place_of[_first_readers(schedule, data, unread)])
-    begin_s = np.where(written, schedule.start_s[data.producer], 0.0)
-    sent, finish_s = _messages(schedule), schedule.finish_s[data.readers.indices]
-    if sent is None:
-        end_s = _latest(data, finish_s, unread)
-    else:
-        of = data.readers.sources()
-        # Inputs are near everywhere: no messages bring them.
-        near = (home[of] == place_of[data.readers.indices]) | ~written[of]
-        end_s = _latest(data, np.where(near, finish_s, -inf), unread)
-        np.maximum.at(end_s, sent.object, sent.arrive_s)
-    own_s = np.where(written, schedule.finish_s[data.producer], 0.0)
-    end_s = np.where(unread, inf, np.maximum(end_s, own_s))
-    kept = np.flatnonzero(written | ~unread).astype(np.int32)
-    lives = Lives(kept, home[kept].astype(np.int32), begin_s[kept], end_s[kept])
-    return lives if sent is None else _with_copies(lives, sent, data, place_of, schedule.finish_s)
+    sent, home = _messages(schedule), _home(schedule, data, place_of)
+    kept = np.flatnonzero((data.producer != NOBODY) | (data.readers.degrees() > 0)).astype(np.int32)
+    begin_s = np.where(data.producer != NOBODY, schedule.start_s[data.producer], 0.0)[kept]
+    end_s = np.where(data.producer != NOBODY, schedule.finish_s[data.producer], 0.0)[kept]
+    lives = Lives(kept, home[kept].astype(np.int32), begin_s, end_s)
+    if sent is not None:
+        lives = Lives(
+            np.concatenate([kept, sent.object]),
+            np.concatenate([lives.place, sent.place]),
+            np.concatenate([begin_s, sent.depart_s]),
+            np.concatenate([end_s, sent.arrive_s]),
+        )
+    _lengthen(lives, _uses(schedule, data, home, place_of, sent))
+    _let_outputs_stay(lives, data)
+    return lives
 
 
 def _messages(schedule: Schedule) -> Messages | None:
@@ -78,40 +73,71 @@ def _messages(schedule: Schedule) -> Messages | None:
     return schedule.messages if sends else None
 
 
-def _first_readers(schedule: Schedule, data: DataObjects, unread: Flags) -> Index:
+def _home(schedule: Schedule, data: DataObjects, place_of: Index) -> Index:
+    """Return where each object is first: with its producer, at home, or with its first reader."""
+    network = None if schedule.machine is None else schedule.machine.network
+    home = np.full(data.n, -1) if network is None else network.home_of(data.n)
+    anywhere = place_of[_first_readers(schedule, data)] if schedule.graph.n_tasks else home
+    inputs = np.where(home >= 0, home, anywhere)
+    return np.where(data.producer != NOBODY, place_of[data.producer], inputs)
+
+
+def _first_readers(schedule: Schedule, data: DataObjects) -> Index:
     """Return the first reader of each object to start; any task where nobody reads it."""
-    turn = np.empty(schedule.graph.n_tasks, np.int64)
+    turn, read = np.empty(schedule.graph.n_tasks, np.int64), data.readers.degrees() > 0
     turn[schedule.start_order] = np.arange(len(turn))
     first = np.zeros(data.n, np.int64)
     if len(data.readers.indices):
-        first[~unread] = np.minimum.reduceat(turn[data.readers.indices], data.readers.indptr[:-1][~unread])
+        first[read] = np.minimum.reduceat(turn[data.readers.indices], data.readers.indptr[:-1][read])
     return schedule.start_order[first]
 
 
-def _latest(data: DataObjects, of_readers_s: Seconds, unread: Flags) -> Seconds:
-    """Return the latest time over the readers of each object."""
-    latest = np.full(data.n, -inf)
-    if len(of_readers_s):
-        latest[~unread] = np.maximum.reduceat(of_readers_s, data.readers.indptr[:-1][~unread])
-    return latest
+@dataclass(frozen=True, eq=False)
+class _Uses:
+    """Uses of objects at places: which, where, from when and until when. All arrays of shape (r,)."""
+
+    object: Index
+    place: Index
+    begin_s: Seconds
+    end_s: Seconds
 
 
-def _with_copies(
-    lives: Lives, sent: Messages, data: DataObjects, place_of: Index, finish_s: Seconds
-) -> Lives:
-    """Return lives with those of objects at the places that they were sent to."""
-    n = np.int64(max(place_of.max(initial=0), sent.place.max(initial=0)) + 1)
-    keys = sent.object.astype(np.int64) * n + sent.place
-    order = np.argsort(keys, kind="stable")
-    read = data.readers.sources().astype(np.int64) * n + place_of[data.readers.indices]
-    found = np.searchsorted(keys[order], read)
-    there = found < len(keys)
-    there[there] = keys[order][found[there]] == read[there]
-    end_s = sent.arrive_s.copy()
-    np.maximum.at(end_s, order[found[there]], finish_s[data.readers.indices[there]])
-    return Lives(
-        np.concatenate([lives.object, sent.object]),
-        np.concatenate([lives.place, sent.place]),
-        np.concatenate([lives.begin_s, sent.depart_s]),
-        np.concatenate([lives.end_s, end_s]),
+def _uses(
+    schedule: Schedule, data: DataObjects, home: Index, place_of: Index, sent: Messages | None
+) -> _Uses:
+    """Return the uses of objects by tasks that read them and by messages that take them elsewhere."""
+    of, readers = data.readers.sources(), data.readers.indices
+    start_s, finish_s = schedule.start_s[readers], schedule.finish_s[readers]
+    if sent is None:
+        return _Uses(of, home[of], start_s, finish_s)
+    network = None if schedule.machine is None else schedule.machine.network
+    everywhere = (data.producer[of] == NOBODY) & (network is None or network.ways.home == "everywhere")
+    return _Uses(
+        np.concatenate([of, sent.object]),
+        np.concatenate([np.where(everywhere, home[of], place_of[readers]), sent.source]),
+        np.concatenate([start_s, sent.depart_s]),
+        np.concatenate([finish_s, sent.arrive_s]),
     )
+
+
+def _lengthen(lives: Lives, uses: _Uses) -> None:
+    """Let the last life of each object at each place to begin before a use last until its end."""
+    n = np.int64(max(lives.place.max(initial=0), uses.place.max(initial=0)) + 1)
+    of_life = lives.object.astype(np.int64) * n + lives.place
+    of_use = uses.object.astype(np.int64) * n + uses.place
+    # Lives before uses that begin with them.
+    keys, begin_s = np.concatenate([of_life, of_use]), np.concatenate([lives.begin_s, uses.begin_s])
+    is_use = np.arange(len(keys)) >= len(of_life)
+    order = np.lexsort([is_use, begin_s, keys])
+    last = np.maximum.accumulate(np.where(is_use[order], -1, np.arange(len(order))))
+    used = np.flatnonzero(is_use[order] & (last >= 0))
+    life, use = order[last[used]], order[used] - len(of_life)
+    same = of_life[life] == of_use[use]
+    np.maximum.at(lives.end_s, life[same], uses.end_s[use[same]])
+
+
+def _let_outputs_stay(lives: Lives, data: DataObjects) -> None:
+    """Let objects that nobody reads stay at the place where they were last."""
+    order = np.lexsort([lives.begin_s, lives.object])
+    last = order[np.append(lives.object[order][1:] != lives.object[order][:-1], True)[: len(order)]]
+    lives.end_s[last[data.readers.degrees()[lives.object[last]] == 0]] = inf

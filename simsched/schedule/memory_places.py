@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from simsched.machine.schema import si
+from simsched.machine.network import network_of
+from simsched.machine.ways import DataWays
 
 if TYPE_CHECKING:
     from simsched.graph.adjacency import Index
-    from simsched.machine import Machine
+    from simsched.graph.columns import Floats
     from simsched.schedule.schedule import Schedule
 
 
@@ -26,37 +27,31 @@ class Places:
         Place of each task: that of its team's first thread.
     names : tuple of str
         Name of each place, for readers.
-    size_B : float
+    size_B : float64 array, shape (places,)
         Bytes that each holds; infinite where unknown.
+    n_of_cores : int
+        Number of those places that are cores'; the first ones.
     """
 
     of_task: Index
     names: tuple[str, ...]
-    size_B: float
+    size_B: Floats
+    n_of_cores: int = 1
+
+    def used_by(self, place: Index) -> Places:
+        """Return the places of cores, and as many of those beside them as are used."""
+        n = max(self.n_of_cores, int(place.max(initial=-1)) + 1)
+        return replace(self, names=self.names[:n], size_B=self.size_B[:n])
 
     @classmethod
     def of(cls, schedule: Schedule) -> Places:
-        """Return the places of the machine's data, else its memory domains; one for lanes of an unknown machine."""
-        machine = schedule.machine
+        """Return the places of the machine's data, else its memory domains and the host; one for lanes of an unknown machine."""
+        machine, n_tasks = schedule.machine, schedule.graph.n_tasks
         if machine is None or schedule.lane_names:
-            return cls(np.zeros(schedule.graph.n_tasks, np.int32), ("memory",), inf)
-        kind = machine.data.places if machine.data else "domain"
-        of_core = machine.data.place_of(machine.structure) if machine.data else machine.structure.domain_of
+            return cls(np.zeros(n_tasks, np.int32), ("memory",), np.array([inf]))
+        network = machine.network or network_of(machine, DataWays("read", "domain"))
         # A team's cores are ascending.
         first = schedule.teams.indices[schedule.teams.indptr[schedule.team]] % machine.n_cores
-        n = int(of_core.max()) + 1
-        return cls(of_core[first], _names(machine, kind, n), _size_B(machine, kind))
-
-
-def _names(machine: Machine, kind: str, n: int) -> tuple[str, ...]:
-    if kind == "domain":
-        memory = machine.memory.name
-        return (memory,) if n == 1 else tuple(f"{memory}, domain {place}" for place in range(n))
-    return tuple(f"{kind} {place}" for place in range(n))
-
-
-def _size_B(machine: Machine, kind: str) -> float:
-    if kind == "domain":
-        return machine.memory.size_B / machine.n_domains
-    local = getattr(machine.tables.get("ldm"), "size", None) if kind == "core" else None
-    return inf if local is None else si(local)
+        return cls(
+            network.place_of[first], network.names, network.size_B, int(network.place_of.max()) + 1
+        )

@@ -152,10 +152,30 @@ class Schedule:
 
     @property
     def makespan_s(self) -> float:
-        """Seconds from the first start to the last finish; 0 for an empty graph."""
+        """Seconds from the first start, or departure, to the last finish, or arrival; 0 for an empty graph.
+
+        What is sent before the first task starts, or after the last one has finished, is what comes from the home of
+        inputs and goes to that of outputs.
+        """
         if not self.graph.n_tasks:
             return 0.0
-        return float(self.finish_s.max() - self.start_s.min())
+        begin_s, end_s = self.start_s.min(), self.finish_s.max()
+        if self.messages is not None and len(self.messages.depart_s):
+            begin_s = min(begin_s, self.messages.depart_s.min())
+            end_s = max(end_s, self.messages.arrive_s.max())
+        return float(end_s - begin_s)
+
+    @property
+    def begun_s(self) -> Seconds:
+        """When each task began to compute, shape (n,): when it started, or had read what was far."""
+        return self.start_s if self.messages is None else self.messages.begun_s
+
+    @property
+    def begin_order(self) -> npt.NDArray[np.int32]:
+        """All tasks in the order in which they began to compute, shape (n,)."""
+        if self.messages is None:
+            return self.start_order
+        return self.start_order[np.argsort(self.begun_s[self.start_order], kind="stable")]
 
     @property
     def widths(self) -> npt.NDArray[np.int32]:

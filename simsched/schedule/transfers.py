@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Messages:
-    """Objects that were sent, one entry per message, in the order in which they were asked for.
+    """Objects that were sent, or read from afar, one entry per message, in the order in which they left.
 
     Parameters
     ----------
@@ -27,7 +27,9 @@ class Messages:
         Places that it left and reached.
     depart_s, arrive_s : float64 arrays, shape (k,)
     placed_s : float64 array, shape (n,)
-        When each task's start was decided: from then on its team waits for what the task reads.
+        When each task's start was decided: from then on its team waits for room and for what the task reads.
+    begun_s : float64 array, shape (n,)
+        When each task began to compute: when it started, or had read what was far.
     """
 
     object: Index
@@ -36,6 +38,7 @@ class Messages:
     depart_s: Seconds
     arrive_s: Seconds
     placed_s: Seconds
+    begun_s: Seconds
 
     def __post_init__(self) -> None:
         for column in vars(self).values():
@@ -50,7 +53,7 @@ def transfers(schedule: Schedule) -> pd.DataFrame:
     if data is None or sent is None:
         none = np.empty(0)
         empty = none.astype(np.int32)
-        sent, size_B, producer = Messages(empty, empty, empty, none, none, none), none, empty
+        sent, size_B, producer = Messages(empty, empty, empty, none, none, none, none), none, empty
     else:
         size_B, producer = data.size_B[sent.object], data.producer[sent.object]
     table = pd.DataFrame(

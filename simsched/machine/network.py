@@ -1,0 +1,306 @@
+"""`Network`: the places where data are kept, and the ways between them (docs/semantics.md, Data)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from math import inf
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from simsched.errors import MachineError
+from simsched.graph.adjacency import Csr, Index
+from simsched.machine.interconnect import Interconnect, Link
+from simsched.machine.schema import si
+
+if TYPE_CHECKING:
+    from simsched.machine.machine import Machine
+    from simsched.machine.ways import DataWays
+
+#: Places between which ways are tables; and those whose ways are listed link by link.
+MOST_PLACES, MOST_LISTED = 4096, 1024
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Network:
+    """Places of a machine's data: those of cores, then memories, then the host; and the ways between them.
+
+    A way leads out of a place, over links of the interconnect, and into another place. Links are numbered: out of each
+    place, into each place, then those of the interconnect.
+
+    Parameters
+    ----------
+    ways : DataWays
+    place_of : int32 array, shape (n_cores,)
+        Place of each core.
+    names : tuple of str
+        Name of each place.
+    domain_of : int32 array, shape (places,)
+        Memory domain of each place; -1 for the host and for devices.
+    memory_of : Csr
+        Places that are memories of each domain.
+    stop_of : int32 array, shape (places,)
+        Stop of each place on the interconnect; -1 for the host and for devices, which are beside it.
+    size_B : float64 array, shape (places,)
+        Bytes that each place holds; infinite where unknown.
+    capacity_Bps : float64 array, shape (links,)
+        Bytes per second of each link; infinite where unlimited.
+    extra_latency_s : float64 array, shape (places,)
+        What the way to or from a place takes besides, however little moves.
+    interconnect : Interconnect
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> network = ss.machine("knl-7250[data=sent,places=tile,hop_Bps=50e9]").network
+    >>> network.names[0], network.names[-1], network.n_places, network.link_names([0, 43, 86])
+    ('tile 0', 'host', 43, ['out of tile 0', 'into tile 0', '0,0 right'])
+    """
+
+    ways: DataWays
+    place_of: Index
+    names: tuple[str, ...]
+    domain_of: Index
+    memory_of: Csr
+    stop_of: Index
+    size_B: Floats
+    capacity_Bps: Floats
+    extra_latency_s: Floats
+    interconnect: Interconnect
+
+    @property
+    def n_places(self) -> int:
+        """Number of places."""
+        return len(self.names)
+
+    @property
+    def host(self) -> int:
+        """Place of the host."""
+        return self.n_places - 1
+
+    @property
+    def n_links(self) -> int:
+        """Number of links."""
+        return len(self.capacity_Bps)
+
+    def link_names(self, links: npt.ArrayLike) -> list[str]:
+        """Return the names of links."""
+        n, between = self.n_places, self.interconnect.links
+        return [
+            f"out of {self.names[link]}"
+            if link < n
+            else f"into {self.names[link - n]}"
+            if link < 2 * n
+            else between[link - 2 * n].name
+            for link in np.asarray(links).tolist()
+        ]
+
+    def drawn(self, link: int) -> Link | None:
+        """Return a link of the interconnect; None for one into or out of a place."""
+        return self.interconnect.links[link - 2 * self.n_places] if link >= 2 * self.n_places else None
+
+    def home_of(self, n_objects: int) -> Index:
+        """Return the place where each object lives that no task has written yet, shape (k,); -1 for everywhere.
+
+        Objects go round the memories: object i lives in memory i modulo their number.
+        """
+        if self.ways.home == "everywhere":
+            return np.full(n_objects, -1, np.int32)
+        if self.ways.home == "host":
+            return np.full(n_objects, self.host, np.int32)
+        memories = self.memory_of.indices
+        return memories[np.arange(n_objects) % len(memories)]
+
+    def below(self, place: int, one: int) -> int:
+        """Return the place to which an object is moved that a place does not hold any more: a memory, else the host."""
+        domain = int(self.domain_of[place])
+        memories = self.memory_of.neighbours(domain) if domain >= 0 else self.memory_of.indices[:0]
+        return self.host if place in memories or not len(memories) else int(memories[one % len(memories)])
+
+    @cached_property
+    def listed(self) -> Csr:
+        """Links on the way from each place to each, in order; row `source * places + target`, none to itself.
+
+        Raises
+        ------
+        MachineError
+            If there are more than 1,024 places.
+        """
+        n = self.n_places
+        if n > MOST_LISTED:
+            raise MachineError(
+                f"links between {n} places: at most {MOST_LISTED} can be listed; write places=tile, places=domain or "
+                "share_links=false without hop_Bps and hop_latency_s"
+            )
+        source, target = np.divmod(np.arange(n * n), n)
+        between = self._between(source, target)
+        apart = (source != target).astype(np.int64)
+        counts = between.degrees() + 2 * apart
+        indptr = np.r_[0, np.cumsum(counts)]
+        links = np.empty(indptr[-1], np.int32)
+        first, last = indptr[:-1][apart > 0], indptr[1:][apart > 0] - 1
+        links[first], links[last] = source[apart > 0], n + target[apart > 0]
+        inner = np.ones(len(links), bool)
+        inner[first] = inner[last] = False
+        links[inner] = 2 * n + between.indices
+        return Csr(indptr, links)
+
+    def _between(self, source: npt.NDArray[np.int64], target: npt.NDArray[np.int64]) -> Csr:
+        """Return the links of the interconnect between places; none within a place, or beside it."""
+        one, other = self.stop_of[source].astype(np.int64), self.stop_of[target].astype(np.int64)
+        beside = (one < 0) | (other < 0) | (source == target)
+        found = self.interconnect.ways(np.where(beside, 0, one), np.where(beside, 0, other))
+        if not (kept := ~beside[found.sources()]).all():
+            counts = np.where(beside, 0, found.degrees())
+            return Csr(np.r_[0, np.cumsum(counts)], found.indices[kept])
+        return found
+
+    @cached_property
+    def tables(self) -> tuple[Floats, Floats]:
+        """Latency, and seconds per byte alone, of the way from each place to each, shape (places, places) each."""
+        n, ways = self.n_places, self.ways
+        apart = 1.0 - np.eye(n)
+        ends = self.extra_latency_s[:, None] + self.extra_latency_s[None]
+        latency_s, slowest = (ways.latency_s + ends) * apart, self._slowest_ends()
+        between = self.capacity_Bps[2 * n :]
+        if len(between) and (ways.hop_latency_s or between.min() < inf):
+            hops = np.maximum(self.listed.degrees() - 2, 0).reshape(n, n)
+            latency_s = latency_s + hops * ways.hop_latency_s
+            slowest = np.minimum(slowest, self._slowest_listed().reshape(n, n))
+        return latency_s, apart / slowest
+
+    @cached_property
+    def between_tasks(self) -> tuple[Floats, Floats]:
+        """The same for what a task hands to another one, which may lead through the host."""
+        if self.ways.route != "host":
+            return self.tables
+        latency_s, s_per_B = (
+            table[:, self.host, None] + table[None, self.host] for table in self.tables
+        )
+        return latency_s, s_per_B
+
+    def _slowest_ends(self) -> Floats:
+        n = self.n_places
+        return np.minimum(self.capacity_Bps[:n, None], self.capacity_Bps[None, n : 2 * n])
+
+    def _slowest_listed(self) -> Floats:
+        """Return the least capacity on each listed way; infinite where there is none."""
+        listed = self.listed
+        slowest = np.full(listed.n, inf)
+        some = listed.degrees() > 0
+        slowest[some] = np.minimum.reduceat(
+            self.capacity_Bps[listed.indices], listed.indptr[:-1][some]
+        )
+        return slowest
+
+
+def network_of(machine: Machine, ways: DataWays) -> Network:
+    """Return the places of a machine and the ways between them.
+
+    Raises
+    ------
+    MachineError
+        If there are more than 4,096 places.
+    """
+    structure, interconnect = machine.structure, machine.structure.interconnect
+    place_of, first, device = _core_places(machine, ways)
+    domain_of = np.where(device, -1, structure.domain_of[first])
+    stop_of = np.where(device, -1, interconnect.stop_of[first])
+    names = _names(machine, ways, first, device)
+    memories, domains = np.flatnonzero(~device), domain_of[~device]
+    if ways.places != "domain":
+        domains, memories = interconnect.domains, len(first) + np.arange(len(interconnect.domains))
+        domain_of = np.concatenate([domain_of, domains])
+        stop_of = np.concatenate([stop_of, interconnect.memories])
+        names += [f"memory {k}" for k in range(len(domains))]
+    if len(names) >= MOST_PLACES:
+        raise MachineError(
+            f"data move between {len(names)} places of one machine; at most {MOST_PLACES}: write places=tile or "
+            "places=domain"
+        )
+    counts = np.bincount(domains, minlength=machine.n_domains)
+    is_memory = np.zeros(len(names) + 1, bool)
+    is_memory[memories] = True
+    kind_of = np.append(np.where(device, machine.kind_of[first], -1), np.full(is_memory.size - len(first), -1))
+    return Network(
+        ways=ways,
+        place_of=place_of.astype(np.int32),
+        names=(*names, "host"),
+        domain_of=np.append(domain_of, -1).astype(np.int32),
+        memory_of=Csr(
+            np.r_[0, np.cumsum(counts)], memories[np.argsort(domains, kind="stable")].astype(np.int32)
+        ),
+        stop_of=np.append(stop_of, -1).astype(np.int32),
+        size_B=_sizes(machine, ways, is_memory, kind_of),
+        capacity_Bps=_capacities(machine, ways, is_memory, kind_of),
+        extra_latency_s=_latencies(machine, ways, is_memory, kind_of),
+        interconnect=interconnect,
+    )
+
+
+def _core_places(machine: Machine, ways: DataWays) -> tuple[Index, Index, npt.NDArray[np.bool_]]:
+    """Return the place of each core, the first core of each place, and which places are devices."""
+    device = machine.is_device
+    place_of = ways.place_of(machine.structure).astype(np.int64)
+    place_of[device] = machine.n_cores + np.arange(device.sum())
+    _, first, place_of = np.unique(place_of, return_index=True, return_inverse=True)
+    return place_of, first, device[first]
+
+
+def _names(
+    machine: Machine, ways: DataWays, first: Index, device: npt.NDArray[np.bool_]
+) -> list[str]:
+    """Return the names of the places of cores, from the first core of each."""
+    names = [f"{ways.places} {place}" for place in range(len(first))]
+    if ways.places == "domain":
+        memory, several = machine.memory.name, machine.n_domains > 1
+        names = [f"{memory}, {name}" if several else memory for name in names]
+    if machine.kinds is not None:
+        for place in np.flatnonzero(device).tolist():
+            names[place] = f"{machine.kinds.names[machine.kind_of[first[place]]]} (core {first[place]})"
+    return names
+
+
+def _sizes(machine: Machine, ways: DataWays, is_memory: npt.NDArray[np.bool_], kind_of: Index) -> Floats:
+    """Return the bytes that each place holds."""
+    size_B = np.full(len(is_memory), ways.place_B)
+    if ways.place_B == inf:
+        local = getattr(machine.tables.get("ldm"), "size", None) if ways.places == "core" else None
+        size_B[:] = inf if local is None else si(local)
+    size_B[is_memory] = machine.memory.size_B / max(int(is_memory.sum()), 1)
+    size_B[-1] = inf
+    return _of_devices(machine, size_B, "memory_B", kind_of)
+
+
+def _capacities(
+    machine: Machine, ways: DataWays, is_memory: npt.NDArray[np.bool_], kind_of: Index
+) -> Floats:
+    """Return the capacity of each link: out of places, into places, and between stops."""
+    ends = np.full(len(is_memory), ways.link_Bps)
+    if ways.places != "domain":
+        ends[is_memory] = ways.memory_Bps
+    ends = _of_devices(machine, ends, "link_Bps", kind_of)
+    links = machine.structure.interconnect.links
+    between = np.where([link.of_memory for link in links], ways.memory_Bps, ways.hop_Bps)
+    return np.concatenate([ends, ends, between])
+
+
+def _latencies(
+    machine: Machine, ways: DataWays, is_memory: npt.NDArray[np.bool_], kind_of: Index
+) -> Floats:
+    extra_s = np.zeros(len(is_memory))
+    if ways.places != "domain":
+        extra_s[is_memory] = ways.memory_latency_s
+    return _of_devices(machine, extra_s, "link_latency_s", kind_of)
+
+
+def _of_devices(machine: Machine, values: Floats, name: str, kind_of: Index) -> Floats:
+    """Return values of places, those of devices replaced by what their kind states."""
+    if machine.kinds is not None:
+        device = np.flatnonzero(kind_of >= 0)
+        values[device] = np.array(getattr(machine.kinds, name))[kind_of[device]]
+    return values

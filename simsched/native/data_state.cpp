@@ -1,0 +1,247 @@
+#include "data_state.hpp"
+
+#include <algorithm>
+
+namespace simsched {
+
+DataState::DataState(const DataPlan &plan)
+    : plan_(plan), mail_(plan), at_place_(plan.home.begin(), plan.home.end()),
+      place_(plan.inputs.n(), nowhere), placed_s_(plan.inputs.n()), begun_s_(plan.inputs.n()),
+      first_(plan.n_objects(), none), last_(plan.n_objects(), none), missing_(plan.inputs.n()) {
+    if (plan.read)
+        caches_.emplace(plan);
+    if (plan.limited)
+        room_.emplace(
+            plan, at_place_, [this](std::int32_t object, std::int32_t place) { forget(object, place); },
+            [this](std::int32_t object, std::int32_t place) { spill(object, place); });
+}
+
+void DataState::open() {
+    for (std::size_t task = 0; task < plan_.planned.size(); ++task)
+        for (const auto object : row(plan_.inputs, task)) {
+            const auto place = plan_.planned[task];
+            if (moves(object) && (at_place_[at(object)] != nowhere || writer_elsewhere(object, place)))
+                ask(object, place);
+        }
+}
+
+// Whether an object that is planned to be written gets to a place only by being sent.
+bool DataState::writer_elsewhere(std::int32_t object, std::int32_t place) const {
+    return plan_.through != nowhere || plan_.planned[at(plan_.producer[at(object)])] != place;
+}
+
+bool DataState::placed(const Decision &decision, double now) {
+    const auto task = at(decision.task);
+    now_ = now;
+    place_[task] = plan_.place_of[at(decision.cores.front())];
+    placed_s_[task] = now;
+    if ((room_ && !room_->enters(entry(decision.task))) || !fetched(decision.task)) {
+        hold(decision, false);
+        return false;
+    }
+    return true;
+}
+
+void DataState::hold(const Decision &decision, bool reads) {
+    waiting_.insert_or_assign(decision.task,
+                              Held{decision, {decision.cores.begin(), decision.cores.end()}, reads});
+}
+
+// What a task needs at its place.
+Entry DataState::entry(std::int32_t task) const {
+    const auto here = place_[at(task)];
+    const auto written = row(plan_.written, at(task));
+    Entry found{task, here, {written.begin(), written.end()}, {}, {}};
+    for (const auto object : row(plan_.inputs, at(task))) {
+        if (!moves(object))
+            continue;
+        found.read.push_back(object);
+        found.used.push_back({object, caches_ ? at_place_[at(object)] : here});
+        if (!caches_ && !near(object, here))
+            found.fresh.push_back(object);
+    }
+    for (const auto object : written)
+        found.used.push_back({object, here});
+    return found;
+}
+
+// Whether an object is at a place, or was asked for there.
+bool DataState::near(std::int32_t object, std::int32_t place) const {
+    return (at_place_[at(object)] == place && plan_.through != place) || asked(object, place) != none;
+}
+
+// Asks for what a task reads; returns whether it can begin.
+bool DataState::fetched(std::int32_t task) {
+    if (caches_)
+        return true;
+    const auto here = place_[at(task)];
+    for (const auto object : row(plan_.inputs, at(task))) {
+        if (!moves(object) || at_place_[at(object)] == here)
+            continue;
+        const auto found = ask(object, here);
+        if (asked_[found].way == Way::there)
+            continue;
+        waiters_.push_back({task, asked_[found].waiter});
+        asked_[found].waiter = waiters_.size() - 1;
+        ++missing_[at(task)];
+    }
+    return !missing_[at(task)];
+}
+
+bool DataState::computes(const Decision &decision, double now) {
+    const auto task = decision.task;
+    now_ = now;
+    if (caches_) {
+        auto &reads = reads_[task];
+        reads.clear();
+        caches_->read(row(plan_.inputs, at(task)), place_[at(task)], at_place_, reads);
+        std::reverse(reads.begin(), reads.end());
+        if (!read_on(task)) {
+            hold(decision, true);
+            return false;
+        }
+    }
+    begun_s_[at(task)] = now;
+    return true;
+}
+
+// Reads one object after another; returns whether a task has read all.
+bool DataState::read_on(std::int32_t task) {
+    auto &reads = reads_[task];
+    while (!reads.empty()) {
+        const auto [object, source] = reads.back();
+        reads.pop_back();
+        const auto number = mail_.send(object, source, place_[at(task)], now_);
+        if (!mail_[number].there()) {
+            read_by_[number] = task;
+            return false;
+        }
+    }
+    reads_.erase(task);
+    return true;
+}
+
+std::size_t DataState::asked(std::int32_t object, std::int32_t place) const {
+    for (auto i = first_[at(object)]; i != none; i = asked_[i].next)
+        if (asked_[i].place == place && asked_[i].way != Way::gone)
+            return i;
+    return none;
+}
+
+// Has an object sent to a place once; later, where it is nowhere yet.
+std::size_t DataState::ask(std::int32_t object, std::int32_t place) {
+    if (const auto found = asked(object, place); found != none)
+        return found;
+    const auto added = asked_.size(), last = last_[at(object)];
+    const bool here = at_place_[at(object)] != nowhere;
+    asked_.push_back({place, here ? Way::sent : Way::wanted, none, none});
+    (last == none ? first_[at(object)] : asked_[last].next) = added;
+    last_[at(object)] = added;
+    if (here)
+        send(object, at_place_[at(object)], place);
+    return added;
+}
+
+std::size_t DataState::send(std::int32_t object, std::int32_t source, std::int32_t place) {
+    const auto number = mail_.send(object, source, place, now_);
+    if (room_)
+        room_->departs(mail_[number]);
+    if (mail_[number].there())
+        arrived(number);
+    return number;
+}
+
+// Sends an object, from where it now is, to the places that want it.
+void DataState::available(std::int32_t object, std::int32_t place) {
+    at_place_[at(object)] = place;
+    for (auto i = first_[at(object)]; i != none; i = asked_[i].next)
+        if (asked_[i].way == Way::wanted) {
+            asked_[i].way = Way::sent;
+            send(object, place, asked_[i].place);
+        }
+}
+
+void DataState::finished(std::int32_t task, double now) {
+    const auto here = place_[at(task)];
+    const auto written = row(plan_.written, at(task));
+    now_ = now;
+    if (caches_)
+        caches_->write(written, here);
+    for (const auto object : written) {
+        const auto to = plan_.goes_to[at(object)];
+        if (plan_.through == nowhere)
+            available(object, here);
+        if (to != nowhere && to != here)
+            send(object, here, to);
+    }
+    if (room_)
+        room_->finished(task);
+}
+
+void DataState::arrived(std::size_t number) {
+    const auto message = mail_[number];
+    const auto object = message.object;
+    if (const auto found = asked(object, message.place); found != none) {
+        for (auto i = asked_[found].waiter; i != none; i = waiters_[i].next)
+            if (!--missing_[at(waiters_[i].task)])
+                startable_.push_back(waiters_[i].task);
+        asked_[found].waiter = none;
+        asked_[found].way = Way::there;
+    }
+    if (room_) {
+        room_->arrives(message);
+        if (spills_.contains(number) && room_->spilled(object, message.source))
+            at_place_[at(object)] = message.place;
+    }
+    if (message.place == plan_.through && at_place_[at(object)] == nowhere)
+        available(object, message.place);
+}
+
+void DataState::forget(std::int32_t object, std::int32_t place) {
+    if (const auto found = asked(object, place); found != none)
+        asked_[found].way = Way::gone;
+}
+
+void DataState::spill(std::int32_t object, std::int32_t place) {
+    spills_.insert(mail_.sent().size());
+    send(object, place, plan_.below(place, object));
+}
+
+void DataState::receive(double now) {
+    now_ = now;
+    due_.clear();
+    mail_.due(now, due_);
+    for (const auto number : due_) {
+        if (!mail_.happened(number, now))
+            continue;
+        const auto reader = read_by_.find(number);
+        if (reader == read_by_.end()) {
+            arrived(number);
+            continue;
+        }
+        const auto task = reader->second;
+        read_by_.erase(reader);
+        if (read_on(task)) {
+            begun_s_[at(task)] = now;
+            startable_.push_back(task);
+        }
+    }
+    if (room_)
+        let_in();
+}
+
+void DataState::let_in() {
+    for (auto places = room_->changed(); !places.empty(); places = room_->changed())
+        for (const auto place : places)
+            for (auto task = room_->waiting(place); task != nowhere && room_->lets_in(entry(task));
+                 task = room_->waiting(place))
+                if (fetched(task))
+                    startable_.push_back(task);
+}
+
+void DataState::check_stuck() {
+    if (room_)
+        room_->check_stuck([this](std::int32_t task) { return entry(task); });
+}
+
+} // namespace simsched

@@ -1,0 +1,119 @@
+#pragma once
+
+#include "caches.hpp"
+#include "data.hpp"
+#include "decision.hpp"
+#include "messages.hpp"
+#include "room.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+// The data of a running replay: the twin of simsched/replay/data_state.py.
+
+namespace simsched {
+
+class DataState {
+  public:
+    // The plan's columns have to outlive the state.
+    explicit DataState(const DataPlan &plan);
+    DataState(const DataState &) = delete;
+
+    // Asks for what planned tasks read.
+    void open();
+    // Notes where a task runs; returns whether it can begin, rather than wait for room or for what it reads.
+    bool placed(const Decision &decision, double now);
+    // Returns whether a task that starts computes at once, rather than read from afar first.
+    bool computes(const Decision &decision, double now);
+    void finished(std::int32_t task, double now);
+    // When something happens next to what is on its way.
+    double next() { return mail_.next(); }
+    // Handles what happens to messages now, and calls begin(decision, computes): of tasks that can start, or
+    // have read all and compute, ascending.
+    template <class Begin> void settle(double now, Begin &&begin) {
+        receive(now);
+        std::sort(startable_.begin(), startable_.end());
+        std::vector<std::int32_t> tasks;
+        tasks.swap(startable_);
+        for (const auto task : tasks) {
+            const auto found = waiting_.extract(task);
+            Held &held = found.mapped();
+            held.decision.cores = held.cores;
+            begin(held.decision, held.reads);
+        }
+    }
+    void update(double now) { mail_.update(now); }
+    void check_stuck();
+
+    const std::vector<Message> &messages() const { return mail_.sent(); }
+    const std::vector<double> &placed_s() const { return placed_s_; }
+    const std::vector<double> &begun_s() const { return begun_s_; }
+
+  private:
+    // A task that waits on its team; the threads of its decision may be gone by then.
+    struct Held {
+        Decision decision;
+        std::vector<std::int32_t> cores;
+        bool reads;
+    };
+    enum class Way : std::int8_t { wanted, sent, there, gone };
+    // An object that was asked for at a place, and the tasks that wait for it there.
+    struct Asked {
+        std::int32_t place;
+        Way way;
+        std::size_t next, waiter;
+    };
+    struct Waiter {
+        std::int32_t task;
+        std::size_t next;
+    };
+
+    bool moves(std::int32_t object) const {
+        return plan_.producer[at(object)] >= 0 || at_place_[at(object)] != nowhere;
+    }
+    bool writer_elsewhere(std::int32_t object, std::int32_t place) const;
+    Entry entry(std::int32_t task) const;
+    bool near(std::int32_t object, std::int32_t place) const;
+    bool fetched(std::int32_t task);
+    bool read_on(std::int32_t task);
+    std::size_t asked(std::int32_t object, std::int32_t place) const;
+    std::size_t ask(std::int32_t object, std::int32_t place);
+    std::size_t send(std::int32_t object, std::int32_t source, std::int32_t place);
+    void available(std::int32_t object, std::int32_t place);
+    void arrived(std::size_t number);
+    void forget(std::int32_t object, std::int32_t place);
+    void spill(std::int32_t object, std::int32_t place);
+    void receive(double now);
+    void let_in();
+    void hold(const Decision &decision, bool reads);
+
+    static constexpr std::size_t none = SIZE_MAX;
+
+    const DataPlan &plan_;
+    Mail mail_;
+    std::vector<std::int32_t> at_place_; // whence each object is sent or read
+    std::vector<std::int32_t> place_;    // of each task
+    std::vector<double> placed_s_, begun_s_;
+    std::vector<std::size_t> first_, last_; // of each object in asked_
+    std::vector<Asked> asked_;
+    std::vector<Waiter> waiters_;
+    std::vector<std::int32_t> missing_; // objects that each task waits for
+    std::unordered_map<std::int32_t, Held> waiting_;
+    std::vector<std::int32_t> startable_;
+    std::vector<std::size_t> due_;
+    std::unordered_map<std::int32_t, std::vector<std::pair<std::int32_t, std::int32_t>>> reads_;
+    std::unordered_map<std::size_t, std::int32_t> read_by_; // task that each message is read by
+    std::unordered_set<std::size_t> spills_;
+    std::optional<Caches> caches_;
+    std::optional<Room> room_;
+    double now_ = 0;
+};
+
+} // namespace simsched

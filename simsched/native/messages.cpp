@@ -1,0 +1,129 @@
+#include "messages.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace simsched {
+
+Mail::Mail(const DataPlan &plan)
+    : plan_(plan), on_(plan.shares_links() ? plan.capacity_Bps.size() : 0), share_(on_.size()) {}
+
+double Mail::bytes_s(const Message &message) const {
+    return plan_.size_B[at(message.object)] * plan_.s_per_B[plan_.way(message.source, message.place)];
+}
+
+std::span<const std::int32_t> Mail::links(const Message &message) const {
+    return row(plan_.ways, plan_.way(message.source, message.place));
+}
+
+std::size_t Mail::send(std::int32_t object, std::int32_t source, std::int32_t place, double now) {
+    const auto number = sent_.size();
+    const Message message{object, source, place, now, never_s};
+    const double latency = plan_.latency_s[plan_.way(source, place)], bytes = bytes_s(message);
+    sent_.push_back(message);
+    moving_.push_back({});
+    // What shares no link arrives in one step.
+    const bool shares = plan_.shares_links() && bytes > 0;
+    moving_.back().moving = !shares;
+    moving_.back().due_s = now + (shares ? latency : latency + bytes);
+    if (moving_.back().due_s > now)
+        at_time(number);
+    else
+        happened(number, now);
+    return number;
+}
+
+void Mail::at_time(std::size_t number) {
+    if (!(moving_[number].due_s < never_s))
+        throw std::overflow_error("the times grow beyond all numbers");
+    due_.push_back({moving_[number].due_s, number, moving_[number].version});
+    std::push_heap(due_.begin(), due_.end());
+}
+
+double Mail::next() {
+    while (!due_.empty() && moving_[due_.front().number].version != due_.front().version) {
+        std::pop_heap(due_.begin(), due_.end());
+        due_.pop_back();
+    }
+    return due_.empty() ? never_s : due_.front().time;
+}
+
+void Mail::due(double now, std::vector<std::size_t> &numbers) {
+    while (next() == now && !due_.empty()) {
+        numbers.push_back(due_.front().number);
+        std::pop_heap(due_.begin(), due_.end());
+        due_.pop_back();
+    }
+    std::sort(numbers.begin(), numbers.end());
+}
+
+bool Mail::happened(std::size_t number, double now) {
+    auto &state = moving_[number];
+    auto &message = sent_[number];
+    if (!state.moving) {
+        state.moving = true;
+        state.due_s = now + bytes_s(message);
+        if (state.due_s > now) {
+            load(number);
+            at_time(number);
+            return false;
+        }
+    } else if (plan_.shares_links()) {
+        unload(number);
+    }
+    message.arrive_s = now;
+    return true;
+}
+
+void Mail::load(std::size_t number) {
+    for (const auto link : links(sent_[number])) {
+        on_[at(link)].push_back(number);
+        touch(link);
+    }
+}
+
+void Mail::unload(std::size_t number) {
+    for (const auto link : links(sent_[number])) {
+        auto &on = on_[at(link)];
+        const auto found = std::find(on.begin(), on.end(), number);
+        if (found == on.end())
+            return; // it had no bytes
+        *found = on.back();
+        on.pop_back();
+        touch(link);
+    }
+}
+
+void Mail::touch(std::int32_t link) {
+    const auto &on = on_[at(link)];
+    share_[at(link)] = static_cast<double>(on.size()) / plan_.capacity_Bps[at(link)];
+    for (const auto number : on)
+        if (!moving_[number].touched) {
+            moving_[number].touched = true;
+            touched_.push_back(number);
+        }
+}
+
+void Mail::update(double now) {
+    for (const auto number : touched_) {
+        auto &state = moving_[number];
+        const auto &message = sent_[number];
+        state.touched = false;
+        if (message.there())
+            continue;
+        const double alone = plan_.s_per_B[plan_.way(message.source, message.place)];
+        double slowest = 0;
+        for (const auto link : links(message))
+            slowest = std::max(slowest, share_[at(link)]);
+        const double slowdown = std::max(alone, slowest) / alone;
+        if (slowdown == state.slowdown)
+            continue;
+        state.due_s = now + (state.due_s - now) * (slowdown / state.slowdown);
+        state.slowdown = slowdown;
+        ++state.version;
+        at_time(number);
+    }
+    touched_.clear();
+}
+
+} // namespace simsched

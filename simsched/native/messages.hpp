@@ -1,0 +1,70 @@
+#pragma once
+
+#include "data.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+// Objects that are sent: the twin of simsched/replay/messages.py.
+
+namespace simsched {
+
+// An object on its way; it has not arrived while arrive_s is never_s.
+struct Message {
+    std::int32_t object, source, place;
+    double depart_s, arrive_s;
+    bool there() const { return arrive_s < never_s; }
+};
+
+class Mail {
+  public:
+    explicit Mail(const DataPlan &plan);
+    // Sends an object; returns the number of the message, which has arrived where it takes no time.
+    std::size_t send(std::int32_t object, std::int32_t source, std::int32_t place, double now);
+    const Message &operator[](std::size_t number) const { return sent_[number]; }
+    const std::vector<Message> &sent() const { return sent_; }
+    // When something happens next; never_s if nothing does.
+    double next();
+    // Fills in the messages of which something happens now, ascending.
+    void due(double now, std::vector<std::size_t> &numbers);
+    // Lets a message begin to move, or arrive; returns whether it has arrived.
+    bool happened(std::size_t number, double now);
+    // Times the messages again whose links carry more or fewer.
+    void update(double now);
+
+  private:
+    // When something happens of a message, unless it has another version by then.
+    struct Due {
+        double time;
+        std::size_t number;
+        std::uint32_t version;
+        bool operator<(const Due &other) const {
+            return time != other.time ? time > other.time : number > other.number;
+        }
+    };
+    // What changes while a message is on its way.
+    struct Moving {
+        double due_s = 0, slowdown = 1;
+        std::uint32_t version = 0;
+        bool moving = false, touched = false;
+    };
+
+    double bytes_s(const Message &message) const;
+    std::span<const std::int32_t> links(const Message &message) const;
+    void load(std::size_t number);
+    void unload(std::size_t number);
+    void touch(std::int32_t link);
+    void at_time(std::size_t number);
+
+    const DataPlan &plan_;
+    std::vector<Message> sent_;
+    std::vector<Moving> moving_;                // of each message
+    std::vector<std::vector<std::size_t>> on_;  // messages on each link
+    std::vector<double> share_;                 // seconds per byte of each on a link
+    std::vector<std::size_t> touched_;          // messages whose links carry more or fewer than before
+    std::vector<Due> due_;                      // a heap, the earliest in front
+};
+
+} // namespace simsched

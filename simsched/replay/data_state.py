@@ -1,0 +1,236 @@
+"""The data of a running replay: where objects are, what is on its way, and who waits for it (docs/semantics.md, Data)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from simsched.replay.caches import Caches
+from simsched.replay.messages import Later, Mail, Message
+from simsched.replay.room import Entry, Room
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from simsched.errors import EngineError
+    from simsched.graph.adjacency import Csr
+    from simsched.replay.data import DataPlan
+    from simsched.replay.decision import Decision
+    from simsched.schedule.transfers import Messages
+
+NOWHERE = -1
+
+
+class DataState:
+    """Where objects are, and what is on its way.
+
+    Parameters
+    ----------
+    plan : DataPlan
+    later : callable
+        Times messages; see `Later`.
+    """
+
+    def __init__(self, plan: DataPlan, later: Later) -> None:
+        self._through, self._limited = plan.through, plan.limit is not None
+        self._network = plan.network
+        self._inputs, self._written = _rows(plan.inputs), _rows(plan.written)
+        self._place_of = plan.place_of.tolist()
+        self._at: list[int] = plan.home.tolist()  # whence each object is sent or read
+        self._producer, self._goes_to = plan.producer.tolist(), plan.goes_to.tolist()
+        self._place: dict[int, int] = {}  # of each task that was placed
+        self.placed_s = [0.0] * plan.inputs.n
+        # Of each object that was asked for at a place, the tasks that wait for it; none once it is there.
+        self._asked: dict[tuple[int, int], list[int] | None] = {}
+        self._wanted: dict[int, list[int]] = {}  # places of objects that are nowhere yet
+        self._missing: dict[int, int] = {}  # objects that each task waits for
+        self._waiting: dict[int, Decision] = {}
+        self._startable: list[int] = []
+        self._reads: dict[int, list[tuple[int, int]]] = {}  # what each running task has yet to read, the next one last
+        self._read_by: dict[int, int] = {}  # task that each message is read by
+        self.begun_s = [0.0] * plan.inputs.n
+        self._spills: set[int] = set()
+        self._now_s = 0.0
+        self.mail = Mail(plan, later)
+        self._caches = Caches(plan) if plan.read else None
+        self._room = Room(plan, self._at, self._forget, self._spill) if plan.limit else None
+        self._planned = plan.planned
+
+    def open(self) -> None:
+        """Ask for what planned tasks read, in the order of the tasks, at the places where they will run."""
+        if self._planned is not None:
+            for task, place in enumerate(self._planned.tolist()):
+                for one in self._moved(task):
+                    if self._at[one] != NOWHERE or self._writer_elsewhere(one, place):
+                        self._ask(one, place)
+
+    def _writer_elsewhere(self, one: int, place: int) -> bool:
+        """Return whether an object that is planned to be written gets to a place only by being sent."""
+        assert self._planned is not None  # noqa: S101 - narrows the type: only called for plans
+        return self._through != NOWHERE or int(self._planned[self._producer[one]]) != place
+
+    def _moved(self, task: int) -> list[int]:
+        """Return the objects that a task reads, less the inputs that are everywhere."""
+        return [one for one in self._inputs[task] if self._producer[one] >= 0 or self._at[one] != NOWHERE]
+
+    def placed(self, decision: Decision, now_s: float) -> bool:
+        """Note where a task runs; return whether it can begin, rather than wait for room or for what it reads."""
+        task, self._now_s = decision.task, now_s
+        self._place[task], self.placed_s[task] = self._place_of[decision.cores[0]], now_s
+        if self._room and not self._room.enters(self._entry(task)):
+            self._waiting[task] = decision
+            return False
+        return self._fetched(decision)
+
+    def _entry(self, task: int) -> Entry:
+        """Return what a task needs at its place."""
+        here, read, written = self._place[task], self._moved(task), self._written[task]
+        used = [(one, self._at[one] if self._caches else here) for one in read]
+        brought = [] if self._caches else [one for one in read if not self._near(one, here)]
+        return Entry(task, here, [*written, *brought], [*used, *((one, here) for one in written)], read)
+
+    def _near(self, one: int, place: int) -> bool:
+        """Return whether an object is at a place, or was asked for there."""
+        return (self._at[one] == place and self._through != place) or (one, place) in self._asked
+
+    def _fetched(self, decision: Decision) -> bool:
+        """Ask for what a task reads; return whether it can begin."""
+        task, here = decision.task, self._place[decision.task]
+        if self._caches:
+            return True
+        for one in self._moved(task):
+            if self._at[one] == here:
+                continue
+            if (one, here) not in self._asked:
+                self._ask(one, here)
+            if (waiting := self._asked[one, here]) is not None:
+                waiting.append(task)
+                self._missing[task] = self._missing.get(task, 0) + 1
+        if self._missing.get(task):
+            self._waiting[task] = decision
+            return False
+        return True
+
+    def computes(self, decision: Decision, now_s: float) -> bool:
+        """Return whether a task that starts computes at once, rather than read from afar first."""
+        task, self._now_s = decision.task, now_s
+        if self._caches:
+            self._reads[task] = self._caches.read(self._moved(task), self._place[task], self._at)[::-1]
+            if not self._read_on(task):
+                self._waiting[task] = decision
+                return False
+        self.begun_s[task] = now_s
+        return True
+
+    def _read_on(self, task: int) -> bool:
+        """Read one object after another; return whether a task has read all."""
+        while self._reads[task]:
+            one, source = self._reads[task].pop()
+            number = self.mail.send(one, source, self._place[task], self._now_s)
+            if not self.mail.sent[number].there:
+                self._read_by[number] = task
+                return False
+        return True
+
+    def _ask(self, one: int, place: int) -> None:
+        """Have an object sent to a place once; later, where it is nowhere yet."""
+        if (one, place) in self._asked:
+            return
+        self._asked[one, place] = []
+        if self._at[one] == NOWHERE:
+            self._wanted.setdefault(one, []).append(place)
+        else:
+            self._send(one, self._at[one], place)
+
+    def _send(self, one: int, source: int, place: int) -> int:
+        number = self.mail.send(one, source, place, self._now_s)
+        message = self.mail.sent[number]
+        if self._room:
+            self._room.departs(message)
+        if message.there:
+            self._arrived(number, message)
+        return number
+
+    def _available(self, one: int, place: int) -> None:
+        """Send an object, from where it now is, to the places that want it."""
+        self._at[one] = place
+        for to in self._wanted.pop(one, []):
+            self._send(one, place, to)
+
+    def finished(self, task: int, now_s: float) -> None:
+        """Let what a task has written be where it ran, and send it where it goes."""
+        here, self._now_s = self._place[task], now_s
+        if self._caches:
+            self._caches.write(self._written[task], here)
+        for one in self._written[task]:
+            if self._through == NOWHERE:
+                self._available(one, here)
+            if self._goes_to[one] not in (NOWHERE, here):
+                self._send(one, here, self._goes_to[one])
+        if self._room:
+            self._room.finished(task)
+
+    def _arrived(self, number: int, message: Message) -> None:
+        one, place = message.object, message.place
+        for task in self._asked.get((one, place)) or ():
+            self._missing[task] -= 1
+            if not self._missing[task]:
+                self._startable.append(task)
+        if (one, place) in self._asked:
+            self._asked[one, place] = None
+        if self._room:
+            self._room.arrives(message)
+            if number in self._spills and self._room.spilled(one, message.source):
+                self._at[one] = place
+        if place == self._through and self._at[one] == NOWHERE:
+            self._available(one, place)
+
+    def _forget(self, one: int, place: int) -> None:
+        self._asked.pop((one, place), None)
+
+    def _spill(self, one: int, place: int) -> None:
+        self._spills.add(len(self.mail.sent))
+        self._send(one, place, self._network.below(place, one))
+
+    def settle(self, due: Iterable[int], now_s: float) -> list[Decision]:
+        """Handle what happens to messages at an instant; return the tasks that can start, or compute, ascending."""
+        self._now_s = now_s
+        for number in sorted(due):
+            if (message := self.mail.happened(number, now_s)) is None:
+                continue
+            if (task := self._read_by.pop(number, None)) is None:
+                self._arrived(number, message)
+            elif self._read_on(task):
+                self.begun_s[task] = now_s
+                self._startable.append(task)
+        if self._room:
+            self._let_in(self._room)
+        found = [self._waiting.pop(task) for task in sorted(self._startable)]
+        self._startable.clear()
+        return found
+
+    def _let_in(self, room: Room) -> None:
+        while places := room.changed():
+            for place in places:
+                while (first := room.waiting(place)) is not None and room.lets_in(self._entry(first.task)):
+                    decision = self._waiting.pop(first.task)
+                    if self._fetched(decision):
+                        self._waiting[first.task] = decision
+                        self._startable.append(first.task)
+
+    def stuck(self) -> EngineError | None:
+        """Return the error that says what waits for room in vain; None where nothing does."""
+        if self._room is None:
+            return None
+        entries = (self._room.waiting(place) for place in range(self._network.n_places))
+        first = next((entry for entry in entries if entry is not None), None)
+        return None if first is None else self._room.waits_for_ever(self._entry(first.task))
+
+    def columns(self) -> Messages:
+        """Return what was sent."""
+        return self.mail.columns(self.placed_s, self.begun_s)
+
+
+def _rows(rows: Csr) -> list[list[int]]:
+    """Return the entries of each row."""
+    indptr, indices = rows.indptr.tolist(), rows.indices.tolist()
+    return [indices[a:b] for a, b in zip(indptr[:-1], indptr[1:], strict=True)]

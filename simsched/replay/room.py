@@ -1,0 +1,233 @@
+"""Room for objects at places that hold no more than their size (docs/semantics.md, Limits of memory)."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import inf
+from typing import TYPE_CHECKING
+
+from simsched.errors import EngineError
+from simsched.units import format_bytes
+
+if TYPE_CHECKING:
+    from simsched.replay.data import DataPlan
+    from simsched.replay.messages import Message
+
+
+@dataclass(slots=True)
+class Copy:
+    """An object at a place.
+
+    Parameters
+    ----------
+    size_B : int
+    uses : int
+        Tasks that read or write it, and messages that bring it or take it away.
+    last : int
+        When it was last used, as a count of such events.
+    leaving : bool
+        Whether it is on its way to the memory below.
+    """
+
+    size_B: int
+    uses: int = 0
+    last: int = 0
+    leaving: bool = False
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What a task needs at its place.
+
+    Parameters
+    ----------
+    task, place : int
+    new : sequence of int
+        Objects that it writes there, or has brought there.
+    used : sequence of (object, place)
+        Copies that it uses until it has finished.
+    read : sequence of int
+        Objects that it reads.
+    """
+
+    task: int
+    place: int
+    new: Sequence[int]
+    used: Sequence[tuple[int, int]]
+    read: Sequence[int]
+
+
+class Room:
+    """Bytes that objects take at each place, and tasks that wait for room there.
+
+    Parameters
+    ----------
+    plan : DataPlan
+    at : list of int
+        Place whence each object is sent or read, kept by others.
+    forget : callable
+        Called with an object and a place that does not have it any more.
+    spill : callable
+        Called with an object and a place that it has to leave.
+    """
+
+    def __init__(
+        self,
+        plan: DataPlan,
+        at: list[int],
+        forget: Callable[[int, int], None],
+        spill: Callable[[int, int], None],
+    ) -> None:
+        self._plan, self._spills = plan, plan.limit == "spill"
+        self._at, self._forget, self._spill = at, forget, spill
+        self._limit_B: list[float] = plan.network.size_B.tolist()
+        self._size_B = [int(size) for size in plan.size_B.tolist()]
+        self._unplaced: list[int] = plan.readers.tolist()
+        stays = (plan.readers == 0) & (plan.goes_to < 0)
+        self._stays: list[bool] = stays.tolist()
+        n = plan.network.n_places
+        self._held_B, self._leaving_B = [0] * n, [0] * n
+        self._copies: list[dict[int, Copy]] = [{} for _ in range(n)]
+        self._queues: list[deque[Entry]] = [deque() for _ in range(n)]
+        self._changed: set[int] = set()
+        self._uses: dict[int, Sequence[tuple[int, int]]] = {}  # of each task in its place
+        self._events = 0
+
+    def enters(self, entry: Entry) -> bool:
+        """Take room for a task that was placed; where there is none, or others wait for it, let it wait, too."""
+        queue = self._queues[entry.place]
+        if not queue and self._takes(entry):
+            return True
+        queue.append(entry)
+        return False
+
+    def waiting(self, place: int) -> Entry | None:
+        """Return the first that waits for room at a place."""
+        return self._queues[place][0] if self._queues[place] else None
+
+    def changed(self) -> list[int]:
+        """Return the places where room may have become free since the last call, ascending."""
+        places = sorted(self._changed)
+        self._changed.clear()
+        return places
+
+    def lets_in(self, entry: Entry) -> bool:
+        """Take room for the first that waits at a place, where there is some now."""
+        if not self._takes(entry):
+            return False
+        self._queues[entry.place].popleft()
+        return True
+
+    def _takes(self, entry: Entry) -> bool:
+        place = entry.place
+        need_B = sum(self._size_B[one] for one in entry.new)
+        if self._limit_B[place] < inf and not self._fits(need_B, entry):
+            return False
+        for one in entry.new:
+            self._copies[place][one] = Copy(self._size_B[one])
+            self._held_B[place] += self._size_B[one]
+        for one in entry.read:
+            self._unplaced[one] -= 1
+        self._uses[entry.task] = entry.used
+        for one, where in entry.used:
+            self._use(one, where)
+        return True
+
+    def _fits(self, need_B: int, entry: Entry) -> bool:
+        place = entry.place
+        if need_B > self._limit_B[place]:
+            raise no_room(self._plan, entry.task, place, need_B, self._held_B[place], waits=False)
+        if self._spills:
+            self._make_room(need_B, place, {one for one, where in entry.used if where == place})
+        return self._held_B[place] + need_B <= self._limit_B[place]
+
+    def _make_room(self, need_B: int, place: int, wanted: set[int]) -> None:
+        """Give up copies that nobody uses, those not used for longest first."""
+        copies = self._copies[place]
+        idle = [
+            (copy.last, one)
+            for one, copy in copies.items()
+            if not copy.uses and not copy.leaving and one not in wanted
+        ]
+        for _, one in sorted(idle):
+            if self._held_B[place] - self._leaving_B[place] + need_B <= self._limit_B[place]:
+                return
+            if self._at[one] == place:
+                copies[one].leaving = True
+                self._leaving_B[place] += copies[one].size_B
+                self._spill(one, place)
+            else:
+                self._drop(one, place)
+                self._forget(one, place)
+
+    def _drop(self, one: int, place: int) -> None:
+        self._held_B[place] -= self._copies[place].pop(one).size_B
+        self._changed.add(place)
+
+    def _use(self, one: int, place: int) -> None:
+        self._events += 1
+        if (copy := self._copies[place].get(one)) is not None:
+            copy.uses += 1
+            copy.last = self._events
+
+    def _release(self, one: int, place: int) -> None:
+        self._events += 1
+        if (copy := self._copies[place].get(one)) is None:
+            return
+        copy.uses -= 1
+        copy.last = self._events
+        if not copy.uses and not copy.leaving and not self._unplaced[one] and not self._stays[one]:
+            self._drop(one, place)
+            self._forget(one, place)
+
+    def finished(self, task: int) -> None:
+        """Give back what a task used."""
+        for one, place in self._uses.pop(task):
+            self._release(one, place)
+
+    def departs(self, message: Message) -> None:
+        """Note that a message uses the copy that it takes away and the one that it brings."""
+        self._use(message.object, message.source)
+        self._use(message.object, message.place)
+
+    def arrives(self, message: Message) -> None:
+        """Note that a message has arrived."""
+        self._release(message.object, message.source)
+        self._release(message.object, message.place)
+
+    def spilled(self, one: int, place: int) -> bool:
+        """Give up a copy that has arrived in the memory below; return whether it went, as nobody uses it again."""
+        copy = self._copies[place][one]
+        copy.leaving = False
+        self._leaving_B[place] -= copy.size_B
+        self._changed.add(place)
+        if copy.uses:
+            return False
+        self._drop(one, place)
+        return True
+
+    def waits_for_ever(self, entry: Entry) -> EngineError:
+        """Return the error that says what a task waits for in vain."""
+        need_B = sum(self._size_B[one] for one in entry.new)
+        return no_room(
+            self._plan, entry.task, entry.place, need_B, self._held_B[entry.place], waits=True
+        )
+
+
+def no_room(
+    plan: DataPlan, task: int, place: int, need_B: int, held_B: int, *, waits: bool
+) -> EngineError:
+    """Return the error that says that a place is too small for a task, alone or beside what tasks still need."""
+    limit_B, name = float(plan.network.size_B[place]), plan.network.names[place]
+    if not waits:
+        return EngineError(
+            f"task {task} needs {format_bytes(need_B)} for what it reads and writes at {name}, which holds "
+            f"{format_bytes(limit_B)}; memory_limit='note' lets it run all the same"
+        )
+    return EngineError(
+        f"task {task} waits for {format_bytes(need_B)} at {name} for ever: {format_bytes(held_B)} of "
+        f"{format_bytes(limit_B)} are taken by objects that tasks still need"
+        + ("" if plan.limit == "spill" else "; memory_limit='spill' moves these to the memory below")
+    )
