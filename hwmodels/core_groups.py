@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
@@ -179,7 +180,11 @@ class GroupLinks(Interconnect):
         self.stop_of = np.arange(groups.n_cores, dtype=np.int32)
         self.domains = np.arange(groups.groups, dtype=np.int32)
         self.memories = self.domains + np.int32(groups.n_cores)
-        self.links = [link for g, (x, y) in enumerate(groups.corners) for link in self._links(g, x, y)]
+
+    @cached_property
+    def links(self) -> Sequence[Link]:
+        """Links, group by group: of rows, of columns, of the memory."""
+        return [link for g, (x, y) in enumerate(self._groups.corners) for link in self._links(g, x, y)]
 
     def _links(self, group: int, x: float, y: float) -> Iterator[Link]:
         rows, columns = self._groups.rows, self._groups.columns

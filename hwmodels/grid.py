@@ -186,9 +186,7 @@ class GridLinks(Interconnect):
         stop = (start[row] + sign * step) % around
         return row, rows * columns + stop * columns + line[row] if down else line[row] * columns + stop
 
-    def _straight(
-        self, line: Ints, start: Ints, end: Ints, *, down: bool = False
-    ) -> tuple[Ints, Ints]:
+    def _straight(self, line: Ints, start: Ints, end: Ints, *, down: bool = False) -> tuple[Ints, Ints]:
         """Return links along a row or, `down`, a column of a mesh, from each start to its end."""
         rows, columns = len(self.grid.rows), self.grid.width
         horizontal, vertical = rows * (columns - 1), (rows - 1) * columns

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from math import cos, pi, sin
 from typing import Annotated, ClassVar, Literal
 
@@ -201,10 +202,15 @@ class RingLinks(Interconnect):
         self.stop_of = np.arange(ring.cores, dtype=np.int32)
         self.memories = ring.controller_stops.astype(np.int32)
         self.domains = np.zeros_like(self.memories)
-        lines = [(ring.point(stop), ring.point(stop + 1)) for stop in range(self._n)]
+        self._point = ring.point
+
+    @cached_property
+    def links(self) -> Sequence[Link]:
+        """Links, those on first."""
+        lines = [(self._point(stop), self._point(stop + 1)) for stop in range(self._n)]
         on = [Link(f"{stop} on", line) for stop, line in enumerate(lines)]
         back = [Link(f"{(stop + 1) % self._n} back", (b, a)) for stop, (a, b) in enumerate(lines)]
-        self.links = (*on, *back)
+        return (*on, *back)
 
     def ways(self, sources: Ints, targets: Ints) -> Csr:
         """Return the links from each source stop to its target stop, in order."""

@@ -288,9 +288,7 @@ def picture_of(sockets: Sockets) -> Picture:
     groups = [_socket(sockets, socket) for socket in range(len(sockets.sockets))]
     tops = _tops(groups)
     boxes = [
-        box
-        for group, (x, _) in zip(groups, tops, strict=True)
-        for box in group.at(x - group.width / 2, 0)
+        box for group, (x, _) in zip(groups, tops, strict=True) for box in group.at(x - group.width / 2, 0)
     ]
     links = [part for a, b in sockets.links for part in _bridge(tops[a], tops[b], abs(a - b))]
     return Picture(boxes, links)
@@ -299,9 +297,7 @@ def picture_of(sockets: Sockets) -> Picture:
 def _tops(groups: Sequence[Group]) -> list[Point]:
     """Return the middle of the upper edge of each of groups that stand side by side."""
     starts = np.cumsum([0.0, *(group.width + 4 * MARGIN for group in groups)])
-    return [
-        (float(x) + group.width / 2, group.height) for x, group in zip(starts[:-1], groups, strict=True)
-    ]
+    return [(float(x) + group.width / 2, group.height) for x, group in zip(starts[:-1], groups, strict=True)]
 
 
 class SocketLinks(Interconnect):

@@ -75,6 +75,10 @@ class EngineError(SimschedError):
     """The requested replay engine is missing or cannot do what is asked."""
 
 
+class MemoryLimitError(EngineError):
+    """A place holds less than tasks need there, alone or beside what others still need."""
+
+
 class SweepError(SimschedError):
     """A sweep cannot continue: a foreign or read-only store, or a lost cluster; finished points are kept."""
 

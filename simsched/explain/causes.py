@@ -141,7 +141,7 @@ def _excess_s(schedule: Schedule, tasks: Index, costs: TaskCosts | None) -> Seco
     watched[tasks] = True
     found = native.excess_seconds(
         successors=native.Csr(after.indptr, after.indices),
-        start_order=schedule.begin_order,
+        start_order=_begin_order(schedule),
         start_s=schedule.begun_s,
         finish_s=schedule.finish_s,
         teams=native.Csr(teams.indptr, teams.indices),
@@ -151,6 +151,11 @@ def _excess_s(schedule: Schedule, tasks: Index, costs: TaskCosts | None) -> Seco
         shared=sharing_of(native, machine),
     )
     return np.asarray(found).reshape(-1, len(EXCESSES))[tasks]
+
+
+def _begin_order(schedule: Schedule) -> Index:
+    """Return all tasks in the order in which they began to compute, shape (n,)."""
+    return schedule.start_order[np.argsort(schedule.begun_s[schedule.start_order], kind="stable")]
 
 
 @dataclass(slots=True)
@@ -176,7 +181,7 @@ class Walk:
     def excess_s(self) -> Seconds:
         """Return the seconds that each part of the slow-down of each task took, shape (n, causes)."""
         schedule = self._schedule
-        for task in schedule.begin_order.tolist():
+        for task in _begin_order(schedule).tolist():
             now_s = float(schedule.begun_s[task])
             self._finish(now_s)
             self._go_on(now_s)

@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from simsched.errors import GraphError
 from simsched.graph import checks
-from simsched.graph.columns import LabelColumn, TextColumn, plain_text
-from simsched.graph.data import DataObjects, of_edges, read_by
+from simsched.graph.columns import Floats, LabelColumn, TextColumn, plain_text
+from simsched.graph.data import DataObjects, of_edges, read_by, with_ends
 from simsched.graph.edges import adjacency, pairs_of
 from simsched.graph.recording import RecordedOn, Recording
 from simsched.graph.report import ImportReport
@@ -41,6 +41,8 @@ def build(
     recording: Recording | None,
     edge_bytes: npt.ArrayLike | None,
     edge_objects: npt.ArrayLike | None,
+    input_bytes: npt.ArrayLike | None,
+    output_bytes: npt.ArrayLike | None,
 ) -> TaskGraph:
     """Check and store; see `TaskGraph.from_edges`."""
     report = report or ImportReport("edges")
@@ -55,6 +57,7 @@ def build(
     data = _data(edges, edge_bytes, edge_objects)
     if data is not None and edge_objects is not None:
         merged = _repeated(edges, edge_objects, data)
+    data = with_ends(data, _ends(input_bytes, n, "input_bytes"), _ends(output_bytes, n, "output_bytes"))
     graph = later("TaskGraph")(
         successors=successors,
         durations_s=durations,
@@ -86,6 +89,11 @@ def _data(
             raise GraphError("edge_objects without edge_bytes; give the bytes of each edge's object, too")
         return None
     return of_edges(edges, edge_bytes, edge_objects)
+
+
+def _ends(given: npt.ArrayLike | None, n: int, what: str) -> Floats:
+    """Return the bytes of what each task reads from home, or writes there; 0 for none."""
+    return np.zeros(n) if given is None else checks.numbers(given, n, what, "bytes")
 
 
 def _repeated(

@@ -134,6 +134,36 @@ def of_edges(
     return DataObjects(size_B, producer.astype(np.int32), read_by(len(first), number, pairs[:, 1]))
 
 
+def with_ends(data: DataObjects | None, inputs_B: Floats, outputs_B: Floats) -> DataObjects | None:
+    """Return objects, and after them those that single tasks read from home, then those that they write there.
+
+    Parameters
+    ----------
+    data : DataObjects or None
+        Objects between tasks.
+    inputs_B, outputs_B : float64 arrays, shape (n,)
+        Bytes of each task's input and output; 0 for none, NaN where unknown.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> data = with_ends(None, np.array([8.0, 0.0]), np.array([0.0, 4.0]))
+    >>> data.size_B.tolist(), data.producer.tolist(), data.readers.indices.tolist()
+    ([8.0, 4.0], [-1, 1], [0])
+    """
+    readers, writers = np.flatnonzero(inputs_B != 0), np.flatnonzero(outputs_B != 0)
+    if not len(readers) and not len(writers):
+        return data
+    if data is None:
+        data = DataObjects.from_lists([], [], [])
+    counts = np.concatenate([data.readers.degrees(), np.ones(len(readers), int), np.zeros(len(writers), int)])
+    return DataObjects(
+        np.concatenate([data.size_B, inputs_B[readers], outputs_B[writers]]),
+        np.concatenate([data.producer, np.full(len(readers), NOBODY), writers]).astype(np.int32),
+        Csr(np.r_[0, np.cumsum(counts)], np.concatenate([data.readers.indices, readers]).astype(np.int32)),
+    )
+
+
 def read_by(k: int, objects: npt.NDArray[np.int64], readers: npt.NDArray[Any]) -> Csr:
     """Return the readers of `k` objects.
 

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 NUMBER_COLUMNS = ("duration_s", "flops", "bytes_B")
 TEXT_COLUMNS = ("name", "kind", "shape", "scope")
 COLUMNS = (*NUMBER_COLUMNS, "width", *TEXT_COLUMNS)
+#: Bytes that a task reads from home, and writes there.
+ENDS = ("input_bytes", "output_bytes")
 #: Seconds on each kind of core.
 KIND_COLUMN = "duration_kind{}_s".format
 _KIND_COLUMN = re.compile(r"duration_kind(\d{1,3})_s", re.ASCII)
@@ -40,7 +42,8 @@ def from_frames(tasks: pd.DataFrame, edges: pd.DataFrame, *, name: str = "graph"
     ----------
     tasks : DataFrame
         One row per task, in index order, with `duration_s` and any of `name`, `kind`, `shape`, `scope`,
-        `width`, `flops`, `bytes_B`; empty cells are unknown, but of `width`, which has whole numbers only. A
+        `width`, `flops`, `bytes_B`; empty cells are unknown, but of `width`, which has whole numbers only.
+        `input_bytes` and `output_bytes`: see `TaskGraph.from_edges`; empty for none. A
         column `task`, if there is one, names the tasks for the edges; else they are named by the frame's index.
         Seconds by kind of core are columns `duration_kind0_s`, `duration_kind1_s`, ..., and `duration_s`, if it is
         there, is their mean.
@@ -61,7 +64,7 @@ def from_frames(tasks: pd.DataFrame, edges: pd.DataFrame, *, name: str = "graph"
     _refuse_columns(tasks, "tasks", () if by_kind else ("duration_s",))
     _refuse_columns(edges, "edges", ("before", "after"))
     report = ImportReport("frames")
-    _tell_ignored(report, (c for c in tasks.columns if c not in (*COLUMNS, "task", *by_kind)))
+    _tell_ignored(report, (c for c in tasks.columns if c not in (*COLUMNS, *ENDS, "task", *by_kind)))
     unread = (c for c in edges.columns if c not in ("before", "after", *data_columns.COLUMNS))
     _tell_ignored(report, unread, "edges of task graphs")
     text = {c: _strings(tasks[c]) for c in TEXT_COLUMNS if c in tasks}
@@ -81,6 +84,7 @@ def from_frames(tasks: pd.DataFrame, edges: pd.DataFrame, *, name: str = "graph"
         report=report,
         edge_bytes=edge_bytes,
         edge_objects=edge_objects,
+        **{c: np.nan_to_num(_numbers(tasks[c], c)) for c in ENDS if c in tasks},
     )
 
 
@@ -220,7 +224,8 @@ def from_networkx(graph: nx.DiGraph[Any], *, duration: str = "duration_s") -> Ta
     graph : networkx.DiGraph
         Nodes become tasks in the graph's own order; attributes named like the columns of `from_frames` are
         kept, and a node without a `name` is named by its label, unless no node has a name and the labels are
-        0 to n - 1 in this order: then the tasks have none either. An edge with the attribute `bytes_B` carries an
+        0 to n - 1 in this order: then the tasks have none either. Attributes `input_bytes` and `output_bytes` as for
+        `TaskGraph.from_edges`. An edge with the attribute `bytes_B` carries an
         object of so many bytes, the one that its attribute `object` names (a number or a label), or one of its own; an
         edge with several objects has lists of both.
     duration : str
@@ -237,7 +242,7 @@ def from_networkx(graph: nx.DiGraph[Any], *, duration: str = "duration_s") -> Ta
     index = {node: i for i, node in enumerate(graph)}
     rows: list[dict[str, Any]] = [graph.nodes[node] for node in graph]
     report = ImportReport("networkx")
-    _tell_ignored(report, {key for row in rows for key in row} - {*COLUMNS, duration})
+    _tell_ignored(report, {key for row in rows for key in row} - {*COLUMNS, *ENDS, duration})
     pairs, edge_bytes, edge_objects = networkx_edges(graph, index)
     unread = {key for *_, row in graph.edges(data=True) for key in row} - {*data_columns.COLUMNS}
     _tell_ignored(report, unread, "edges of task graphs")
@@ -255,6 +260,7 @@ def from_networkx(graph: nx.DiGraph[Any], *, duration: str = "duration_s") -> Ta
         report=report,
         edge_bytes=edge_bytes,
         edge_objects=edge_objects,
+        **{c: [row.get(c, 0) for row in rows] for c in ENDS if any(c in row for row in rows)},
     )
 
 

@@ -130,6 +130,8 @@ class TaskGraph:
         recording: Recording | None = None,
         edge_bytes: npt.ArrayLike | None = None,
         edge_objects: npt.ArrayLike | None = None,
+        input_bytes: npt.ArrayLike | None = None,
+        output_bytes: npt.ArrayLike | None = None,
     ) -> TaskGraph:
         """Build a graph from arrays.
 
@@ -138,7 +140,7 @@ class TaskGraph:
         durations_s : array_like of float, shape (n,) or (n, kinds of cores)
             Recorded seconds of each task, or its seconds on a core of each kind; NaN where unknown.
         edges : (m, 2) array or iterable of pairs
-            Task indices (before, after). Duplicates are merged, with a note in the report.
+            Task indices (before, after). Duplicates are merged, and counted in the report.
         kinds, names, scopes, shapes : iterable or str, optional
             One per task, or (but for names) one string for all; shapes as text (`64x512;512x512`) or tuples of tuples,
             one per input.
@@ -150,10 +152,8 @@ class TaskGraph:
             See `TaskGraph`; duplicate edges and counts are added to a report.
         edge_bytes, edge_objects : array_like of float and of int, shape (m,), optional
             Bytes of the object that each edge carries, NaN where unknown; its number, -1 for none, by default its own.
-
-        Returns
-        -------
-        TaskGraph
+        input_bytes, output_bytes : array_like of float, shape (n,), optional
+            Bytes that each task reads from home, and writes there, where the machine says; NaN unknown, 0 none.
 
         Raises
         ------
@@ -168,8 +168,8 @@ class TaskGraph:
         """
         return build(
             durations_s, edges, kinds=kinds, names=names, shapes=shapes, scopes=scopes, flops=flops,
-            bytes_B=bytes_B, widths=widths, name=name, recorded_on=recorded_on, report=report,
-            recording=recording, edge_bytes=edge_bytes, edge_objects=edge_objects,
+            bytes_B=bytes_B, widths=widths, name=name, recorded_on=recorded_on, report=report, recording=recording,
+            edge_bytes=edge_bytes, edge_objects=edge_objects, input_bytes=input_bytes, output_bytes=output_bytes,
         )  # fmt: skip
 
     @classmethod

@@ -41,14 +41,16 @@ class Interconnect(ABC):
         Stop of each core, where its data get on and off.
     memories, domains : int32 arrays, shape (k,)
         Stop of each memory, and the memory domain that it is a part of.
-    links : sequence of Link
-        All links, by number.
     """
 
     stop_of: Index
     memories: Index
     domains: Index
-    links: Sequence[Link]
+
+    @property
+    @abstractmethod
+    def links(self) -> Sequence[Link]:
+        """All links, by number."""
 
     @abstractmethod
     def ways(self, sources: Ints, targets: Ints) -> Csr:

@@ -165,7 +165,12 @@ class Machine:
 
     @property
     def is_device(self) -> npt.NDArray[np.bool_]:
-        """Whether each core is a device, with a memory and a link of its own; bool (n_cores,)."""
+        """Whether each core is a device, with a memory and a link of its own; bool (n_cores,).
+
+        >>> import simsched as ss
+        >>> ss.machine("generic[cores=2]").is_device.tolist()
+        [False, False]
+        """
         return np.zeros(self.n_cores, np.bool_) if self.kinds is None else self.kinds.is_device
 
     @cached_property

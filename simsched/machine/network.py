@@ -178,9 +178,7 @@ class Network:
         """The same for what a task hands to another one, which may lead through the host."""
         if self.ways.route != "host":
             return self.tables
-        latency_s, s_per_B = (
-            table[:, self.host, None] + table[None, self.host] for table in self.tables
-        )
+        latency_s, s_per_B = (table[:, self.host, None] + table[None, self.host] for table in self.tables)
         return latency_s, s_per_B
 
     def _slowest_ends(self) -> Floats:
@@ -192,9 +190,7 @@ class Network:
         listed = self.listed
         slowest = np.full(listed.n, inf)
         some = listed.degrees() > 0
-        slowest[some] = np.minimum.reduceat(
-            self.capacity_Bps[listed.indices], listed.indptr[:-1][some]
-        )
+        slowest[some] = np.minimum.reduceat(self.capacity_Bps[listed.indices], listed.indptr[:-1][some])
         return slowest
 
 
@@ -225,10 +221,12 @@ def network_of(machine: Machine, ways: DataWays) -> Network:
     counts = np.bincount(domains, minlength=machine.n_domains)
     is_memory = np.zeros(len(names) + 1, bool)
     is_memory[memories] = True
-    kind_of = np.append(np.where(device, machine.kind_of[first], -1), np.full(is_memory.size - len(first), -1))
+    kind_of = np.append(
+        np.where(device, machine.kind_of[first], -1), np.full(is_memory.size - len(first), -1)
+    )
     return Network(
         ways=ways,
-        place_of=place_of.astype(np.int32),
+        place_of=place_of,
         names=(*names, "host"),
         domain_of=np.append(domain_of, -1).astype(np.int32),
         memory_of=Csr(
@@ -247,13 +245,11 @@ def _core_places(machine: Machine, ways: DataWays) -> tuple[Index, Index, npt.ND
     device = machine.is_device
     place_of = ways.place_of(machine.structure).astype(np.int64)
     place_of[device] = machine.n_cores + np.arange(device.sum())
-    _, first, place_of = np.unique(place_of, return_index=True, return_inverse=True)
-    return place_of, first, device[first]
+    _, first, number = np.unique(place_of, return_index=True, return_inverse=True)
+    return number.astype(np.int32), first.astype(np.int32), device[first]
 
 
-def _names(
-    machine: Machine, ways: DataWays, first: Index, device: npt.NDArray[np.bool_]
-) -> list[str]:
+def _names(machine: Machine, ways: DataWays, first: Index, device: npt.NDArray[np.bool_]) -> list[str]:
     """Return the names of the places of cores, from the first core of each."""
     names = [f"{ways.places} {place}" for place in range(len(first))]
     if ways.places == "domain":
@@ -276,9 +272,7 @@ def _sizes(machine: Machine, ways: DataWays, is_memory: npt.NDArray[np.bool_], k
     return _of_devices(machine, size_B, "memory_B", kind_of)
 
 
-def _capacities(
-    machine: Machine, ways: DataWays, is_memory: npt.NDArray[np.bool_], kind_of: Index
-) -> Floats:
+def _capacities(machine: Machine, ways: DataWays, is_memory: npt.NDArray[np.bool_], kind_of: Index) -> Floats:
     """Return the capacity of each link: out of places, into places, and between stops."""
     ends = np.full(len(is_memory), ways.link_Bps)
     if ways.places != "domain":
@@ -289,9 +283,7 @@ def _capacities(
     return np.concatenate([ends, ends, between])
 
 
-def _latencies(
-    machine: Machine, ways: DataWays, is_memory: npt.NDArray[np.bool_], kind_of: Index
-) -> Floats:
+def _latencies(machine: Machine, ways: DataWays, is_memory: npt.NDArray[np.bool_], kind_of: Index) -> Floats:
     extra_s = np.zeros(len(is_memory))
     if ways.places != "domain":
         extra_s[is_memory] = ways.memory_latency_s

@@ -330,7 +330,11 @@ class KindsTable(Strict):
             if row.unit not in UNITS[what] or len(row.value) != len(self.names):
                 units = " or ".join(map(repr, UNITS[what]))
                 raise ValueError(f"{key}: expected {len(self.names)} numbers, one per kind, of unit {units}")
-            if min(row.value) < least or max(row.value) > most or (key == "cores" and any(v % 1 for v in row.value)):
+            if (
+                min(row.value) < least
+                or max(row.value) > most
+                or (key == "cores" and any(v % 1 for v in row.value))
+            ):
                 raise ValueError(f"{key}: {list(row.value)} are not all possible; from {least:g} to {most:g}")
         return self
 

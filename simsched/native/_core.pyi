@@ -31,14 +31,14 @@ class Sharing:
     """
     What the running tasks of a machine share.
 
-    bandwidth, tiles, cores, interconnect, remote: which of it counts. tile_of, domain_of, segment_of: of each core,
-    below n_tiles, n_domains and n_segments; a segment is an interconnect that its cores load. n_threads: hardware
-    threads in use, a multiple of the cores; thread i is one of core i % cores. compute, waiting: throughput of a core
-    with 1, 2, ... threads. capacity_Bps, link_Bps: of a domain, and of what leaves it. penalty: of remote traffic.
-    interconnect_share: of a thread's traffic there that counts. tile_slowdowns: of the memory-bound part of teams of
-    0, 1, ... threads that have no tile alone. cluster_of, cluster_Bps: cluster of each core, and
-    the bytes a second that each moves; without them clusters have no limit of their own. fair: whether all
-    running threads have equal shares of all cores.
+    bandwidth, tiles, cores, interconnect, remote: which of it counts. tile_of, domain_of, segment_of: of each
+    core, below n_tiles, n_domains and n_segments; a segment is an interconnect that its cores load. n_threads:
+    hardware threads in use, a multiple of the cores; thread i is one of core i % cores. compute, waiting:
+    throughput of a core with 1, 2, ... threads. capacity_Bps, link_Bps: of a domain, and of what leaves it.
+    penalty: of remote traffic. interconnect_share: of a thread's traffic there that counts. tile_slowdowns: of
+    the memory-bound part of teams of 0, 1, ... threads that have no tile alone. cluster_of, cluster_Bps: cluster
+    of each core, and the bytes a second that each moves; without them clusters have no limit of their own. fair:
+    whether all running threads have equal shares of all cores.
     """
 
     def __init__(
@@ -108,10 +108,10 @@ class Shortcuts:
     """
     What runs past the queue of a static policy.
 
-    threads: int32 (k,), the hardware thread of each single-threaded executor. single_threaded, inline: bool (n,), tasks
-    that only those run, and tasks that run on the executor that released them. seconds: float64 (n,), of each task on
-    one thread, and loads there; empty and None where there are no such executors, the latter also where nothing is
-    shared. buffered: whether a busy executor can be handed a task.
+    threads: int32 (k,), the hardware thread of each single-threaded executor. single_threaded, inline: bool (n,),
+    tasks that only those run, and tasks that run on the executor that released them. seconds: float64 (n,), of
+    each task on one thread, and loads there; empty and None where there are no such executors, the latter also
+    where nothing is shared. buffered: whether a busy executor can be handed a task.
     """
 
     def __init__(
@@ -137,21 +137,38 @@ class Data:
     """
     What tasks read, and how it gets to them.
 
-    inputs: objects that each task reads. producer: int32 (k,), the task that writes each object, or -1. size_B:
-    float64 (k,). place_of: int32 (threads,), of each hardware thread's data. latency_s, s_per_B: float64 (places *
-    places,). read: whether objects are read from afar; else they are sent. planned: whether they leave when they are
-    written.
+    inputs, written: objects that each task reads and writes. readers: int64 (k,), tasks that read each object.
+    producer: int32 (k,), the task that writes each object, or -1. size_B: float64 (k,). home, goes_to: int32
+    (k,), the place where each object is at the beginning, and the one to which it is sent once it is written, or
+    -1. through: place from which objects are sent, or -1 for where they were written. place_of: int32 (threads,),
+    of each hardware thread's data. latency_s, s_per_B: float64 (places * places,). ways: links from each place to
+    each; None where moves do not share them. capacity_Bps: float64 (links,). planned: int32 (n,), place of each
+    task, where objects leave when they are written; else None. read: whether objects are read from afar; else
+    they are sent. cache_B: bytes that stay near a place. place_B: float64 (places,), what each holds. domain_of:
+    int32 (places,), or -1. memory_of: places that are memories of each domain. limited, spills: whether places
+    hold no more than their size, and spill rather than wait.
     """
 
     def __init__(
         self,
         inputs: Csr,
+        written: Csr,
+        readers: Annotated[
+            NDArray[numpy.int64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+        ],
         producer: Annotated[
             NDArray[numpy.int32], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
         ],
         size_B: Annotated[
             NDArray[numpy.float64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
         ],
+        home: Annotated[
+            NDArray[numpy.int32], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+        ],
+        goes_to: Annotated[
+            NDArray[numpy.int32], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+        ],
+        through: int,
         place_of: Annotated[
             NDArray[numpy.int32], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
         ],
@@ -161,22 +178,40 @@ class Data:
         s_per_B: Annotated[
             NDArray[numpy.float64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
         ],
+        ways: Csr | None,
+        capacity_Bps: Annotated[
+            NDArray[numpy.float64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+        ],
+        planned: Annotated[
+            NDArray[numpy.int32], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+        ]
+        | None,
         read: bool,
-        planned: bool,
+        cache_B: float,
+        place_B: Annotated[
+            NDArray[numpy.float64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+        ],
+        domain_of: Annotated[
+            NDArray[numpy.int32], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+        ],
+        memory_of: Csr,
+        limited: bool,
+        spills: bool,
     ) -> None: ...
 
 class ListPlan:
     """
     The plan of a static policy.
 
-    successors: of each task. seconds: float64 (n,), of each task on an executor. loads, shared: demand of each task on
-    what running tasks share; both None where they share nothing. discipline: rank, fifo, lifo or planned. position:
-    int32 (n,), a permutation, for rank and planned. executors: hardware threads of each executor, all of one width.
-    displaced: int32 (n * width,): where each thread runs instead, or -1; empty where all are pinned. predecessors:
-    where a task prefers its producer's executor; else None. delay_s: seconds a start costs, and per_poller_s what
-    every further idle executor adds. shortcuts: None, or what runs past the queue. kind_of: int32, kind of the cores
-    of each executor, and kinds: their number, the columns of seconds and loads; None and 1 where all are alike.
-    assigned: int32 (n,), the executor of each task for discipline planned; else None. data: None where it is near.
+    successors: of each task. seconds: float64 (n,), of each task on an executor. loads, shared: demand of each
+    task on what running tasks share; both None where they share nothing. discipline: rank, fifo, lifo or planned.
+    position: int32 (n,), a permutation, for rank. executors: hardware threads of each executor, all of one width.
+    displaced: int32 (n * width,): where each thread runs instead, or -1; empty where all are pinned.
+    predecessors: where a task prefers its producer's executor; else None. delay_s: seconds a start costs, and
+    per_poller_s what every further idle executor adds. shortcuts: None, or what runs past the queue. kind_of:
+    int32, kind of the cores of each executor, and kinds: their number, the columns of seconds and loads; None and
+    1 where all are alike. assigned: int32 (n,), the executor of each task for discipline planned; else None.
+    data: None where it is near.
     """
 
     def __init__(
@@ -215,13 +250,13 @@ class CorunPlan:
     """
     The plan of co-running by candidate widths.
 
-    widths: int32 (n * candidates,), estimates, seconds: float64 (n * candidates,): of each task the widths it offers,
-    the preferred one first, the seconds by which the rule decides, and those that pass but for noise; loads likewise.
-    noise: float64 (n,), factor on what really passes, or empty. serial: float64 (n,), seconds on one core, where small
-    tasks run on second hardware threads; else empty. offered: candidates, from the first, that count beside others.
-    max_running: tasks at once. cores, cores_per_tile, ways: the machine's, and the hardware threads of a core in use.
-    corun: whether tasks start beside others. dispatch_s, resize_s, resize_per_thread_s: seconds of a start, and of a
-    team that changes size. The rest as in ListPlan.
+    widths: int32 (n * candidates,), estimates, seconds: float64 (n * candidates,): of each task the widths it
+    offers, the preferred one first, the seconds by which the rule decides, and those that pass but for noise;
+    loads likewise. noise: float64 (n,), factor on what really passes, or empty. serial: float64 (n,), seconds on
+    one core, where small tasks run on second hardware threads; else empty. offered: candidates, from the first,
+    that count beside others. max_running: tasks at once. cores, cores_per_tile, ways: the machine's, and the
+    hardware threads of a core in use. corun: whether tasks start beside others. dispatch_s, resize_s,
+    resize_per_thread_s: seconds of a start, and of a team that changes size. The rest as in ListPlan.
     """
 
     def __init__(
@@ -257,146 +292,13 @@ class CorunPlan:
         data: Data | None = None,
     ) -> None: ...
 
-class Numbers(Sequence[int]):
-    """Ascending numbers of tasks or cores: a tuple, made when it is needed."""
-
-    @overload
-    def __getitem__(self, key: int, /) -> int: ...
-    @overload
-    def __getitem__(self, key: slice, /) -> tuple[int, ...]: ...
-    def __len__(self, /) -> int: ...
-    def __add__(self, value: Numbers | tuple[int, ...], /) -> tuple[int, ...]: ...
-    def __array__(self, dtype: object | None = "int64", copy: object | None = None) -> object: ...
-
-    class Iterator:
-        def __iter__(self, /) -> Numbers.Iterator: ...
-        def __next__(self, /) -> int: ...
-
-class PolicyView:
-    """What a policy sees: see simsched.policy.View."""
-
-    def __init__(
-        self,
-        *,
-        problem: object | None,
-        checks: object,
-        running: object,
-        n_tasks: int,
-        cores: int,
-        cores_per_tile: int,
-        ways: int,
-        delay_s: float,
-        per_poller_s: float,
-        resize_s: float,
-        resize_per_thread_s: float,
-    ) -> None: ...
-    @property
-    def now_s(self) -> float: ...
-    @property
-    def ready(self) -> object: ...
-    @property
-    def newly_ready(self) -> tuple: ...
-    @property
-    def running(self) -> object: ...
-    @property
-    def idle_cores(self) -> object: ...
-    @property
-    def problem(self) -> object: ...
-    @property
-    def levels(self) -> object: ...
-    def ready_s(self, task: object) -> object: ...
-    def seconds(self, task: object, width: object = 1) -> object: ...
-    def became_ready_s(self, task: object) -> float | None:
-        """Return when a task became ready; None before."""
-
-    def finished_s(self, task: object) -> float | None:
-        """Return about when a task finished; None before."""
-
-    def teams(self) -> tuple:
-        """Return every distinct team in order of first use, as indptr (int64) and indices (int32)."""
-
-def replay_list(plan: ListPlan, progress: object | None) -> tuple:
-    """
-    Replay a ListPlan without calling Python, without the interpreter's lock.
-
-    progress: None, or called with the number of tasks finished since its last call.
-
-    Returns the number of tasks that ran, ready_s, start_s, finish_s (float64 (n,)), executor and start order
-    (int32 (n,)). Nothing is copied or converted; arrays that do not fit raise.
-    """
-
-def replay_corun(plan: CorunPlan, progress: object | None) -> tuple:
-    """
-    Replay a CorunPlan without calling Python, without the interpreter's lock.
-
-    progress: as in replay_list.
-
-    Returns (number of tasks that ran, ready_s, start_s, finish_s, team, executor, start order), and the teams'
-    cores as indptr (int64) and indices (int32).
-    """
-
-def replay_policy(
-    successors: Csr,
-    view: PolicyView,
-    decide: object,
-    start: object,
-    factors: Annotated[
-        NDArray[numpy.float64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
-    ],
-    shared: Sharing | None,
-    progress: object | None,
-    data: Data | None = None,
-) -> tuple:
-    """
-    Replay a policy written in Python.
-
-    successors: of each task. view: what it sees; of one replay. decide: called with the view, returns an iterable of
-    starts, or None. start: the type of plain ones. factors: float64 (n,), what each task really takes over its
-    estimate, or empty. shared: what running tasks share, or None. progress: as in replay_list.
-    Holds the interpreter's lock.
-
-    Returns the number of tasks that ran, ready_s, start_s, finish_s, team, executor and start order.
-    """
-
-def excess_seconds(
-    successors: Csr,
-    start_order: Annotated[
-        NDArray[numpy.int32], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
-    ],
-    start_s: Annotated[
-        NDArray[numpy.float64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
-    ],
-    finish_s: Annotated[
-        NDArray[numpy.float64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
-    ],
-    teams: Csr,
-    team: Annotated[
-        NDArray[numpy.int32], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
-    ],
-    loads: Loads,
-    watched: Annotated[
-        NDArray[numpy.bool_], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
-    ],
-    shared: Sharing,
-) -> Annotated[NDArray[numpy.float64], {"shape": (None,)}]:
-    """
-    Return the seconds by which tasks were slowed down, by cause.
-
-    successors: of each task. start_order: int32 (n,), the tasks as they started. start_s, finish_s: float64 (n,).
-    teams: hardware threads of each team. team: int32 (n,), of each task. loads: demand of each on what running tasks
-    share. watched: bool (n,), whose seconds are wanted; the fewer of them run at once, the quicker.
-
-    Returns float64 (n * 5,), five for each task, zeros for those not watched: by hardware threads that share a core,
-    memory bandwidth, tiles, remote memory and the interconnect. Nothing is copied or converted; arrays that do not fit
-    raise.
-    """
-
 class Platform:
     """
     What planners are given.
 
-    successors: of each task. order: int32 (n,), each task before its successors. kind_seconds: float64 (n * kinds,).
-    kind_of, place_of: int32 (executors,). edge_bytes: float64 (m,). latency_s, s_per_B: float64 (places * places,).
+    successors: of each task. order: int32 (n,), each task before its successors. kind_seconds: float64 (n *
+    kinds,). kind_of, place_of: int32 (executors,). edge_bytes: float64 (m,). latency_s, s_per_B: float64 (places
+    * places,).
     """
 
     def __init__(
@@ -489,8 +391,8 @@ def plan_list(
     Return the executor of each task, and all tasks by their starts.
 
     position: int32 (n,), a permutation: the ready task of the lowest goes first. insertion: whether in idle times
-    before placed tasks. by_finish: whether executors are compared by the finish, or the start. extra: float64
-    (n * kinds,), what counts besides, or empty. pinned: int32 (n,), executors without a choice or -1, or empty.
+    before placed tasks. by_finish: whether executors are compared by the finish, or the start. extra: float64 (n
+    * kinds,), what counts besides, or empty. pinned: int32 (n,), executors without a choice or -1, or empty.
     """
 
 def plan_lookahead(
@@ -525,4 +427,144 @@ def plan_pairs(
 
     rule: least, level, greatest or sufferage. extra: float64 (n * kinds,), what counts besides the start. level:
     float64 (n,). batched: whether released tasks wait until all that are ready are placed.
+    """
+
+class Numbers(Sequence[int]):
+    """Ascending numbers of tasks or cores: a tuple, made when it is needed."""
+
+    @overload
+    def __getitem__(self, key: int, /) -> int: ...
+    @overload
+    def __getitem__(self, key: slice, /) -> tuple[int, ...]: ...
+    def __len__(self, /) -> int: ...
+    def __add__(self, value: Numbers | tuple[int, ...], /) -> tuple[int, ...]: ...
+    def __array__(self, dtype: object | None = "int64", copy: object | None = None) -> object: ...
+
+    class Iterator:
+        def __iter__(self, /) -> Numbers.Iterator: ...
+        def __next__(self, /) -> int: ...
+
+class PolicyView:
+    """What a policy sees: see simsched.policy.View."""
+
+    def __init__(
+        self,
+        *,
+        problem: object | None,
+        checks: object,
+        running: object,
+        n_tasks: int,
+        cores: int,
+        cores_per_tile: int,
+        ways: int,
+        delay_s: float,
+        per_poller_s: float,
+        resize_s: float,
+        resize_per_thread_s: float,
+    ) -> None: ...
+    @property
+    def now_s(self) -> float: ...
+    @property
+    def ready(self) -> object: ...
+    @property
+    def newly_ready(self) -> tuple: ...
+    @property
+    def running(self) -> object: ...
+    @property
+    def idle_cores(self) -> object: ...
+    @property
+    def problem(self) -> object: ...
+    @property
+    def levels(self) -> object: ...
+    def ready_s(self, task: object) -> object: ...
+    def seconds(self, task: object, width: object = 1) -> object: ...
+    def became_ready_s(self, task: object) -> float | None:
+        """Return when a task became ready; None before."""
+
+    def finished_s(self, task: object) -> float | None:
+        """Return about when a task finished; None before."""
+
+    def teams(self) -> tuple:
+        """Return every distinct team in order of first use, as indptr (int64) and indices (int32)."""
+
+class NoRoomError(Exception):
+    pass
+
+def replay_list(plan: ListPlan, progress: object | None) -> tuple:
+    """
+    Replay a ListPlan without calling Python, without the interpreter's lock.
+
+    progress: None, or called with the number of tasks finished since its last call.
+
+    Returns the number of tasks that ran, ready_s, start_s, finish_s (float64 (n,)), executor and start order
+    (int32 (n,)), and what was sent: None where data are near, else object, source, place (int32), departure and
+    arrival (float64), when each task was placed and when it began to compute. Nothing is copied or converted;
+    arrays that do not fit raise.
+    """
+
+def replay_corun(plan: CorunPlan, progress: object | None) -> tuple:
+    """
+    Replay a CorunPlan without calling Python, without the interpreter's lock.
+
+    progress: as in replay_list.
+
+    Returns (number of tasks that ran, ready_s, start_s, finish_s, team, executor, start order), and the teams'
+    cores as indptr (int64) and indices (int32), and what was sent.
+    """
+
+def replay_policy(
+    successors: Csr,
+    view: PolicyView,
+    decide: object,
+    start: object,
+    factors: Annotated[
+        NDArray[numpy.float64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+    ],
+    shared: Sharing | None,
+    progress: object | None,
+    data: Data | None = None,
+) -> tuple:
+    """
+    Replay a policy written in Python.
+
+    successors: of each task. view: what it sees; of one replay. decide: called with the view, returns an iterable
+    of starts, or None. start: the type of plain ones. factors: float64 (n,), what each task really takes over its
+    estimate, or empty. shared: what running tasks share, or None. progress: as in replay_list. data: None where
+    it is near. Holds the interpreter's lock.
+
+    Returns (number of tasks that ran, ready_s, start_s, finish_s, team, executor and start order), and what was
+    sent.
+    """
+
+def excess_seconds(
+    successors: Csr,
+    start_order: Annotated[
+        NDArray[numpy.int32], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+    ],
+    start_s: Annotated[
+        NDArray[numpy.float64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+    ],
+    finish_s: Annotated[
+        NDArray[numpy.float64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+    ],
+    teams: Csr,
+    team: Annotated[
+        NDArray[numpy.int32], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+    ],
+    loads: Loads,
+    watched: Annotated[
+        NDArray[numpy.bool_], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+    ],
+    shared: Sharing,
+) -> Annotated[NDArray[numpy.float64], {"shape": (None,)}]:
+    """
+    Return the seconds by which tasks were slowed down, by cause.
+
+    successors: of each task. start_order: int32 (n,), the tasks as they started. start_s, finish_s: float64 (n,).
+    teams: hardware threads of each team. team: int32 (n,), of each task. loads: demand of each on what running
+    tasks share. watched: bool (n,), whose seconds are wanted; the fewer of them run at once, the quicker.
+
+    Returns float64 (n * 5,), five for each task, zeros for those not watched: by hardware threads that share a
+    core, memory bandwidth, tiles, remote memory and the interconnect. Nothing is copied or converted; arrays that
+    do not fit raise.
     """

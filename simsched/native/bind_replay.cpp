@@ -326,7 +326,7 @@ Returns (number of tasks that ran, ready_s, start_s, finish_s, team, executor an
 } // namespace
 
 void bind_replay(nb::module_ &m) {
-    nb::exception<NoRoom>(m, "NoRoom");
+    nb::exception<NoRoom>(m, "NoRoomError");
     m.def("replay_list", &replay_list, "plan"_a, "progress"_a.none(), list_doc);
     m.def("replay_corun", &replay_corun, "plan"_a, "progress"_a.none(), corun_doc);
     m.def("replay_policy", &replay_policy, "successors"_a, "view"_a, "decide"_a, "start"_a,

@@ -198,8 +198,8 @@ void DataState::arrived(std::size_t number) {
 }
 
 void DataState::forget(std::int32_t object, std::int32_t place) {
-    if (const auto found = asked(object, place); found != none)
-        asked_[found].way = Way::gone;
+    if (const auto found = asked(object, place); found != none && asked_[found].way == Way::there)
+        asked_[found].way = Way::gone; // what is still on its way stays asked for
 }
 
 void DataState::spill(std::int32_t object, std::int32_t place) {

@@ -43,7 +43,8 @@ bool Room::lets_in(const Entry &entry) {
 std::int64_t Room::need(const Entry &entry) const {
     std::int64_t need_B = 0;
     for (const auto object : entry.fresh)
-        need_B += static_cast<std::int64_t>(plan_.size_B[at(object)]);
+        if (!copies_[at(entry.place)].contains(object))
+            need_B += static_cast<std::int64_t>(plan_.size_B[at(object)]);
     return need_B;
 }
 
@@ -53,8 +54,8 @@ bool Room::takes(const Entry &entry) {
         return false;
     for (const auto object : entry.fresh) {
         const auto size_B = static_cast<std::int64_t>(plan_.size_B[at(object)]);
-        copies_[at(entry.place)][object] = {size_B};
-        held_B_[at(entry.place)] += size_B;
+        if (copies_[at(entry.place)].try_emplace(object, Copy{size_B}).second)
+            held_B_[at(entry.place)] += size_B;
     }
     for (const auto object : entry.read)
         --unplaced_[at(object)];
@@ -129,6 +130,8 @@ void Room::release(std::int32_t object, std::int32_t place) {
         return;
     --one->uses;
     one->last = events_;
+    if (!one->uses)
+        changed_.insert(place);
     const bool stays = !plan_.readers[at(object)] && plan_.goes_to[at(object)] == nowhere;
     if (!one->uses && !one->leaving && !unplaced_[at(object)] && !stays) {
         drop(object, place);

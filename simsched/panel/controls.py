@@ -23,6 +23,7 @@ SWITCHES = {
     "share_cores": "hardware threads",
     "share_interconnect": "interconnect",
     "remote_memory": "remote memory",
+    "share_links": "links",
 }
 #: Most cores that the slider gives, over those of the machine's file.
 MOST = 2

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from math import inf
 from typing import TYPE_CHECKING
 
+from simsched.errors import MemoryLimitError
 from simsched.policy import Layout
 from simsched.replay.parallel_map import parallel_map
 
@@ -32,7 +34,7 @@ class Search:
     Parameters
     ----------
     replay : callable
-        Returns the schedule of a layout.
+        Returns the schedule of a layout. Layouts for whose tasks there is no room are not chosen.
     estimator : Estimator
     layouts : sequence of Layout
         Layouts to choose from; a few near them, of fewer executors, are tried, too.
@@ -49,6 +51,7 @@ class Search:
     possible: Callable[[Layout], bool] = lambda layout: True
     makespans_s: dict[Layout, float] = field(default_factory=dict)
     best: Schedule | None = None
+    no_room: MemoryLimitError | None = None
 
     def run(self) -> Schedule:
         """Return the shortest schedule found, with a note that replays chose its layout."""
@@ -93,11 +96,21 @@ class Search:
     def _try(self, layouts: Iterable[Layout]) -> Layout:
         """Replay the promising ones of some layouts, and return the best so far; of equals the first."""
         tried = self._promising(dict.fromkeys(layouts))
-        for layout, schedule in zip(tried, parallel_map(self.replay, tried), strict=True):
+        for layout, schedule in zip(tried, parallel_map(self._replayed, tried), strict=True):
+            if isinstance(schedule, MemoryLimitError):
+                self.makespans_s[layout] = inf
+                self.no_room = self.no_room or schedule
+                continue
             self.makespans_s[layout] = schedule.makespan_s
             if self.best is None or schedule.makespan_s < self.best.makespan_s:
                 self.best = schedule
         return min(self.makespans_s, key=self.makespans_s.__getitem__)
+
+    def _replayed(self, layout: Layout) -> Schedule | MemoryLimitError:
+        try:
+            return self.replay(layout)
+        except MemoryLimitError as error:
+            return error
 
     def _far(self, best: Layout) -> list[Layout]:
         """Return the limits far from all tried ones, nearest to the best first; none of fixed executors."""
@@ -130,8 +143,7 @@ class Search:
 
     def _at_once(self) -> int:
         """Return how many tasks ran concurrently in the shortest replay: each has the lowest free number."""
-        assert self.best is not None  # noqa: S101 - narrows the type: it replayed some
-        return int(self.best.executor.max(initial=0)) + 1
+        return 1 if self.best is None else int(self.best.executor.max(initial=0)) + 1
 
     def _why(self) -> str:
         tried, layouts = len(self.makespans_s), len(self.layouts)
@@ -142,7 +154,9 @@ class Search:
         return f"the shortest of {tried} replays; the others of {layouts} layouts are longer by a bound or an estimate"
 
     def _labelled(self, why: str) -> Schedule:
-        assert self.best is not None  # noqa: S101 - narrows the type: it replayed some
+        if self.best is None:
+            assert self.no_room is not None  # noqa: S101 - narrows the type: it replayed some
+            raise self.no_room
         assert self.best.inputs is not None  # noqa: S101 - narrows the type: they were simulated
         return replace(self.best, inputs=replace(self.best.inputs, layout_by="replays", layout_why=why))
 

@@ -1,4 +1,4 @@
-"""The plan of a replay's data: what tasks read and write, where it is, and how it gets to them (docs/semantics.md, Data)."""
+"""The plan of a replay's data: what tasks read and write, where it is, and its ways (docs/semantics.md, Data)."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ class DataPlan:
             network=network,
             inputs=inputs,
             written=_written(data, n),
-            readers=data.readers.degrees(),
+            readers=data.readers.degrees().astype(np.int64),
             producer=data.producer,
             size_B=np.nan_to_num(data.size_B),
             home=np.where(data.producer < 0, network.home_of(data.n), -1).astype(np.int32),

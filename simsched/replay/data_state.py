@@ -1,7 +1,8 @@
-"""The data of a running replay: where objects are, what is on its way, and who waits for it (docs/semantics.md, Data)."""
+"""The data of a running replay: where objects are, and who waits for them (docs/semantics.md, Data)."""
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from simsched.replay.caches import Caches
@@ -45,7 +46,9 @@ class DataState:
         self._missing: dict[int, int] = {}  # objects that each task waits for
         self._waiting: dict[int, Decision] = {}
         self._startable: list[int] = []
-        self._reads: dict[int, list[tuple[int, int]]] = {}  # what each running task has yet to read, the next one last
+        self._reads: dict[
+            int, list[tuple[int, int]]
+        ] = {}  # what each running task has yet to read, the next one last
         self._read_by: dict[int, int] = {}  # task that each message is read by
         self.begun_s = [0.0] * plan.inputs.n
         self._spills: set[int] = set()
@@ -185,7 +188,10 @@ class DataState:
             self._available(one, place)
 
     def _forget(self, one: int, place: int) -> None:
-        self._asked.pop((one, place), None)
+        if (
+            self._asked.get((one, place), ()) is None
+        ):  # it was there; what is still on its way stays asked for
+            del self._asked[one, place]
 
     def _spill(self, one: int, place: int) -> None:
         self._spills.add(len(self.mail.sent))
@@ -233,4 +239,4 @@ class DataState:
 def _rows(rows: Csr) -> list[list[int]]:
     """Return the entries of each row."""
     indptr, indices = rows.indptr.tolist(), rows.indices.tolist()
-    return [indices[a:b] for a, b in zip(indptr[:-1], indptr[1:], strict=True)]
+    return [indices[a:b] for a, b in pairwise(indptr)]

@@ -62,7 +62,8 @@ class Mail:
     def __init__(self, plan: DataPlan, later: Later) -> None:
         self._later = later
         latency_s, s_per_B = plan.network.tables
-        self._latency_s, self._s_per_B = latency_s.tolist(), s_per_B.tolist()
+        self._latency_s: list[list[float]] = latency_s.tolist()
+        self._s_per_B: list[list[float]] = s_per_B.tolist()
         self._size_B: list[float] = plan.size_B.tolist()
         self._n_places = plan.network.n_places
         self._ways = plan.ways

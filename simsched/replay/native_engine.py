@@ -19,8 +19,8 @@ from simsched.replay.action_checks import ActionChecks
 from simsched.replay.data import DataPlan
 from simsched.replay.plan import DynamicPlan, Plan, Progress, StaticPlan
 from simsched.replay.replay import BEYOND_NUMBERS
-from simsched.replay.room import no_room
 from simsched.replay.result import Times, schedule_of
+from simsched.replay.room import no_room
 from simsched.schedule.transfers import Messages
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def replay(plan: Plan, progress: Progress = None) -> Schedule:
         if str(error) != OVERFLOW:
             raise
         raise CostError(BEYOND_NUMBERS) from error
-    except native.NoRoom as error:
+    except native.NoRoomError as error:
         assert plan.data is not None  # noqa: S101 - narrows the type: only data need room
         task, place, need_B, held_B, waits = map(int, str(error).split())
         raise no_room(plan.data, task, place, need_B, held_B, waits=bool(waits)) from None

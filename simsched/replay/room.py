@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from math import inf
 from typing import TYPE_CHECKING
 
-from simsched.errors import EngineError
+from simsched.errors import MemoryLimitError
 from simsched.units import format_bytes
 
 if TYPE_CHECKING:
@@ -122,10 +122,10 @@ class Room:
 
     def _takes(self, entry: Entry) -> bool:
         place = entry.place
-        need_B = sum(self._size_B[one] for one in entry.new)
+        new, need_B = self._needs(entry)
         if self._limit_B[place] < inf and not self._fits(need_B, entry):
             return False
-        for one in entry.new:
+        for one in new:
             self._copies[place][one] = Copy(self._size_B[one])
             self._held_B[place] += self._size_B[one]
         for one in entry.read:
@@ -134,6 +134,11 @@ class Room:
         for one, where in entry.used:
             self._use(one, where)
         return True
+
+    def _needs(self, entry: Entry) -> tuple[list[int], int]:
+        """Return the objects that have no copy yet where a task needs them, and their bytes."""
+        new = [one for one in entry.new if one not in self._copies[entry.place]]
+        return new, sum(self._size_B[one] for one in new)
 
     def _fits(self, need_B: int, entry: Entry) -> bool:
         place = entry.place
@@ -178,6 +183,8 @@ class Room:
             return
         copy.uses -= 1
         copy.last = self._events
+        if not copy.uses:
+            self._changed.add(place)
         if not copy.uses and not copy.leaving and not self._unplaced[one] and not self._stays[one]:
             self._drop(one, place)
             self._forget(one, place)
@@ -208,25 +215,23 @@ class Room:
         self._drop(one, place)
         return True
 
-    def waits_for_ever(self, entry: Entry) -> EngineError:
+    def waits_for_ever(self, entry: Entry) -> MemoryLimitError:
         """Return the error that says what a task waits for in vain."""
-        need_B = sum(self._size_B[one] for one in entry.new)
-        return no_room(
-            self._plan, entry.task, entry.place, need_B, self._held_B[entry.place], waits=True
-        )
+        _, need_B = self._needs(entry)
+        return no_room(self._plan, entry.task, entry.place, need_B, self._held_B[entry.place], waits=True)
 
 
 def no_room(
     plan: DataPlan, task: int, place: int, need_B: int, held_B: int, *, waits: bool
-) -> EngineError:
+) -> MemoryLimitError:
     """Return the error that says that a place is too small for a task, alone or beside what tasks still need."""
     limit_B, name = float(plan.network.size_B[place]), plan.network.names[place]
     if not waits:
-        return EngineError(
+        return MemoryLimitError(
             f"task {task} needs {format_bytes(need_B)} for what it reads and writes at {name}, which holds "
             f"{format_bytes(limit_B)}; memory_limit='note' lets it run all the same"
         )
-    return EngineError(
+    return MemoryLimitError(
         f"task {task} waits for {format_bytes(need_B)} at {name} for ever: {format_bytes(held_B)} of "
         f"{format_bytes(limit_B)} are taken by objects that tasks still need"
         + ("" if plan.limit == "spill" else "; memory_limit='spill' moves these to the memory below")

@@ -128,7 +128,7 @@ def _lengthen(lives: Lives, uses: _Uses) -> None:
     # Lives before uses that begin with them.
     keys, begin_s = np.concatenate([of_life, of_use]), np.concatenate([lives.begin_s, uses.begin_s])
     is_use = np.arange(len(keys)) >= len(of_life)
-    order = np.lexsort([is_use, begin_s, keys])
+    order = np.lexsort((is_use, begin_s, keys))
     last = np.maximum.accumulate(np.where(is_use[order], -1, np.arange(len(order))))
     used = np.flatnonzero(is_use[order] & (last >= 0))
     life, use = order[last[used]], order[used] - len(of_life)
@@ -138,6 +138,6 @@ def _lengthen(lives: Lives, uses: _Uses) -> None:
 
 def _let_outputs_stay(lives: Lives, data: DataObjects) -> None:
     """Let objects that nobody reads stay at the place where they were last."""
-    order = np.lexsort([lives.begin_s, lives.object])
+    order = np.lexsort((lives.begin_s, lives.object))
     last = order[np.append(lives.object[order][1:] != lives.object[order][:-1], True)[: len(order)]]
     lives.end_s[last[data.readers.degrees()[lives.object[last]] == 0]] = inf

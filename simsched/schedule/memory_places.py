@@ -45,13 +45,11 @@ class Places:
 
     @classmethod
     def of(cls, schedule: Schedule) -> Places:
-        """Return the places of the machine's data, else its memory domains and the host; one for lanes of an unknown machine."""
+        """Return the places of the machine's data, else its domains and the host; one for an unknown machine."""
         machine, n_tasks = schedule.machine, schedule.graph.n_tasks
         if machine is None or schedule.lane_names:
             return cls(np.zeros(n_tasks, np.int32), ("memory",), np.array([inf]))
         network = machine.network or network_of(machine, DataWays("read", "domain"))
         # A team's cores are ascending.
         first = schedule.teams.indices[schedule.teams.indptr[schedule.team]] % machine.n_cores
-        return cls(
-            network.place_of[first], network.names, network.size_B, int(network.place_of.max()) + 1
-        )
+        return cls(network.place_of[first], network.names, network.size_B, int(network.place_of.max()) + 1)

@@ -115,10 +115,6 @@ class Schedule:
         recording : Recording
             Of its tasks.
 
-        Returns
-        -------
-        Schedule
-
         Examples
         --------
         >>> import numpy as np
@@ -152,30 +148,24 @@ class Schedule:
 
     @property
     def makespan_s(self) -> float:
-        """Seconds from the first start, or departure, to the last finish, or arrival; 0 for an empty graph.
-
-        What is sent before the first task starts, or after the last one has finished, is what comes from the home of
-        inputs and goes to that of outputs.
-        """
+        """Seconds from the first start, or departure of an input, to the last finish, or arrival; 0 if empty."""
         if not self.graph.n_tasks:
             return 0.0
         begin_s, end_s = self.start_s.min(), self.finish_s.max()
-        if self.messages is not None and len(self.messages.depart_s):
-            begin_s = min(begin_s, self.messages.depart_s.min())
-            end_s = max(end_s, self.messages.arrive_s.max())
+        if self.messages is not None:
+            begin_s, end_s = self.messages.span(begin_s, end_s)
         return float(end_s - begin_s)
 
     @property
     def begun_s(self) -> Seconds:
-        """When each task began to compute, shape (n,): when it started, or had read what was far."""
-        return self.start_s if self.messages is None else self.messages.begun_s
+        """When each task began to compute, shape (n,): when it started, or had read what was far.
 
-    @property
-    def begin_order(self) -> npt.NDArray[np.int32]:
-        """All tasks in the order in which they began to compute, shape (n,)."""
-        if self.messages is None:
-            return self.start_order
-        return self.start_order[np.argsort(self.begun_s[self.start_order], kind="stable")]
+        >>> import simsched as ss
+        >>> graph = ss.TaskGraph.from_edges([1.0, 2.0, 2.0], [(0, 1), (0, 2)], edge_bytes=4e6)
+        >>> ss.simulate(graph, "generic[cores=2,link_Bps=1e6,data=read]", "fifo", "2x1").begun_s.tolist()
+        [0.0, 1.0, 5.0]
+        """
+        return self.start_s if self.messages is None else self.messages.begun_s
 
     @property
     def widths(self) -> npt.NDArray[np.int32]:
@@ -213,10 +203,6 @@ class Schedule:
     def metrics(self) -> dict[str, float]:
         """Return the schedule's numbers; see `simsched.schedule.metrics`.
 
-        Returns
-        -------
-        dict of str to float
-
         Examples
         --------
         >>> import simsched as ss
@@ -251,6 +237,22 @@ class Schedule:
         from simsched.schedule.transfers import transfers
 
         return transfers(self)
+
+    @cached_property
+    def links(self) -> pd.DataFrame:
+        """Links that data passed over, one row each, the busiest first: link, name, bytes_B, busy_s, busy, load.
+
+        Examples
+        --------
+        >>> import simsched as ss
+        >>> graph = ss.TaskGraph.from_edges([1.0, 2.0, 2.0], [(0, 1), (0, 2)], edge_bytes=4e6)
+        >>> schedule = ss.simulate(graph, "generic[cores=2,link_Bps=1e6,data=sent]", "fifo", "2x1")
+        >>> schedule.links[["name", "bytes_B", "busy_s"]].values.tolist()
+        [['out of core 0', 4000000.0, 4.0], ['into core 1', 4000000.0, 4.0]]
+        """
+        from simsched.schedule.transfers import links
+
+        return links(self)
 
     def memory(self) -> MemoryUse:
         """Return the bytes of live data objects at each place over time; see `MemoryUse`.
@@ -308,10 +310,6 @@ class Schedule:
     def corunning(self) -> pd.DataFrame:
         """Return the running tasks at every start and finish; see `simsched.plots.corunning_events_frame`.
 
-        Returns
-        -------
-        DataFrame
-
         Examples
         --------
         >>> import simsched as ss
@@ -332,10 +330,6 @@ class Schedule:
         **options
             As `simsched.plots.gantt` takes them.
 
-        Returns
-        -------
-        Axes
-
         Examples
         --------
         >>> import simsched as ss
@@ -353,10 +347,6 @@ class Schedule:
         ----------
         machine, ax
             As in `simsched.plots.roofline`.
-
-        Returns
-        -------
-        Axes
 
         Examples
         --------
@@ -376,10 +366,6 @@ class Schedule:
         ax, value
             As in `simsched.plots.core_use`.
 
-        Returns
-        -------
-        Axes
-
         Examples
         --------
         >>> import simsched as ss
@@ -398,10 +384,6 @@ class Schedule:
         *others : Schedule
         color : str
             As in `simsched.plots.explore`.
-
-        Returns
-        -------
-        Explorer
 
         Examples
         --------
@@ -497,10 +479,6 @@ class Schedule:
 
     def require_machine(self) -> Machine:
         """Return the machine.
-
-        Returns
-        -------
-        Machine
 
         Raises
         ------

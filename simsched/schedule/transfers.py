@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from simsched.machine.interconnect import steps
+
 if TYPE_CHECKING:
     import pandas as pd
 
     from simsched.graph.adjacency import Index
     from simsched.graph.taskgraph import Seconds
+    from simsched.machine.network import Network
     from simsched.schedule.schedule import Schedule
 
 
@@ -44,6 +47,12 @@ class Messages:
         for column in vars(self).values():
             column.setflags(write=False)
 
+    def span(self, begin_s: float, end_s: float) -> tuple[float, float]:
+        """Return the beginning and the end of a run, with what comes from home before, and goes there after."""
+        if len(self.depart_s):
+            return min(begin_s, self.depart_s.min()), max(end_s, self.arrive_s.max())
+        return begin_s, end_s
+
 
 def transfers(schedule: Schedule) -> pd.DataFrame:
     """Return the objects that were sent, by departure; see `Schedule.transfers`."""
@@ -63,3 +72,46 @@ def transfers(schedule: Schedule) -> pd.DataFrame:
         }
     )  # fmt: skip
     return table.sort_values(["depart_s", "object", "to_place"], ignore_index=True)
+
+
+def links(schedule: Schedule) -> pd.DataFrame:
+    """Return the links that data passed over, the busiest first; see `Schedule.links`.
+
+    Columns: `link`, its number in the machine's network; `name`; `bytes_B`; `busy_s`, the seconds in which bytes
+    passed; `busy`, that over the makespan; `load`, bytes over what the link could have carried until then.
+    """
+    import pandas as pd
+
+    machine, makespan_s = schedule.machine, schedule.makespan_s or 1.0
+    network = None if machine is None else machine.network
+    if network is None or schedule.messages is None or schedule.graph.data is None:
+        return pd.DataFrame(columns=["link", "name", "bytes_B", "busy_s", "busy", "load"])
+    link, bytes_B, busy_s = _passed(schedule.messages, np.nan_to_num(schedule.graph.data.size_B), network)
+    table = pd.DataFrame(
+        {
+            "link": link, "name": network.link_names(link), "bytes_B": bytes_B, "busy_s": busy_s,
+            "busy": busy_s / makespan_s, "load": bytes_B / network.capacity_Bps[link] / makespan_s,
+        }
+    )  # fmt: skip
+    return table.sort_values("busy_s", ascending=False, kind="stable", ignore_index=True)
+
+
+def _passed(sent: Messages, size_B: Seconds, network: Network) -> tuple[Index, Seconds, Seconds]:
+    """Return the links that bytes passed over, ascending; the bytes; and the seconds in which there were some."""
+    moving = np.flatnonzero((size_B[sent.object] > 0) & (sent.source != sent.place))
+    way = sent.source[moving].astype(np.int64) * network.n_places + sent.place[moving]
+    begin_s, end_s = sent.depart_s[moving] + network.tables[0].ravel()[way], sent.arrive_s[moving]
+    row, step = steps(network.listed.degrees()[way].astype(np.int64))
+    link = network.listed.indices[network.listed.indptr[way][row] + step]
+    order = np.lexsort((begin_s[row], link))
+    row, link = row[order], link[order]
+    found, first = np.unique(link, return_index=True)
+    ends = zip(first, [*first[1:], len(link)], strict=True)
+    busy_s = np.array([_covered(begin_s[row[a:b]], end_s[row[a:b]]) for a, b in ends])
+    return found, np.add.reduceat(size_B[sent.object[moving[row]]], first) if len(found) else busy_s, busy_s
+
+
+def _covered(begin_s: Seconds, end_s: Seconds) -> float:
+    """Return the seconds that intervals cover, those that begin first first."""
+    reached = np.maximum.accumulate(end_s)
+    return float((reached - np.maximum(begin_s, np.append(0.0, reached[:-1]))).clip(0).sum())

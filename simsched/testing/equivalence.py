@@ -9,6 +9,7 @@ import numpy as np
 from hypothesis import HealthCheck, assume, given, seed as seeded, settings, strategies as st
 
 from simsched.costs import CostModel, Curve
+from simsched.errors import EngineError
 from simsched.machine import RuntimeProfile
 from simsched.plugins import registered
 from simsched.policy import CandidateRule, Policy, RankPolicy, Shortcuts, Start, policy as policy_of
@@ -32,6 +33,8 @@ NOISES: tuple[float | str, ...] = (
     "stragglers[share=0.2,factor=4]",
     "stragglers[share=0.5,factor=0.1,sigma=0.3]",
 )
+#: Limits of memory that decide when tasks start, and none.
+LIMITS = ("note", "wait", "spill")
 #: Policies with tasks that run past the queue; random graphs have tasks of up to 10 s.
 SHORTCUTS = (
     "critical-path[small_s=0.5]",
@@ -160,10 +163,16 @@ def policies() -> st.SearchStrategy[Policy]:
 
 
 @st.composite
-def cases(draw: st.DrawFn) -> dict[str, object]:
-    """Arguments of `simulate`: ties, zero durations, one core and more, noise, software costs."""
+def cases(draw: st.DrawFn, limits: tuple[str, ...] = ("note",)) -> dict[str, object]:
+    """Arguments of `simulate`: ties, zero durations, one core and more, noise, software costs, data that move.
+
+    Parameters
+    ----------
+    limits : tuple of str
+        Limits of memory: with some, places can be too small.
+    """
     policy = draw(policies())
-    machine = draw(ours.machines_for(policy))
+    machine = draw(ours.machines_for(policy)).varied(draw(ours.ways_of_data()))
     assume(machine.n_cores > getattr(policy, "reserved", 0))
     layout = draw(ours.layouts_for(policy, machine))
     if layout is not None and isinstance(policy, RankPolicy) and policy.oversubscribe:
@@ -184,6 +193,7 @@ def cases(draw: st.DrawFn) -> dict[str, object]:
         ),
         "runtime": draw(st.one_of(st.just(RuntimeProfile()), ours.runtimes())),
         "seed": draw(st.integers(0, 3)),
+        "memory_limit": draw(st.sampled_from(limits)),
     }
 
 
@@ -209,15 +219,33 @@ def check_engines(examples: int = 100, seed: int | None = None) -> None:
     """
 
     @settings(max_examples=examples, deadline=None, database=None, suppress_health_check=list(HealthCheck))
-    @given(cases())
+    @given(cases(LIMITS))
     def suite(case: dict[str, object]) -> None:
-        check_same(*(simulate(**case, engine=engine) for engine in ("simpy", "native")))  # type: ignore[arg-type] # drawn
+        check_same(*(_replayed(case, engine) for engine in ("simpy", "native")))
 
     (suite if seed is None else seeded(seed)(suite))()
 
 
-def check_same(one: Schedule, other: Schedule) -> None:
-    """Check that two schedules are the same to the bit: order, cores and times."""
+def _replayed(case: dict[str, object], engine: str) -> Schedule | EngineError:
+    """Return the schedule of a case, or the error that says which of its tasks there is no room for."""
+    try:
+        return simulate(**case, engine=engine)  # type: ignore[arg-type] # drawn
+    except EngineError as error:
+        return error
+
+
+def check_same(one: Schedule | EngineError, other: Schedule | EngineError) -> None:
+    """Check that two schedules are the same to the bit: order, cores, times and messages; or two errors."""
+    if isinstance(one, EngineError) or isinstance(other, EngineError):
+        if str(one) != str(other):
+            raise AssertionError(f"the errors differ: {one} and {other}")
+        return
+    if (one.messages is None) is not (other.messages is None):
+        raise AssertionError(f"messages differ: {one.messages} and {other.messages}")
+    if one.messages is not None and other.messages is not None:
+        for name, column in vars(one.messages).items():
+            if column.tobytes() != getattr(other.messages, name).tobytes():
+                raise AssertionError(f"messages.{name} differs: {column} and {getattr(other.messages, name)}")
     for column in COLUMNS:
         if getattr(one, column).tobytes() != getattr(other, column).tobytes():
             raise AssertionError(f"{column} differs: {getattr(one, column)} and {getattr(other, column)}")

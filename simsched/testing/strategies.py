@@ -122,6 +122,33 @@ def machines(draw: st.DrawFn, max_cores: int = 12, ways: int = 1) -> Machine:
     })  # fmt: skip
 
 
+@st.composite
+def ways_of_data(draw: st.DrawFn) -> dict[str, bool | str | float]:
+    """Variations of machines whose data move: homes, routes, links, caches and limits; none in half of the cases."""
+    if draw(st.booleans()):
+        return {}
+    chosen: dict[str, bool | str | float] = {
+        "data": draw(st.sampled_from(["sent", "read"])),
+        "places": draw(st.sampled_from(["core", "tile", "domain"])),
+        "home": draw(st.sampled_from(["everywhere", "memory", "host"])),
+        "route": draw(st.sampled_from(["direct", "direct", "host"])),
+        "share_links": draw(st.booleans()),
+    }
+    numbers = {
+        "link_Bps": [16.0, 4e6],
+        "link_latency_s": [0.25, 1e-6],
+        "hop_Bps": [16.0, 2e6],
+        "hop_latency_s": [0.01],
+        "memory_Bps": [100.0],
+        "memory_latency_s": [0.125],
+        "place_B": [64.0, 130.0, 5e6],
+    }
+    for key, values in numbers.items():
+        if draw(st.booleans()):
+            chosen[key] = draw(st.sampled_from(values))
+    return chosen
+
+
 def effects() -> st.SearchStrategy[dict[str, bool]]:
     """Effects of running tasks on each other: one memory's bandwidth alone as often as any mixture."""
     switches = st.fixed_dictionaries({name: st.booleans() for name in NAMES})

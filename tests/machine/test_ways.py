@@ -79,7 +79,7 @@ def test_impossible_variations(spec, message):
             "not all possible",
         ),
         (f"[kinds]\nnames = ['P', 'E']\ncores = {_number([15.5, 0.5], 'core')}", "not all possible"),
-        ("[data]\nplaces = 'core'", "data.mode"),
+        ("[data]\nplaces = 'cores'", "data.places"),
         (f"[data]\nmode = 'sent'\nlink_bandwidth = {_number(1, 'ns')}", "does not measure bandwidth"),
     ],
 )
@@ -90,5 +90,5 @@ def test_impossible_tables(tmp_path, table, message):
 
 def test_too_many_places(tmp_path):
     graph = ss.TaskGraph.from_edges([1.0, 1.0], [(0, 1)], edge_bytes=8.0)
-    with pytest.raises(MachineError, match="between 5000 places of one machine; at most 4096"):
+    with pytest.raises(MachineError, match="between 5001 places of one machine; at most 4096"):
         ss.simulate(graph, "generic[cores=5000,data=sent]", "fifo", layout="2x1")

@@ -56,11 +56,25 @@ class _Sharing:
         for d in range(self.machine.n_domains):
             asked = [(self.demand[other] * self.data[other][d], self.m[other]) for other in self.running]
             leaves = [(self.demand[other] * self.far(other, d), self.m[other]) for other in self.running]
-            p = self.pressure(asked, memory.bandwidth_Bps / self.machine.n_domains)
+            p = self.pressure(asked, self.machine.domain_Bps)
             link = self.pressure(leaves, memory.link_bandwidth_Bps)
             seconds += min(self.data[task][d], self.here[task][d]) * p
             seconds += self.far(task, d) * max(p, link) * memory.remote_penalty
+        seconds = max([seconds, *(self.through_cluster(cluster) for cluster in self.parts(task))])
         return max(seconds, self.tiles(task)) if self.on.share_tiles else seconds
+
+    def parts(self, task):
+        """Return the share of a team's threads in each of its clusters."""
+        cluster_of = self.machine.structure.cluster_of
+        return Counter(int(cluster_of[core]) for core in self.core[task])
+
+    def through_cluster(self, cluster):
+        """Return the pressure on a cluster of what passes through it."""
+        asked = [
+            (self.demand[other] * self.parts(other)[cluster] / len(self.core[other]), self.m[other])
+            for other in self.running
+        ]
+        return self.pressure(asked, self.machine.memory.cluster_bandwidth_Bps)
 
     def tiles(self, task):
         """Return what the tiles of a team let through at least."""

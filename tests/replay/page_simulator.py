@@ -7,13 +7,16 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
+from simsched.errors import EngineError
+
+from .page_data import Moves
 from .page_sharing import slowdowns
 
 
 class Simulator:
     """What both kinds of policies have in common: tasks begin, are slowed down, and end."""
 
-    def __init__(self, problem, runtime, factors):
+    def __init__(self, problem, runtime, factors, limit):
         self.problem, self.runtime = problem, runtime
         self.graph, self.machine, self.costs = problem.graph, problem.machine, problem.costs
         self.n = self.graph.n_tasks
@@ -26,13 +29,30 @@ class Simulator:
         self.threads, self.due_s, self.slowdown = {}, {}, {}
         self.decision = None  # (when it ends, what then)
         self.doubtful = False  # whether rounding may decide what comes first
+        self.moves, self.extra_s = None, {}
+        if self.graph.data is not None and self.machine.network is not None:
+            limited = limit if limit in ("wait", "spill") else None
+            self.moves = Moves(self.graph, self.machine, limited, self.start, self.compute)
 
     def begin(self, task, threads, extra_s=0.0):
-        """Start a task now on hardware threads."""
-        self.start_s[task], self.threads[task] = self.now_s, threads
+        """Place a task now on hardware threads; start it, if its data are there."""
+        self.threads[task], self.extra_s[task] = threads, extra_s
+        if self.moves is None:
+            self.start(task)
+            self.compute(task)
+        else:
+            place = self.machine.network.place_of[threads[0] % self.machine.n_cores]
+            self.moves.placed(task, int(place), self.now_s)
+
+    def start(self, task):
+        """Start a placed task now."""
+        self.start_s[task] = self.now_s
         self.order.append(task)
-        seconds = self.costs.seconds_of(task, len(threads)) * self.factors[task]
-        self.due_s[task], self.slowdown[task] = self.now_s + (seconds + extra_s), 1.0
+
+    def compute(self, task):
+        """Let the time of a task on its cores begin."""
+        seconds = self.costs.seconds_of(task, len(self.threads[task])) * self.factors[task]
+        self.due_s[task], self.slowdown[task] = self.now_s + (seconds + self.extra_s[task]), 1.0
 
     def completions(self):
         """Handle all completions of this round, ascending; return whether there were any."""
@@ -42,6 +62,8 @@ class Simulator:
             del self.due_s[task]
             self.finish_s[task], self.ended[task] = self.now_s, self.round
             self.freed(task)
+            if self.moves is not None:
+                self.moves.finished(task, self.now_s)
         for task in range(self.n):
             if task not in self.ready_at_s and all(other in self.finish_s for other in self.before[task]):
                 self.ready_at_s[task], self.released[task] = self.now_s, self.round
@@ -62,6 +84,8 @@ class Simulator:
             then, self.decision = self.decision[1], None
             then()
         happened = self.completions() or ended
+        if self.moves is not None:
+            happened = self.moves.instant(self.now_s) or happened
         return self.start_own() or happened
 
     def start_own(self):
@@ -69,7 +93,9 @@ class Simulator:
         return False
 
     def retime(self):
-        """Rescale what is left of the running tasks."""
+        """Rescale what is left of the running tasks, and of messages."""
+        if self.moves is not None:
+            self.moves.retime(self.now_s)
         if not self.machine.effects.any:
             return
         running = {task: self.threads[task] for task in self.due_s}
@@ -83,20 +109,27 @@ class Simulator:
         self.completions()
         self.decide()
         self.retime()
-        while events := [*self.due_s.values(), *([self.decision[0]] if self.decision else [])]:
+        while events := self.events():
             self.now_s = min(events)
             self.doubtful |= any(0 < event - self.now_s <= 1e-9 * event for event in events)
             while self.instant() | self.decide():
                 pass
             self.retime()
+        if len(self.finish_s) < self.n:
+            raise EngineError("tasks wait for ever")
         return self
+
+    def events(self):
+        """Return when something happens next of each task, decision and message."""
+        pending = [self.decision[0]] if self.decision else []
+        return [*self.due_s.values(), *pending, *(self.moves.events() if self.moves else [])]
 
 
 class Listed(Simulator):
     """A static policy: a queue in an order, executors of fixed threads, shortcuts."""
 
-    def __init__(self, problem, runtime, factors, policy, ranks, teams, displaced, past):
-        super().__init__(problem, runtime, factors)
+    def __init__(self, problem, runtime, factors, limit, policy, ranks, teams, displaced, past):
+        super().__init__(problem, runtime, factors, limit)
         self.policy, self.ranks, self.displaced, self.past = policy, ranks, displaced, past
         self.teams = teams + [[single] for single in ([] if past is None else past.threads.tolist())]
         self.k = len(teams)
@@ -202,8 +235,8 @@ class Listed(Simulator):
 class Asked(Simulator):
     """A dynamic policy, which sees this object as its view."""
 
-    def __init__(self, problem, runtime, factors, policy):
-        super().__init__(problem, runtime, factors)
+    def __init__(self, problem, runtime, factors, limit, policy):
+        super().__init__(problem, runtime, factors, limit)
         self.policy, self.actions = policy, iter(())
         self.ready, self.held, self.last_width = [], {}, {}
         self.newly_ready, self.new = [], []

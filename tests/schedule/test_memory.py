@@ -104,7 +104,10 @@ def test_a_peak_above_the_size_is_noted_or_an_error():
     found = [note for note in schedule.notes if note.startswith("memory:")]
     assert len(found) == 1
     assert weight_of(found[0]).name == "DOUBT"
-    assert "would hold 20.1 GB at 0 s, it has 17.2 GB; the replay does not wait or spill" in found[0]
+    assert (
+        "would hold 20.1 GB at 0 s, it has 17.2 GB; memory_limit='wait' or 'spill' replays what becomes of it"
+        in found[0]
+    )
     assert not any(note.startswith("memory:") for note in replay([1e9, 1e9], machine).notes)
     assert not any(note.startswith("memory:") for note in replay(sizes, machine, memory_limit="ignore").notes)
     with pytest.raises(
@@ -112,7 +115,7 @@ def test_a_peak_above_the_size_is_noted_or_an_error():
     ):
         replay(sizes, machine, memory_limit="error")
     with pytest.raises(
-        SimschedError, match="memory_limit='stop' is unknown; give one of ignore, note, error"
+        SimschedError, match="memory_limit='stop' is unknown; give one of ignore, note, spill, wait, error"
     ):
         replay(sizes, machine, memory_limit="stop")
 

@@ -1,0 +1,100 @@
+"""Places that hold no more than their size: tasks that wait for room, objects that leave, and what cannot be."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import simsched as ss
+from simsched.errors import MemoryLimitError
+
+ONE_PLACE = "generic[cores=2,cores.per_tile=2,data=sent,places=tile,place_B=10.0]"
+#: 0 and 1 write 6 bytes each, which 2 and 3 read.
+TWO_CHAINS = ([1, 1, 1, 1], [(0, 2), (1, 3)], [6, 6])
+
+
+@pytest.fixture
+def replay(engine):
+    def run(seconds, edges, edge_bytes, limit, machine, layout="1x1", objects=None):
+        graph = ss.TaskGraph.from_edges(seconds, edges, edge_bytes=edge_bytes, edge_objects=objects)
+        return ss.simulate(graph, machine, "fifo", layout=layout, engine=engine, memory_limit=limit)
+
+    return run
+
+
+@pytest.mark.rule("Limits of memory")
+@pytest.mark.parametrize(("limit", "start_s"), [("note", 1), ("ignore", 1), ("wait", 3)])
+def test_a_task_waits_for_room(replay, limit, start_s):
+    """0's 6 bytes are read by 2, from 1 to 3; 3 writes 6 more, and the place holds 10."""
+    edges = [(0, 2), (1, 3), (3, 4)]
+    schedule = replay([1, 1, 2, 1, 1], edges, [6, 0, 6], limit, ONE_PLACE, "2x1", [0, -1, 1])
+    assert schedule.start_s.tolist()[:3] == [0, 0, 1]
+    assert schedule.start_s[3] == start_s
+    assert any("would hold 12 B" in note for note in schedule.notes) is (limit == "note")
+
+
+@pytest.mark.rule("Limits of memory")
+def test_objects_leave_for_memory_and_come_back(replay):
+    """At 1, 0's object leaves for 3 s, then 1 runs; 1's leaves from 5 to 8, 0's is back at 11; 1's at 15."""
+    machine = "generic[cores=1,data=sent,place_B=10.0,link_Bps=2.0]"
+    schedule = replay(*TWO_CHAINS, "spill", machine)
+    assert schedule.start_s.tolist() == [0, 4, 11, 15]
+    assert schedule.transfers[["depart_s", "arrive_s"]].values.tolist() == [[1, 4], [5, 8], [8, 11], [12, 15]]
+    assert schedule.memory().peak["peak_B"].iloc[0] <= 10
+    assert replay(*TWO_CHAINS, "note", machine).start_s.tolist() == [0, 1, 2, 3]
+
+
+@pytest.mark.rule("Limits of memory")
+def test_copies_are_dropped_rather_than_sent(engine):
+    """Core 1 reads 0's object in 2 and in 4, and between them writes an output of 6 bytes in 3.
+
+    For that the copy goes, without a message; for the copy that 4 needs, the output leaves for memory first.
+    """
+    chain = ss.TaskGraph.from_edges([1, 99, 1, 1, 1], [(0, 1), (0, 2), (2, 3), (0, 4), (3, 4)])
+    graph = ss.graph.with_data(chain, ss.graph.DataObjects.from_lists([6, 6], [0, 3], [[1, 2, 4], []]))
+    machine = "generic[cores=2,data=sent,place_B=10.0,link_Bps=2.0]"
+    schedule = ss.simulate(graph, machine, "fifo", layout="2x1", engine=engine, memory_limit="spill")
+    found = schedule.transfers[["object", "from_place", "to_place", "depart_s", "arrive_s"]].values.tolist()
+    assert found == [[0, 0, 1, 1, 4], [1, 1, 2, 6, 9], [0, 0, 1, 9, 12]]
+
+
+@pytest.mark.rule("Limits of memory")
+def test_what_can_never_run_is_an_error(replay):
+    machine = "generic[cores=1,data=sent,place_B=10.0]"
+    with pytest.raises(
+        MemoryLimitError, match=r"task 0 needs 12 B .* at core 0, which holds 10 B; memory_limit='note'"
+    ):
+        replay([1, 1], [(0, 1)], [12], "wait", machine)
+    with pytest.raises(
+        MemoryLimitError,
+        match=r"task 1 waits for 6 B at core 0 for ever: 6 B of 10 B .* memory_limit='spill' moves these",
+    ):
+        replay(*TWO_CHAINS, "wait", machine)
+
+
+def test_a_search_for_a_layout_passes_over_those_without_room():
+    """On one core the two chains never end; on two they do."""
+    graph = ss.TaskGraph.from_edges(TWO_CHAINS[0], TWO_CHAINS[1], edge_bytes=TWO_CHAINS[2])
+    schedule = ss.simulate(
+        graph, "generic[cores=2,data=sent,place_B=10.0]", "fifo", memory_limit="wait", layout="best"
+    )
+    assert schedule.inputs.layout.executors == 2
+    with pytest.raises(MemoryLimitError):
+        ss.simulate(
+            graph, "generic[cores=1,data=sent,place_B=10.0]", "fifo", memory_limit="wait", layout="best"
+        )
+
+
+def test_unlimited_places_change_nothing(engine):
+    """Without sizes, all limits give the same times as none; a planned policy fetches when it is placed."""
+    rng = np.random.default_rng(1)
+    edges = sorted({(int(a), int(b)) for a, b in rng.integers(0, 30, (60, 2)) if a < b})
+    graph = ss.TaskGraph.from_edges(
+        rng.random(30), edges, edge_bytes=rng.integers(0, 9, len(edges)).astype(float)
+    )
+    machine = "generic[cores=4,data=sent,link_Bps=5.0]"
+    starts = [
+        ss.simulate(graph, machine, "fifo", layout="4x1", engine=engine, memory_limit=limit).start_s.tolist()
+        for limit in ("note", "wait", "spill")
+    ]
+    assert starts[0] == starts[1] == starts[2]
