@@ -2,11 +2,11 @@
 
     python benchmarks/simgrid_data.py [--platforms N] [--bars]
 
-Each platform has 2 to 16 hosts, one latency and one bandwidth; each graph 5 to 80 tasks with 1 to 3 predecessors, an object of its
-own on each edge. HEFT plans them here; SimGrid (C++, Debian's libsimgrid-dev) executes the same plan: hosts run their tasks in
-order, messages leave when their producer has finished. Without sharing, the models coincide. With sharing, ours gives a message the
-least of its links' equal shares, SimGrid max-min shares: what one message cannot use goes to the others. --bars fails where the
-models that coincide differ by more than 1e-9.
+Each platform has 2 to 16 hosts, one latency and one bandwidth; each graph 5 to 80 tasks with 1 to 3 predecessors, an
+object of its own on each edge. HEFT plans them here; SimGrid (C++, Debian's libsimgrid-dev) executes the same plan:
+hosts run their tasks in order, messages leave when their producer has finished. Without sharing, the models coincide.
+With sharing, ours gives a message the least of its links' equal shares, SimGrid max-min shares: what one message cannot
+use goes to the others. --bars fails where the models that coincide differ by more than 1e-9.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def graph_of(rng: np.random.Generator) -> ss.TaskGraph:
 def by_simgrid(command: list[str], schedule: ss.Schedule, latency_s: float, Bps: float, hosts: int) -> float:
     """Return the makespan that SimGrid finds for the assignment and the order of a schedule."""
     graph, data = schedule.graph, schedule.graph.data
-    assert data is not None  # noqa: S101 - it was made with objects
+    assert data is not None
     lines = [f"{hosts} {graph.n_tasks} {graph.n_edges} {latency_s!r} {Bps!r}"]
     on, seconds = schedule.executor.tolist(), graph.durations_s.tolist()
     lines += [f"{task} {on[task]} {seconds[task]!r}" for task in schedule.start_order.tolist()]

@@ -460,7 +460,7 @@ class Machine:
 
     @cached_property
     def notes(self) -> tuple[str, ...]:
-        """Omissions: numbers stated by the file for an effect that it switches off.
+        """Omissions: numbers stated by the file for an effect that it switches off, and what ways of data are assumed.
 
         Examples
         --------
@@ -468,7 +468,8 @@ class Machine:
         >>> ss.machine("generic").notes
         ()
         """
-        return tuple(unused(self))
+        assumed = None if self.data is None else self.data.note(self)
+        return (*unused(self), *([assumed] if assumed else []))
 
     def __str__(self) -> str:
         return self.spec

@@ -202,7 +202,7 @@ def network_of(machine: Machine, ways: DataWays) -> Network:
     MachineError
         If there are more than 4,096 places.
     """
-    structure, interconnect = machine.structure, machine.structure.interconnect
+    ways, structure, interconnect = ways.resolved(machine), machine.structure, machine.structure.interconnect
     place_of, first, device = _core_places(machine, ways)
     domain_of = np.where(device, -1, structure.domain_of[first])
     stop_of = np.where(device, -1, interconnect.stop_of[first])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 from typing import TYPE_CHECKING, Literal
 
@@ -10,9 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from simsched.errors import MachineError
+from simsched.units import format_bytes, format_time
 
 if TYPE_CHECKING:
     from simsched.graph.adjacency import Index
+    from simsched.machine.machine import Machine
     from simsched.machine.schema import DataTable, KindsTable
     from simsched.machine.structure import Structure
 
@@ -37,6 +39,8 @@ class DataWays:
     link_Bps, hop_Bps, memory_Bps : float
         Bytes per second into or out of a place, over a link of the interconnect, and into or out of a memory; infinite
         where only the latency counts.
+    assumed : bool
+        Whether nothing is stated of the link into and out of a place; see `resolved`.
     place_B : float
         Bytes that a place holds; infinite where unknown.
 
@@ -59,6 +63,7 @@ class DataWays:
     memory_latency_s: float = 0.0
     memory_Bps: float = inf
     place_B: float = inf
+    assumed: bool = False
 
     @classmethod
     def of(cls, table: DataTable | None) -> DataWays | None:
@@ -80,6 +85,55 @@ class DataWays:
             memory_latency_s=si(table.memory_latency) if table.memory_latency else 0.0,
             memory_Bps=si(table.memory_bandwidth) if table.memory_bandwidth else link_Bps,
             place_B=si(table.place_size) if table.place_size else inf,
+            assumed=table.link_bandwidth is None and table.link_latency is None,
+        )
+
+    def resolved(self, machine: Machine) -> DataWays:
+        """Return the ways with what other numbers of a machine suggest where nothing is stated of a place's link.
+
+        A place's cores get what they read from memory, a domain what its link carries, else its memory; a message
+        without bytes takes as long as a cache line, or as remote memory. Memories deliver their bandwidth, after their latency;
+        links between sockets carry theirs, those of other interconnects any number of bytes. On a machine whose cache
+        lines take no time, nothing takes any.
+
+        Parameters
+        ----------
+        machine : Machine
+
+        Examples
+        --------
+        >>> import simsched as ss
+        >>> ways = ss.machine("xeon-8160x2[data=sent]").network.ways
+        >>> f"{ways.link_Bps:.4g}", f"{ways.latency_s * 1e9:.0f} ns", f"{ways.hop_Bps:.4g}"
+        ('1.3e+10', '134 ns', '3.43e+10')
+        """
+        memory, place = machine.memory, self.place_of(machine.structure)
+        line_s = machine.structure.transfer_s(0)[place != place[0]]
+        if not self.assumed or not line_s.any():
+            return self
+        domains = self.places == "domain"
+        between_Bps = memory.link_bandwidth_Bps
+        own_Bps = memory.core_bandwidth_Bps * float(np.bincount(place).max())
+        return replace(
+            self,
+            latency_s=memory.remote_latency_s if domains else float(np.median(line_s)),
+            link_Bps=min(between_Bps, machine.domain_Bps) if domains else own_Bps,
+            hop_Bps=self.hop_Bps if self.hop_Bps < inf else between_Bps,
+            memory_latency_s=self.memory_latency_s or memory.latency_s,
+            memory_Bps=min(
+                self.memory_Bps, machine.bandwidth_Bps / len(machine.structure.interconnect.memories)
+            ),
+        )
+
+    def note(self, machine: Machine) -> str | None:
+        """Return what is assumed of a machine's ways; None where nothing is."""
+        ways = self.resolved(machine)
+        if ways is self:
+            return None
+        return (
+            f"data={self.mode}: nothing is stated of the links of places; assumed are {format_bytes(ways.link_Bps)}/s "
+            f"and {format_time(ways.latency_s)} for each {self.places}, from its memory and its cache lines; write "
+            "link_Bps and link_latency_s in the brackets, or a table [data], if you know them"
         )
 
     def place_of(self, structure: Structure) -> Index:

@@ -73,6 +73,12 @@ def observed(machine: Machine) -> Iterator[object]:
     modes = list(_modes(machine))
     for on in modes:
         yield from (on.reach_Bps.tolist(), on.memory.remote_penalty, on.memory.latency_s)
+    if "data" in machine.content and (network := machine.varied({"data": "sent"}).network) is not None:
+        yield from (
+            network.size_B.tolist(),
+            network.capacity_Bps.tolist(),
+            *(part.tolist() for part in network.tables),
+        )
     # The quick checks of all modes first.
     for on in modes:
         yield _kernels(on)
