@@ -92,9 +92,9 @@ class DataWays:
         """Return the ways with what other numbers of a machine suggest where nothing is stated of a place's link.
 
         A place's cores get what they read from memory, a domain what its link carries, else its memory; a message
-        without bytes takes as long as a cache line, or as remote memory. Memories deliver their bandwidth, after their latency;
-        links between sockets carry theirs, those of other interconnects any number of bytes. On a machine whose cache
-        lines take no time, nothing takes any.
+        without bytes takes as long as a cache line, or as remote memory. Memories deliver their bandwidth, after their
+        latency; links between sockets carry theirs, those of other interconnects any number of bytes. On a machine
+        whose cache lines take no time, nothing takes any.
 
         Parameters
         ----------
