@@ -19,6 +19,7 @@ from simsched.graph.taskgraph import Seconds
 if TYPE_CHECKING:
     from simsched.costs.width_table import WidthTable
     from simsched.graph import TaskGraph
+    from simsched.graph.adjacency import Csr
 
 Width = int | npt.NDArray[np.integer]
 Kept = TypeVar("Kept", Seconds, tuple[Seconds, npt.NDArray[np.int64]])
@@ -184,6 +185,27 @@ class TaskCosts:
         if self.kinds_s is None:
             return self
         return replace(self, one_core_s=np.ascontiguousarray(self.kinds_s[:, kind]), kinds_s=None)
+
+    def on_teams(self, teams: Csr, team: Index, kind_of: Index) -> Seconds:
+        """Return the seconds of each task on its team, as long as on its slowest kind of cores, shape (n,).
+
+        Parameters
+        ----------
+        teams : Csr
+            Hardware threads of each team.
+        team : int array, shape (n,)
+            Row of each task's team.
+        kind_of : int array, shape (n_cores,)
+        """
+        widths = teams.degrees()[team]
+        if self.kinds_s is None:
+            return self.seconds(widths)
+        kind = kind_of[teams.indices % len(kind_of)]
+        slowest = np.zeros(len(team))
+        for one in range(self.kinds_s.shape[1]):
+            has = np.bincount(teams.sources(), kind == one, minlength=teams.n)[team] > 0
+            np.maximum(slowest, self.of_kind(one).seconds(widths), out=slowest, where=has)
+        return slowest
 
     def fastest_kind(self) -> TaskCosts:
         """Return costs that no team beats: each task on cores of the kind on which it is fastest."""

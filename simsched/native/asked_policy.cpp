@@ -28,6 +28,14 @@ template <typename T> Array<T> column(const nb::handle &held, std::size_t n) {
     return found;
 }
 
+Estimate estimate_of(const nb::handle &found) {
+    const auto one = nb::cast<nb::tuple>(found);
+    const auto load = nb::object(one[1]);
+    return {nb::cast<double>(one[0]),
+            {nb::cast<double>(load.attr("memory_share")), nb::cast<double>(load.attr("overhead_share")),
+             nb::cast<std::int64_t>(load.attr("demand_Bps"))}};
+}
+
 } // namespace
 
 bool whole(nb::handle number, std::int64_t &value) {
@@ -42,14 +50,16 @@ bool whole(nb::handle number, std::int64_t &value) {
     return false;
 }
 
+Estimate Estimates::on(std::size_t task, std::span<const std::int32_t> team) {
+    nb::list cores;
+    for (const auto core : team)
+        cores.append(core);
+    return estimate_of(checks_.attr("estimate_on")(task, cores));
+}
+
 Estimate Estimates::operator()(std::size_t task, std::size_t width) {
-    if (!has_columns(width)) {
-        const auto one = nb::cast<nb::tuple>(checks_.attr("estimate")(task, width));
-        const auto load = nb::object(one[1]);
-        return {nb::cast<double>(one[0]),
-                {nb::cast<double>(load.attr("memory_share")), nb::cast<double>(load.attr("overhead_share")),
-                 nb::cast<std::int64_t>(load.attr("demand_Bps"))}};
-    }
+    if (!has_columns(width))
+        return estimate_of(checks_.attr("estimate")(task, width));
     const auto &of = *columns_[width];
     Estimate estimate{of.seconds.data()[task], {}};
     if (of.loaded)
@@ -139,7 +149,8 @@ void AskedPolicy::carry_out(nb::object action, Decision &decision) {
     if (!taken(action) && !taken(view_.checks.attr("checked")(action, self_)))
         throw std::invalid_argument("a start was found possible, and is not");
     const auto task = static_cast<std::size_t>(view_.state.task());
-    const auto estimate = view_.estimates(task, view_.state.width());
+    const auto estimate = view_.several_kinds ? view_.estimates.on(task, view_.state.taken())
+                                              : view_.estimates(task, view_.state.width());
     decision.load = estimate.load;
     simsched::check(decision.load, max_demand_Bps_);
     view_.state.start(view_.now_s, estimate.seconds,
@@ -167,7 +178,7 @@ bool AskedPolicy::taken(nb::handle action) {
         !state.ready().set().contains(static_cast<std::size_t>(t)))
         return false;
     if (!PyTuple_GET_SIZE(cores.ptr())) {
-        if (w < 1 || static_cast<std::size_t>(w) > state.idle().all().set().size())
+        if (view_.several_kinds || w < 1 || static_cast<std::size_t>(w) > state.idle().all().set().size())
             return false;
         state.take(static_cast<std::int32_t>(t), static_cast<std::size_t>(w));
         return true;

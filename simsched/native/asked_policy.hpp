@@ -1,6 +1,7 @@
 #pragma once
 
 #include "arrays.hpp"
+#include "data_state.hpp"
 #include "decision.hpp"
 #include "replay_state.hpp"
 
@@ -28,6 +29,8 @@ class Estimates {
     Estimates(nanobind::object checks, std::size_t n, std::size_t widest)
         : checks_(std::move(checks)), n_(n), asked_(widest + 1), columns_(widest + 1) {}
     Estimate operator()(std::size_t task, std::size_t width);
+    // Of a team of several kinds of cores.
+    Estimate on(std::size_t task, std::span<const std::int32_t> team);
 
   private:
     struct Columns {
@@ -47,16 +50,19 @@ class Estimates {
 // replay.
 struct PolicyView {
     PolicyView(nanobind::object problem, nanobind::object checks, nanobind::handle running, std::size_t n,
-               std::size_t cores, std::size_t per_tile, std::size_t ways, const Runtime &runtime)
+               std::size_t cores, std::size_t per_tile, std::size_t ways, const Runtime &runtime,
+               bool several_kinds)
         : state(n, cores, per_tile, ways, runtime), problem(std::move(problem)), checks(checks),
-          running_type(nanobind::borrow(running)), estimates(std::move(checks), n, cores * ways) {}
+          running_type(nanobind::borrow(running)), estimates(std::move(checks), n, cores * ways),
+          several_kinds(several_kinds) {}
 
     ReplayState state;
     nanobind::object problem, checks, running_type;
     Estimates estimates;
     double now_s = 0;
     std::vector<std::int32_t> newly_ready;
-    bool replayed = false;
+    bool replayed = false, several_kinds;
+    const DataState *data = nullptr; // while it is replayed, where data move
 };
 
 // Asks the policy. Every start is checked here; what is no plain one goes to Python, which knows what else is

@@ -188,9 +188,11 @@ nb::object ready_s(nb::handle_t<PolicyView> self, nb::handle task) {
     return view.checks.attr("ready_s")(task, self);
 }
 
-nb::object seconds(nb::handle_t<PolicyView> self, nb::handle task, nb::handle width) {
+nb::object seconds(nb::handle_t<PolicyView> self, nb::handle task, nb::handle width, nb::handle core) {
     auto &view = *nb::inst_ptr<PolicyView>(self);
     std::int64_t t, w;
+    if (view.several_kinds && !core.is_none())
+        return view.checks.attr("seconds")(task, width, self, core);
     if (is_task(view, task, t) && whole(width, w) && w >= 1 &&
         static_cast<std::size_t>(w) <= view.state.threads())
         return nb::float_(view.estimates(static_cast<std::size_t>(t), static_cast<std::size_t>(w)).seconds);
@@ -204,19 +206,52 @@ std::optional<double> known_s(const PolicyView &view, nb::handle task) {
     return since < 0 ? std::nullopt : std::optional(since);
 }
 
+// What Python works out from where objects are.
+template <std::size_t N> auto by_checks(const char (&name)[N]) {
+    return [name = &name[0]](nb::handle_t<PolicyView> self, nb::handle task, nb::handle core) {
+        return nb::object(nb::inst_ptr<PolicyView>(self)->checks.attr(name)(task, core, self));
+    };
+}
+
+void bind_data(nb::class_<PolicyView> &view) {
+    view.def("missing_B", by_checks("missing_B"), "task"_a, "core"_a)
+        .def("fetch_s", by_checks("fetch_s"), "task"_a, "core"_a)
+        .def(
+            "free_B",
+            [](nb::handle_t<PolicyView> self, nb::handle core) {
+                return nb::object(nb::inst_ptr<PolicyView>(self)->checks.attr("free_B")(core, self));
+            },
+            "core"_a)
+        .def(
+            "is_near",
+            [](const PolicyView &self, std::int32_t object, std::int32_t place) {
+                return !self.data || self.data->is_near(object, place);
+            },
+            "one"_a, "place"_a, "Return whether an object is at a place, or on its way there.")
+        .def(
+            "where",
+            [](const PolicyView &self, std::int32_t object) { return self.data ? self.data->where(object) : nowhere; },
+            "one"_a, "Return whence an object is sent or read; -1 for nowhere.")
+        .def(
+            "held_B",
+            [](const PolicyView &self, std::int32_t place) { return self.data ? self.data->held_B(place) : 0; },
+            "place"_a, "Return the bytes taken at a place, where these are counted during the replay.");
+}
+
 void bind_view(nb::module_ &m) {
-    nb::class_<PolicyView>(m, "PolicyView", "What a policy sees: see simsched.policy.View.")
+    auto view = nb::class_<PolicyView>(m, "PolicyView", "What a policy sees: see simsched.policy.View.")
         .def(
             "__init__",
             [](PolicyView *self, nb::object problem, nb::object checks, nb::object running,
                std::size_t n_tasks, std::size_t cores, std::size_t cores_per_tile, std::size_t ways,
-               double delay_s, double per_poller_s, double resize_s, double resize_per_thread_s) {
+               double delay_s, double per_poller_s, double resize_s, double resize_per_thread_s,
+               bool several_kinds) {
                 new (self) PolicyView(problem, checks, running, n_tasks, cores, cores_per_tile, ways,
-                                      {delay_s, per_poller_s, resize_s, resize_per_thread_s});
+                                      {delay_s, per_poller_s, resize_s, resize_per_thread_s}, several_kinds);
             },
             nb::kw_only(), "problem"_a.none(), "checks"_a, "running"_a, "n_tasks"_a, "cores"_a,
             "cores_per_tile"_a, "ways"_a, "delay_s"_a, "per_poller_s"_a, "resize_s"_a,
-            "resize_per_thread_s"_a)
+            "resize_per_thread_s"_a, "several_kinds"_a = false)
         .def_ro("now_s", &PolicyView::now_s)
         .def_prop_ro("ready",
                      [](nb::handle_t<PolicyView> self) {
@@ -231,7 +266,7 @@ void bind_view(nb::module_ &m) {
         .def_ro("problem", &PolicyView::problem)
         .def_prop_ro("levels", [](const PolicyView &view) { return view.problem.attr("levels"); })
         .def("ready_s", &ready_s, "task"_a)
-        .def("seconds", &seconds, "task"_a, "width"_a = 1)
+        .def("seconds", &seconds, "task"_a, "width"_a = 1, "core"_a = nb::none())
         .def("became_ready_s", &known_s<&ReplayState::ready_s>, "task"_a,
              "Return when a task became ready; None before.")
         .def("finished_s", &known_s<&ReplayState::finished_s>, "task"_a,
@@ -243,6 +278,7 @@ void bind_view(nb::module_ &m) {
                 return nb::make_tuple(copied(indptr), copied(indices));
             },
             "Return every distinct team in order of first use, as indptr (int64) and indices (int32).");
+    bind_data(view);
 }
 
 } // namespace

@@ -295,6 +295,12 @@ nb::tuple replay_policy(const BoundCsr &successors, nb::handle_t<PolicyView> see
     Data data;
     if (moved)
         data.begin(*moved, graph.n(), threads);
+    // A view may outlive its replay, and then sees no data.
+    struct Seeing {
+        PolicyView &view;
+        ~Seeing() { view.data = nullptr; }
+    } seeing{nb::cast<PolicyView &>(seen)};
+    seeing.view.data = data.state();
     const auto done = run(graph, asked, out, report, shared, data.state());
     return nb::make_tuple(with_teams(done, columns), messages_of(data.state()));
 }

@@ -18,6 +18,7 @@ class Caches {
     // Appends the objects that are not near a place, each with whence it is read; from now on they are near.
     void read(std::span<const std::int32_t> objects, std::int32_t place, const std::vector<std::int32_t> &at_place,
               std::vector<std::pair<std::int32_t, std::int32_t>> &found);
+    bool has(std::int32_t object, std::int32_t place) const { return near_[at(place)].has(object); }
     void write(std::span<const std::int32_t> objects, std::int32_t place);
 
   private:

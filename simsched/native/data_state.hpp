@@ -52,6 +52,15 @@ class DataState {
     void update(double now) { mail_.update(now); }
     void check_stuck();
 
+    // Whether an object is at a place, or on its way there; inputs that are everywhere are at each.
+    bool is_near(std::int32_t object, std::int32_t place) const {
+        return !moves(object) || (caches_ ? caches_->has(object, place) : near(object, place));
+    }
+    // Whence an object is sent or read, or nowhere.
+    std::int32_t where(std::int32_t object) const { return at_place_[at(object)]; }
+    // The bytes taken at a place; 0 where they are not counted.
+    std::int64_t held_B(std::int32_t place) const { return room_ ? room_->held_B(place) : 0; }
+
     const std::vector<Message> &messages() const { return mail_.sent(); }
     const std::vector<double> &placed_s() const { return placed_s_; }
     const std::vector<double> &begun_s() const { return begun_s_; }

@@ -57,6 +57,7 @@ class ReplayState {
     void take(std::int32_t task, std::span<const std::int32_t> team);
     std::int32_t task() const { return task_; }
     std::size_t width() const { return team_.size(); }
+    std::span<const std::int32_t> taken() const { return team_; }
     // Fills the decision on the task that was taken last, from its estimate and what really passes; returns
     // its estimated end.
     double start(double now, double estimate_s, double seconds, Decision &decision);

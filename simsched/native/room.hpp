@@ -36,6 +36,7 @@ class Room {
     Room(const DataPlan &plan, const std::vector<std::int32_t> &at_place, Leaves forget, Leaves spill);
 
     bool enters(const Entry &entry);
+    std::int64_t held_B(std::int32_t place) const { return held_B_[at(place)]; }
     // The first that waits for room at a place, or nowhere.
     std::int32_t waiting(std::int32_t place) const;
     std::vector<std::int32_t> changed();

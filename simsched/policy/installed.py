@@ -23,8 +23,7 @@ def policies_or_all(
 ) -> list[Policy]:
     """Return the given policies, at least one, or by default all that are installed, the baseline first.
 
-    The default leaves out classics, for which "classics" stands, alone or in the list. On a machine with several kinds
-    of cores, both leave out policies that decide during the replay.
+    The default leaves out classics, for which "classics" stands, alone or in the list.
 
     Raises
     ------

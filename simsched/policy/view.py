@@ -98,6 +98,18 @@ class View(Protocol):
         """Return when a ready or started task became ready; other tasks are an error."""
         ...
 
-    def seconds(self, task: int, width: int = 1) -> float:
-        """Return the estimated seconds of a task on `width` cores, 1 or more."""
+    def seconds(self, task: int, width: int = 1, core: int | None = None) -> float:
+        """Return the estimated seconds of a task on `width` cores, 1 or more, of the kind of a core if given."""
+        ...
+
+    def missing_B(self, task: int, core: int) -> float:
+        """Return the bytes that a task reads and that are neither at a core's place nor on their way there."""
+        ...
+
+    def fetch_s(self, task: int, core: int) -> float:
+        """Return the estimated seconds that these take to get there, one after another, if nothing else moves."""
+        ...
+
+    def free_B(self, core: int) -> float:
+        """Return the bytes that a core's place can still hold; without `memory_limit="wait"` or `"spill"`, its size."""
         ...

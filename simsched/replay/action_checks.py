@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from math import inf
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol
+
+import numpy as np
 
 from simsched.costs.loads import IDLE, Load, Loads, load_of, loads
 from simsched.errors import PolicyError
 from simsched.parameters import is_whole
 from simsched.policy import Start
+from simsched.policy.placement import take_idle
 from simsched.policy.view import View
 
 if TYPE_CHECKING:
+    from simsched.costs.task_costs import TaskCosts
+    from simsched.graph.adjacency import Csr
     from simsched.graph.taskgraph import Seconds
     from simsched.policy import Problem
 
@@ -26,6 +34,18 @@ class State(View, Protocol):
 
     def finished_s(self, task: int) -> float | None:
         """Return about when a task finished; None before."""
+        ...
+
+    def is_near(self, one: int, place: int) -> bool:
+        """Return whether an object is at a place, or on its way there."""
+        ...
+
+    def where(self, one: int) -> int:
+        """Return whence an object is sent or read; -1 for nowhere."""
+        ...
+
+    def held_B(self, place: int) -> int:
+        """Return the bytes taken at a place, where these are counted during the replay."""
         ...
 
 
@@ -54,6 +74,8 @@ class ActionChecks:
             asked = f"{start.width} cores were asked for, {len(idle)} are idle: {self._story(task, state)}"
             raise self._impossible(start, asked, state)
         cores = tuple(sorted(map(int, start.cores)))
+        if not cores and self._by_kind:
+            cores = self._of_one_kind(int(start.width), idle)
         if len(set(cores)) < len(cores):
             raise self._impossible(start, "a core is listed twice", state)
         if taken := [core for core in cores if not _has(idle, core)]:
@@ -72,8 +94,37 @@ class ActionChecks:
             raise self._refused(f"when task {task} became ready: {self._known(task, state)}", state)
         return ready_s
 
-    def seconds(self, task: int, width: int, state: State) -> float:
+    @cached_property
+    def _by_kind(self) -> tuple[TaskCosts, ...]:
+        """Costs on each kind of cores; none where all are alike."""
+        kinds = self.problem.machine.kinds
+        return tuple(map(self.problem.costs.of_kind, range(len(kinds.names)))) if kinds else ()
+
+    @property
+    def several_kinds(self) -> bool:
+        """Whether cores are of several kinds, so that estimates are of teams rather than of widths."""
+        return bool(self._by_kind)
+
+    def _kinds_of(self, cores: Iterable[int]) -> list[int]:
+        kind_of = self.problem.machine.kind_of
+        return sorted({int(kind_of[core % len(kind_of)]) for core in cores})
+
+    def _of_one_kind(self, width: int, idle: Sequence[int]) -> tuple[int, ...]:
+        """Return idle cores of the first kind that has as many; where none has, of several."""
+        machine = self.problem.machine
+        kind_of = machine.kind_of[np.array(idle) % machine.n_cores]
+        of_kinds = [
+            [core for core, kind in zip(idle, kind_of, strict=True) if kind == one]
+            for one in np.unique(kind_of)
+        ]
+        found = next((cores for cores in of_kinds if len(cores) >= width), list(idle))
+        return tuple(sorted(take_idle(found, width, machine.cores_per_tile, machine.n_cores)))
+
+    def seconds(self, task: int, width: int, state: State, core: int | None = None) -> float:
         """Return the estimated seconds of a task on `width` cores, or raise an explaining error."""
+        if core is not None and self._by_kind:
+            self._require_core(core, state)
+            return self._by_kind[self._kinds_of([core])[0]].seconds_of(task, width)
         if width < 1 or not 0 <= task < self.problem.graph.n_tasks:
             why = "the least width is 1" if width < 1 else self._known(task, state)
             raise self._refused(f"for the seconds of task {task} on {width} cores: {why}", state)
@@ -83,6 +134,66 @@ class ActionChecks:
         """Return the estimated seconds of a task about to start, and its demand on shared resources."""
         costs, effects = self.problem.costs, self.problem.machine.effects
         return costs.seconds_of(task, width), load_of(costs, task, width, effects) if effects.any else IDLE
+
+    def estimate_on(self, task: int, cores: Sequence[int]) -> tuple[float, Load]:
+        """Return the same on a team, which is as slow as its slowest kind of cores."""
+        if not self._by_kind:
+            return self.estimate(task, len(cores))
+        effects, width = self.problem.machine.effects, len(cores)
+        costs = max(
+            (self._by_kind[kind] for kind in self._kinds_of(cores)),
+            key=lambda one: one.seconds_of(task, width),
+        )
+        return costs.seconds_of(task, width), load_of(costs, task, width, effects) if effects.any else IDLE
+
+    def missing(self, task: int, core: int, state: State) -> list[int]:
+        """Return the objects that a task would have to wait for on a core, or read from afar there."""
+        self._require_core(core, state)
+        if not 0 <= task < self.problem.graph.n_tasks:
+            raise self._refused(f"for the data of task {task}: {self._known(task, state)}", state)
+        network, inputs = self.problem.machine.network, self._inputs
+        if network is None or inputs is None:
+            return []
+        place = int(network.place_of[core % len(network.place_of)])
+        return [one for one in inputs.neighbours(task).tolist() if not state.is_near(one, place)]
+
+    def missing_B(self, task: int, core: int, state: State) -> float:
+        """Return the bytes of these objects."""
+        data = self.problem.graph.data
+        found = self.missing(task, core, state)
+        return 0.0 if data is None else float(np.nan_to_num(data.size_B[found]).sum())
+
+    def fetch_s(self, task: int, core: int, state: State) -> float:
+        """Return the seconds that these objects take one after another, if nothing else moves."""
+        data, network = self.problem.graph.data, self.problem.machine.network
+        found = self.missing(task, core, state)
+        if data is None or network is None or not found:
+            return 0.0
+        latency_s, s_per_B = network.tables
+        place = network.place_of[core % len(network.place_of)]
+        # What is nowhere yet is on its way to the host.
+        sources = [network.host if (at := state.where(one)) < 0 else at for one in found]
+        sizes = np.nan_to_num(data.size_B[found])
+        return float((latency_s[sources, place] + sizes * s_per_B[sources, place]).sum())
+
+    def free_B(self, core: int, state: State) -> float:
+        """Return the bytes that a core's place can still hold."""
+        self._require_core(core, state)
+        network = self.problem.machine.network
+        if network is None:
+            return inf
+        place = int(network.place_of[core % len(network.place_of)])
+        return float(network.size_B[place]) - state.held_B(place)
+
+    @cached_property
+    def _inputs(self) -> Csr | None:
+        data = self.problem.graph.data
+        return None if data is None else data.inputs(self.problem.graph.n_tasks)
+
+    def _require_core(self, core: int, state: State) -> None:
+        if not 0 <= core < self.problem.machine.n_threads:
+            known = f"{self.problem.machine} has {self.problem.machine.n_threads}"
+            raise self._refused(f"about core {core}, which does not exist: {known}", state)
 
     def estimates(self, width: int) -> tuple[Seconds, Loads | None]:
         """Return the same of all tasks; None for the loads where nothing is shared."""

@@ -37,6 +37,10 @@ class Caches:
             self._keep(one, place)
         return found
 
+    def has(self, one: int, place: int) -> bool:
+        """Return whether an object is near a place."""
+        return one in self._near[place]
+
     def write(self, objects: Iterable[int], place: int) -> None:
         """Keep what a task has written near its place."""
         for one in objects:

@@ -95,6 +95,20 @@ class DataState:
         """Return whether an object is at a place, or was asked for there."""
         return (self._at[one] == place and self._through != place) or (one, place) in self._asked
 
+    def is_near(self, one: int, place: int) -> bool:
+        """Return whether an object is at a place, or on its way there; inputs that are everywhere are at each."""
+        if self._producer[one] < 0 and self._at[one] == NOWHERE:
+            return True
+        return self._caches.has(one, place) if self._caches else self._near(one, place)
+
+    def where(self, one: int) -> int:
+        """Return whence an object is sent or read; -1 for nowhere."""
+        return self._at[one]
+
+    def held_B(self, place: int) -> int:
+        """Return the bytes taken at a place; 0 where they are not counted."""
+        return self._room.held_B(place) if self._room else 0
+
     def _fetched(self, decision: Decision) -> bool:
         """Ask for what a task reads; return whether it can begin."""
         task, here = decision.task, self._place[decision.task]

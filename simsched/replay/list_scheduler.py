@@ -5,8 +5,6 @@ from __future__ import annotations
 from bisect import bisect_left, insort
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from simsched.costs.loads import IDLE, Load
 from simsched.errors import EngineError
 from simsched.replay.decision import Decision
@@ -96,6 +94,6 @@ class ListScheduler(Chooser):
         """Return the executors' cores, or those to which the operating system moved their threads."""
         return self._plan.teams(team)
 
-    def alone(self, widths: np.ndarray[tuple[int], np.dtype[np.int32]], executor: Index) -> Seconds:
+    def alone(self, teams: Csr, team: Index, executor: Index) -> Seconds:
         """Return each task's undisturbed seconds on its executor."""
-        return self._plan.alone(widths, executor)
+        return self._plan.alone(teams.degrees()[team], executor)

@@ -53,7 +53,7 @@ def replay(plan: Plan, progress: Progress = None) -> Schedule:
     try:
         if isinstance(plan, StaticPlan):
             return _list(native, plan, progress)
-        if rule := plan.rule:
+        if (rule := plan.rule) and plan.problem.machine.kinds is None:
             return _corun(native, plan, rule, progress)
         return _asked(native, plan, progress)
     except OverflowError as error:
@@ -195,6 +195,7 @@ def _asked(native: ModuleType, plan: DynamicPlan, progress: Progress) -> Schedul
         per_poller_s=plan.per_poller_s,
         resize_s=resize_s,
         resize_per_thread_s=resize_per_thread_s,
+        several_kinds=checks.several_kinds,
     )
     (done, *columns), sent = native.replay_policy(
         successors=_bound(native, problem.graph.successors),
@@ -209,7 +210,8 @@ def _asked(native: ModuleType, plan: DynamicPlan, progress: Progress) -> Schedul
     if done < problem.graph.n_tasks:
         raise checks.stuck(view)
     times, teams = replace(Times(*columns), messages=_messages(sent)), Csr(*view.teams())
-    return schedule_of(plan, times, teams, problem.costs.seconds(teams.degrees()[times.team]), "native")
+    alone_s = problem.costs.on_teams(teams, times.team, problem.machine.kind_of)
+    return schedule_of(plan, times, teams, alone_s, "native")
 
 
 def sharing_of(native: ModuleType, machine: Machine) -> object:

@@ -122,12 +122,6 @@ def planned_of(policy: RankPolicy, problem: Problem, executors: Csr) -> Assignme
 
 def prepared_of(policy: Policy, problem: Problem) -> Policy:
     """Return the policy that decides one replay of a problem, or raise `PolicyError`."""
-    if problem.machine.kinds is not None:
-        raise PolicyError(
-            f"policy {policy} decides during the replay and does not choose among kinds of cores; {problem.machine} "
-            f"has "
-            f"{len(problem.machine.kinds.names)}: take a static policy (fifo, critical-path, heft)"
-        )
     found = policy.prepared(problem)
     if not isinstance(found, Policy) or isinstance(found, RankPolicy):
         raise PolicyError(

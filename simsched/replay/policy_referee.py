@@ -20,6 +20,7 @@ from simsched.replay.replay import Chooser
 if TYPE_CHECKING:
     from simsched.graph.taskgraph import Seconds
     from simsched.policy import Problem
+    from simsched.replay.data_state import DataState
     from simsched.replay.plan import DynamicPlan
 
 #: Marker of the end of a policy's actions: `None` may be one of them, by mistake.
@@ -47,6 +48,7 @@ class PolicyReferee(Chooser):
         self._last_width = [0] * plan.problem.machine.n_threads
         self._finished_at: dict[int, float] = {}
         self._ready_at: dict[int, float] = {}
+        self._data: DataState | None = None
 
     # --- the policy's view ---
 
@@ -93,9 +95,33 @@ class PolicyReferee(Chooser):
         """Return when a ready task became ready."""
         return self._checks.ready_s(task, self)
 
-    def seconds(self, task: int, width: int = 1) -> float:
-        """Return the estimated seconds of a task on `width` cores."""
-        return self._checks.seconds(task, width, self)
+    def seconds(self, task: int, width: int = 1, core: int | None = None) -> float:
+        """Return the estimated seconds of a task on `width` cores, of the kind of a core if one is given."""
+        return self._checks.seconds(task, width, self, core)
+
+    def missing_B(self, task: int, core: int) -> float:
+        """Return the bytes that a task reads and that are not at a core's place, nor on their way there."""
+        return self._checks.missing_B(task, core, self)
+
+    def fetch_s(self, task: int, core: int) -> float:
+        """Return the estimated seconds that these take to get there."""
+        return self._checks.fetch_s(task, core, self)
+
+    def free_B(self, core: int) -> float:
+        """Return the bytes that a core's place can still hold."""
+        return self._checks.free_B(core, self)
+
+    def is_near(self, one: int, place: int) -> bool:
+        """Return whether an object is at a place, or on its way there."""
+        return self._data is None or self._data.is_near(one, place)
+
+    def where(self, one: int) -> int:
+        """Return whence an object is sent or read; -1 for nowhere."""
+        return -1 if self._data is None else self._data.where(one)
+
+    def held_B(self, place: int) -> int:
+        """Return the bytes taken at a place, where these are counted."""
+        return 0 if self._data is None else self._data.held_B(place)
 
     def became_ready_s(self, task: int) -> float | None:
         """Return when a task became ready; None before."""
@@ -106,6 +132,10 @@ class PolicyReferee(Chooser):
         return self._finished_at.get(task)
 
     # --- the engine's chooser ---
+
+    def sees(self, data: DataState) -> None:
+        """Let the policy see where objects are."""
+        self._data = data
 
     def released(self, tasks: list[int], now_s: float) -> None:
         """Add ready tasks."""
@@ -151,9 +181,9 @@ class PolicyReferee(Chooser):
         np.cumsum([len(cores) for cores in self._teams], out=indptr[1:])
         return Csr(indptr, np.fromiter(chain.from_iterable(self._teams), np.int32)), team
 
-    def alone(self, widths: np.ndarray[tuple[int], np.dtype[np.int32]], executor: Index) -> Seconds:
-        """Return each task's undisturbed seconds on its width."""
-        return self.problem.costs.seconds(widths)
+    def alone(self, teams: Csr, team: Index, executor: Index) -> Seconds:
+        """Return each task's undisturbed seconds on its team."""
+        return self.problem.costs.on_teams(teams, team, self.problem.machine.kind_of)
 
     # --- carrying out ---
 
@@ -163,8 +193,8 @@ class PolicyReferee(Chooser):
         cores = start.cores or tuple(
             take_idle(self._idle, start.width, machine.cores_per_tile, machine.n_cores)
         )
-        task, width, factors = start.task, len(cores), self._plan.factors
-        (estimate_s, load), resize_s = self._checks.estimate(task, width), self._resize_s(cores)
+        task, factors = start.task, self._plan.factors
+        (estimate_s, load), resize_s = self._checks.estimate_on(task, cores), self._resize_s(cores)
         actual_s = estimate_s if factors is None else estimate_s * float(factors[task])
         self._take(task, cores)
         delay_s = self._plan.dispatch_s + self._plan.per_poller_s * len(self._idle)

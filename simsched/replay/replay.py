@@ -55,9 +55,13 @@ class Chooser(Protocol):
         """Return the cores of every team used, and the row of each task's team, from its decisions."""
         ...
 
-    def alone(self, widths: np.ndarray[tuple[int], np.dtype[np.int32]], executor: Index) -> Seconds:
-        """Return each task's undisturbed seconds on its width and executor."""
+    def alone(self, teams: Csr, team: Index, executor: Index) -> Seconds:
+        """Return each task's undisturbed seconds on its team and executor."""
         ...
+
+    def sees(self, data: DataState) -> None:
+        """Let a policy see where objects are."""
+        return
 
 
 class Replay:
@@ -83,6 +87,8 @@ class Replay:
         self.executor = [0] * n
         self.order: list[int] = []
         self.data = None if plan.data is None else DataState(plan.data, self.time_message)
+        if self.data is not None:
+            chooser.sees(self.data)
         self.reading: set[int] = set()  # tasks that have started and do not compute yet
         self.messages: list[int] = []  # of which something happens at this instant
         self.due = False  # something happened at this instant that is not settled yet

@@ -103,6 +103,10 @@ class Room:
         queue.append(entry)
         return False
 
+    def held_B(self, place: int) -> int:
+        """Return the bytes that objects take at a place."""
+        return self._held_B[place]
+
     def waiting(self, place: int) -> Entry | None:
         """Return the first that waits for room at a place."""
         return self._queues[place][0] if self._queues[place] else None

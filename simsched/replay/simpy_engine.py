@@ -49,4 +49,4 @@ def replay(plan: Plan, progress: Callable[[int], object] | None = None) -> Sched
         order=np.asarray(run.order, np.int32),
         messages=run.data.columns() if run.data else None,
     )
-    return schedule_of(plan, times, teams, chooser.alone(teams.degrees()[team], times.executor), "simpy")
+    return schedule_of(plan, times, teams, chooser.alone(teams, team, times.executor), "simpy")

@@ -184,8 +184,6 @@ def test_kinds_that_do_not_fit(replay):
         replay([[1, 2]], [], [], machine="generic[cores=2]")
     with pytest.raises(CostError, match=r"seconds for 2 kinds of cores; generic\[cores=3,kinds=each\] has 3"):
         replay([[1, 2]], [], [], machine="generic[cores=3,kinds=each]", layout=None)
-    with pytest.raises(PolicyError, match="does not choose among kinds"):
-        replay([[1, 2]], [], [], "corun", machine="generic[cores=2,kinds=each]")
 
 
 @settings(max_examples=60, deadline=None)
