@@ -359,6 +359,21 @@ def downward_levels(
     seconds: float64 (n,). messages: float64 (m,).
     """
 
+def linear_clusters(
+    platform: Platform,
+    seconds: Annotated[
+        NDArray[numpy.float64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+    ],
+    messages: Annotated[
+        NDArray[numpy.float64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+    ],
+) -> Annotated[NDArray[numpy.int32], {"shape": (None,)}]:
+    """
+    Return the cluster of each task: the longest path of the tasks that are left, again and again.
+
+    seconds: float64 (n,). messages: float64 (m,).
+    """
+
 def optimistic_costs(
     platform: Platform,
     messages: Annotated[

@@ -2,6 +2,7 @@
 
 #include "arrays.hpp"
 #include "bind_plans.hpp"
+#include "planner_clusters.hpp"
 #include "planner_levels.hpp"
 #include "planners.hpp"
 
@@ -43,6 +44,16 @@ Result<double> bound_levels(const BoundPlatform &platform, Array<double> seconds
     {
         nb::gil_scoped_release unlocked;
         levels(platform_of(platform), view(seconds), view(messages), result.span());
+    }
+    return result.release();
+}
+
+Result<std::int32_t> bound_clusters(const BoundPlatform &platform, Array<double> seconds,
+                                    Array<double> messages) {
+    Column<std::int32_t> result(platform.order.shape(0));
+    {
+        nb::gil_scoped_release unlocked;
+        linear_clusters(platform_of(platform), view(seconds), view(messages), result.span());
     }
     return result.release();
 }
@@ -126,6 +137,9 @@ void bind_planners(nb::module_ &m) {
           "messages"_a.noconvert(),
           "Return the greatest result[i] + seconds[i] + messages[e] of the edges e to every task, 0 if "
           "none.\n\n"
+          "seconds: float64 (n,). messages: float64 (m,).");
+    m.def("linear_clusters", &bound_clusters, "platform"_a, "seconds"_a.noconvert(), "messages"_a.noconvert(),
+          "Return the cluster of each task: the longest path of the tasks that are left, again and again.\n\n"
           "seconds: float64 (n,). messages: float64 (m,).");
     m.def("optimistic_costs", &bound_optimistic_costs, "platform"_a, "messages"_a.noconvert(),
           "Return the least seconds from the end of every task, on every kind of core, to that of the "

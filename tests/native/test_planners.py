@@ -78,6 +78,8 @@ def test_levels_and_pairs_that_do_not_fit(native: ModuleType) -> None:
         native.downward_levels(fitting, np.ones(1), np.ones(1))
     with pytest.raises(ValueError, match="seconds of each task, and of each edge"):
         native.optimistic_costs(fitting, np.ones(2))
+    with pytest.raises(ValueError, match="seconds of each task, and of each edge"):
+        native.linear_clusters(fitting, np.ones(2), np.ones(2))
     with pytest.raises(ValueError, match="level needs one entry a task"):
         native.plan_pairs(fitting, "least", np.zeros(4), np.zeros(1), False)
     with pytest.raises(ValueError, match="least, level, greatest or sufferage, not most"):

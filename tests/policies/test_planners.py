@@ -25,7 +25,7 @@ from .planned import ARABNEJAD, ESTEE, KWOK, TOPCUOGLU, makespan, platform_of, r
 
 PLANNERS = (
     "heft", "cpop", "peft", "lookahead", "mcp", "hlfet", "t-level", "dls", "etf", "min-min", "max-min", "sufferage",
-    "random",
+    "random", "linear-clustering", "dsc",
 )  # fmt: skip
 PRINTED = {
     ("heft", 0): (80, [2, 0, 2, 1, 2, 1, 2, 0, 1, 1], [0, 27, 9, 18, 28, 26, 38, 57, 56, 73]),
@@ -184,8 +184,10 @@ def test_compiled_planners_are_pythons_to_the_bit(policy, platform):
     planner = ss.policy(policy)
     compiled = planner.plan(platform, 0)
     with ExitStack() as stack:
-        for module in ("listing", "lookahead", "pairing", "priorities"):
-            stack.enter_context(patch(f"simsched.policy.planning.{module}.find", lambda: None))
+        planning = "simsched.policy.planning"
+        for module in (f"{planning}.listing", f"{planning}.lookahead", f"{planning}.pairing",
+                       f"{planning}.priorities", "simsched.policies.linear_clustering"):  # fmt: skip
+            stack.enter_context(patch(f"{module}.find", lambda: None))
         python = planner.plan(platform, 0)
     for column in ("executor", "order"):
         assert getattr(compiled, column).dtype == getattr(python, column).dtype == np.int32

@@ -38,7 +38,7 @@ def test_policies_with_shortcuts(policy, engine):
     "policy",
     [
         "heft", "cpop", "peft", "lookahead", "mcp", "hlfet", "t-level", "dls", "etf", "min-min", "max-min", "sufferage",
-        "random",
+        "random", "linear-clustering", "dsc",
     ],
 )  # fmt: skip
 def test_planned_policies(policy, engine):
