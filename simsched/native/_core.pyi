@@ -374,6 +374,29 @@ def linear_clusters(
     seconds: float64 (n,). messages: float64 (m,).
     """
 
+def critical_widths(
+    platform: Platform,
+    table: Annotated[
+        NDArray[numpy.float64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+    ],
+    most: Annotated[
+        NDArray[numpy.int32], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+    ],
+    cores: int,
+    messages: Annotated[
+        NDArray[numpy.float64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+    ],
+    group: Annotated[
+        NDArray[numpy.int32], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+    ],
+) -> Annotated[NDArray[numpy.int32], {"shape": (None,)}]:
+    """
+    Return the width of each task: those on the critical path grow, while it is longer than the mean load.
+
+    table: float64 (n * widest,), seconds of each task on 1, 2, ... cores. most: int32 (n,), the widest of each.
+    messages: float64 (m,). group: int32 (n,), tasks with no more cores together than there are; or empty.
+    """
+
 def optimistic_costs(
     platform: Platform,
     messages: Annotated[

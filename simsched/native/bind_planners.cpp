@@ -4,6 +4,7 @@
 #include "bind_plans.hpp"
 #include "planner_clusters.hpp"
 #include "planner_levels.hpp"
+#include "planner_widths.hpp"
 #include "planners.hpp"
 
 #include <nanobind/stl/pair.h>
@@ -54,6 +55,18 @@ Result<std::int32_t> bound_clusters(const BoundPlatform &platform, Array<double>
     {
         nb::gil_scoped_release unlocked;
         linear_clusters(platform_of(platform), view(seconds), view(messages), result.span());
+    }
+    return result.release();
+}
+
+Result<std::int32_t> bound_widths(const BoundPlatform &platform, Array<double> table,
+                                  Array<std::int32_t> most, std::size_t cores, Array<double> messages,
+                                  Array<std::int32_t> group) {
+    Column<std::int32_t> result(platform.order.shape(0));
+    {
+        nb::gil_scoped_release unlocked;
+        critical_widths(platform_of(platform), view(table), view(most), cores, view(messages), view(group),
+                        result.span());
     }
     return result.release();
 }
@@ -141,6 +154,14 @@ void bind_planners(nb::module_ &m) {
     m.def("linear_clusters", &bound_clusters, "platform"_a, "seconds"_a.noconvert(), "messages"_a.noconvert(),
           "Return the cluster of each task: the longest path of the tasks that are left, again and again.\n\n"
           "seconds: float64 (n,). messages: float64 (m,).");
+    m.def("critical_widths", &bound_widths, "platform"_a, "table"_a.noconvert(), "most"_a.noconvert(),
+          "cores"_a, "messages"_a.noconvert(), "group"_a.noconvert(),
+          "Return the width of each task: those on the critical path grow, while it is longer than the mean "
+          "load.\n\n"
+          "table: float64 (n * widest,), seconds of each task on 1, 2, ... cores. most: int32 (n,), the "
+          "widest of "
+          "each.\nmessages: float64 (m,). group: int32 (n,), tasks with no more cores together than there "
+          "are; or empty.");
     m.def("optimistic_costs", &bound_optimistic_costs, "platform"_a, "messages"_a.noconvert(),
           "Return the least seconds from the end of every task, on every kind of core, to that of the "
           "graph.\n\n"

@@ -27,6 +27,8 @@ PLANNERS = (
     "heft", "cpop", "peft", "lookahead", "mcp", "hlfet", "t-level", "dls", "etf", "min-min", "max-min", "sufferage",
     "random", "linear-clustering", "dsc",
 )  # fmt: skip
+#: Classics that decide during the replay.
+ASKED = ("backfilling", "cpa", "mcpa", "work-stealing")
 PRINTED = {
     ("heft", 0): (80, [2, 0, 2, 1, 2, 1, 2, 0, 1, 1], [0, 27, 9, 18, 28, 26, 38, 57, 56, 73]),
     ("cpop", 0): (86, [1, 1, 0, 2, 1, 2, 0, 2, 1, 1], [0, 16, 28, 25, 35, 42, 39, 54, 65, 79]),
@@ -144,7 +146,7 @@ def test_planners_are_those_that_are_registered():
     found = [name for name in registered("policies") if isinstance(ss.policy(name), PlannedPolicy)]
     assert sorted(found) == sorted(PLANNERS)
     assert [str(one) for one in policies_or_all(["fifo", "classics"])] == [
-        "fifo", *sorted([*PLANNERS, "backfilling", "work-stealing"])
+        "fifo", *sorted([*PLANNERS, *ASKED])
     ]  # fmt: skip
     assert not set(PLANNERS) & {one.name for one in policies_or_all(None)}
 

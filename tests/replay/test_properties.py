@@ -55,6 +55,8 @@ def test_planned_policies(policy, engine):
         "corun[corun=false,smt=true]",
         "corun[fastest=false,corun=false]",
         "kind-widths",
+        "cpa",
+        "mcpa",
     ],
 )
 def test_dynamic_policies(policy, engine):
