@@ -47,7 +47,7 @@ class Cpa(Policy):
     """
 
     name = "cpa"
-    classic = True
+    family = "moldable"
     #: Whether the tasks of a level have no more cores together than there are.
     by_level: ClassVar[bool] = False
 

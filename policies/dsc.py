@@ -51,7 +51,7 @@ class Dsc(PlannedPolicy):
     """
 
     name = "dsc"
-    classic = True
+    family = "clustering"
 
     def plan(self, platform: Platform, seed: int) -> Assignment:
         """Return where each task runs, and in which order."""

@@ -47,7 +47,7 @@ class LinearClustering(PlannedPolicy):
     """
 
     name = "linear-clustering"
-    classic = True
+    family = "clustering"
 
     def plan(self, platform: Platform, seed: int) -> Assignment:
         """Return where each task runs, and in which order."""

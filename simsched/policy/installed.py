@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from simsched.defaults import BASELINE
 from simsched.plugins import registered
-from simsched.policy.policy import policies
+from simsched.policy.policy import NAMED_ALONE, policies
 from simsched.policy.rank_policy import RankPolicy
 
 #: What stands for all policies of the literature, alone or in a list of policies.
@@ -23,8 +23,8 @@ def policies_or_all(
 ) -> list[Policy]:
     """Return the given policies, at least one, or by default all that are installed, the baseline first.
 
-    The default leaves out classics, for which "classics" stands, alone or in the list. On a machine with several kinds
-    of cores, both leave out policies that decide during the replay.
+    The default leaves out classics, for which "classics" stands, alone or in the list, but for exact searches. On a
+    machine with several kinds of cores, both leave out policies that decide during the replay.
 
     Raises
     ------
@@ -41,10 +41,10 @@ def policies_or_all(
     kinds = machine is not None and machine.kinds is not None
     every = [one for one in _installed() if isinstance(one, RankPolicy) or not kinds]
     if sources is None:
-        return [one for one in every if not one.classic]
+        return [one for one in every if not one.family]
     if sources != CLASSICS and (isinstance(sources, str | type) or not isinstance(sources, Iterable)):
         return policies(sources)
-    classics = [one for one in every if one.classic]
+    classics = [one for one in every if one.family and one.family not in NAMED_ALONE]
     given = [sources] if isinstance(sources, str) else sources
     return policies([one for source in given for one in (classics if source == CLASSICS else [source])])
 

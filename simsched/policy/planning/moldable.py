@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from heapq import heapify, heappop, heappush
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,7 +9,9 @@ import numpy.typing as npt
 
 from simsched.native import find
 from simsched.policy.planning.compiled import bound, flat
+from simsched.policy.planning.draft import Draft
 from simsched.policy.planning.paths import Paths
+from simsched.policy.planning.priorities import positions
 
 if TYPE_CHECKING:
     from simsched.graph.adjacency import Index
@@ -139,40 +140,14 @@ def plan_teams(
     >>> teams, order.tolist()
     ([[0, 3], [0, 1, 2], [1]], [1, 0, 2])
     """
-    graph, free = platform.successors, np.zeros(platform.n_executors)
-    finish, place = np.zeros(graph.n), np.zeros(graph.n, np.int32)
-    before = _inputs(platform)
-    waiting = [len(edges) for edges in before]
-    ready = [(-one, task) for task, one in enumerate(level.tolist()) if not waiting[task]]
-    heapify(ready)
-    teams: list[list[int]] = [[]] * graph.n
+    draft, free = Draft(platform, insertion=False), np.zeros(platform.n_executors)
+    teams: list[list[int]] = [[]] * platform.successors.n
     order: list[int] = []
-    while ready:
-        _, task = heappop(ready)
+    for task in draft.by_position(positions(-level)):
         team = np.sort(np.argsort(free, kind="stable")[: width[task]])
-        place[task] = here = platform.place_of[team[0]]
-        arrivals = [
-            finish[one]
-            + (
-                platform.latency_s[place[one], here]
-                + platform.edge_bytes[edge] * platform.s_per_B[place[one], here]
-            )
-            for one, edge in before[task]
-        ]
-        finish[task] = free[team] = max([free[team].max(), *arrivals]) + seconds[task]
+        start = max(float(free[team].max()), float(draft.arrivals(task)[team[0]]))
+        draft.place(task, int(team[0]), start, float(seconds[task]))
+        free[team] = draft.finish[task]
         teams[task] = team.tolist()
         order.append(task)
-        for after in graph.neighbours(task).tolist():
-            waiting[after] -= 1
-            if not waiting[after]:
-                heappush(ready, (-float(level[after]), after))
     return teams, np.array(order, np.int32)
-
-
-def _inputs(platform: Platform) -> list[list[tuple[int, int]]]:
-    """Return the edges to each task: where they come from, and their numbers."""
-    graph = platform.successors
-    found: list[list[tuple[int, int]]] = [[] for _ in range(graph.n)]
-    for edge, (i, j) in enumerate(zip(graph.sources().tolist(), graph.indices.tolist(), strict=True)):
-        found[j].append((i, edge))
-    return found
