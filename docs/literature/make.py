@@ -48,7 +48,10 @@ def cholesky(tiles: int, kinds: tuple[int, int]) -> ss.TaskGraph:
         [s] * processors + [s / factor] * accelerators for s, factor in (CHOLESKY[name] for name in names)
     ]
     seconds = np.array(table) if accelerators else np.array(table)[:, 0]
-    return ss.TaskGraph.from_edges(seconds, edges, kinds=names, edge_bytes=4e6, name="cholesky")
+    written = [before for before, _ in edges]
+    return ss.TaskGraph.from_edges(
+        seconds, edges, kinds=names, edge_bytes=4e6, edge_objects=written, name="cholesky"
+    )
 
 
 def layered(ratio: float, cores: int = 8, seed: int = 0) -> ss.TaskGraph:
