@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from simsched.native import find
 from simsched.policy.planned_policy import PlannedPolicy
 from simsched.policy.planning import Online, Priorities
+from simsched.policy.planning.compiled import assignment, bound
 
 if TYPE_CHECKING:
     from simsched.graph.columns import Floats
@@ -56,9 +58,14 @@ class Dm(PlannedPolicy):
 
     def plan(self, platform: Platform, seed: int) -> Assignment:
         """Return where each task runs, and in which order."""
-        run = Online(platform)
         level = Priorities(platform).b_level if self.prioritized else np.zeros(platform.successors.n)
-        return run.run(_Queues(run, level, self.weight if self.data_aware else None))
+        native, beta = find(), self.weight if self.data_aware else None
+        if native is not None:
+            return assignment(
+                native.plan_queues(bound(native, platform), level, -1.0 if beta is None else beta)
+            )
+        run = Online(platform)
+        return run.run(_Queues(run, level, beta))
 
 
 class _Queues:

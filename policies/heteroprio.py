@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from simsched.native import find
 from simsched.policy.planned_policy import PlannedPolicy
 from simsched.policy.planning import Online, Priorities
+from simsched.policy.planning.compiled import assignment, bound
 
 if TYPE_CHECKING:
     from simsched.policy.planned_policy import Assignment
@@ -57,8 +59,11 @@ class HeteroPrio(PlannedPolicy):
 
     def plan(self, platform: Platform, seed: int) -> Assignment:
         """Return where each task runs, and in which order."""
+        native, level = find(), Priorities(platform).b_level
+        if native is not None:
+            return assignment(native.plan_affinity(bound(native, platform), level, self.spoliation))
         run = Online(platform)
-        return run.run(_Affinity(run, Priorities(platform).b_level.tolist(), self.spoliation))
+        return run.run(_Affinity(run, level.tolist(), self.spoliation))
 
 
 class _Affinity:

@@ -447,6 +447,36 @@ def plan_lookahead(
     position: int32 (n,), a permutation: the ready task of the lowest goes first.
     """
 
+def plan_queues(
+    platform: Platform,
+    level: Annotated[
+        NDArray[numpy.float64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+    ],
+    beta: float,
+) -> tuple[
+    Annotated[NDArray[numpy.int32], {"shape": (None,)}], Annotated[NDArray[numpy.int32], {"shape": (None,)}]
+]:
+    """
+    Return the executor of each task, and all tasks as they start, in queues of workers.
+
+    level: float64 (n,), the highest of a queue first. beta: weight of missing data; negative to ignore them.
+    """
+
+def plan_affinity(
+    platform: Platform,
+    level: Annotated[
+        NDArray[numpy.float64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+    ],
+    spoliation: bool,
+) -> tuple[
+    Annotated[NDArray[numpy.int32], {"shape": (None,)}], Annotated[NDArray[numpy.int32], {"shape": (None,)}]
+]:
+    """
+    Return the executor of each task, and all tasks as they start, by how much kinds accelerate them.
+
+    level: float64 (n,), the highest of equals first. spoliation: whether running tasks are taken over.
+    """
+
 def plan_pairs(
     platform: Platform,
     rule: str,

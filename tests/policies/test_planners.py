@@ -213,7 +213,8 @@ def test_compiled_planners_are_pythons_to_the_bit(policy, platform):
     with ExitStack() as stack:
         planning = "simsched.policy.planning"
         for module in (f"{planning}.listing", f"{planning}.lookahead", f"{planning}.pairing",
-                       f"{planning}.priorities", "simsched.policies.linear_clustering"):  # fmt: skip
+                       f"{planning}.priorities", "simsched.policies.linear_clustering", "simsched.policies.dm",
+                       "simsched.policies.heteroprio"):  # fmt: skip
             stack.enter_context(patch(f"{module}.find", lambda: None))
         python = planner.plan(platform, 0)
     for column in ("executor", "order"):
