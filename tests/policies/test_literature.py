@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from simsched.native import find
 from simsched.policy.installed import policies_or_all
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -37,6 +38,7 @@ def test_the_text_names_them(make):
     assert [one.name for one in policies_or_all("classics") if f"`{one.name}`" not in text] == ["random"]
 
 
+@pytest.mark.skipif(find() is None, reason="installed without the compiled module: minutes")
 @pytest.mark.parametrize("heading", ["cnn, 10 GB/s", "layers, CCR 1"])
 def test_columns_are_those_of_today(make, rows, heading):
     graph, *where = next(case[1:] for case in make.cases() if case[0] == heading)

@@ -84,10 +84,11 @@ def test_the_highest_level_takes_the_cores_that_are_free_first():
 @settings(max_examples=25, deadline=None)
 @given(graph=graphs(max_tasks=12), cores=st.integers(1, 6))
 def test_plans_end_as_the_engines_end(policy, graph, cores):
-    """Without data, the replay of a plan is the plan: both engines, and never below the area or the longest path."""
+    """Without data, the replay of a plan is the plan: on both engines, and never below the area or the longest path."""
     machine = f"generic[cores={cores}]"
-    one, other = (ss.simulate(graph, machine, policy, engine=engine) for engine in ("simpy", "native"))
-    assert one.start_s.tolist() == other.start_s.tolist()
+    engines = ("simpy",) if find() is None else ("simpy", "native")
+    one, *others = (ss.simulate(graph, machine, policy, engine=engine) for engine in engines)
+    assert all(other.start_s.tolist() == one.start_s.tolist() for other in others)
     assert one.makespan_s >= ss.bounds(graph, machine).bound_s * (1 - 1e-9)
     busy = one.tasks["width"].to_numpy() @ (one.finish_s - one.start_s)
     assert busy <= one.makespan_s * cores * (1 + 1e-9)

@@ -176,6 +176,16 @@ def test_planners_are_those_that_are_registered():
     assert not set(PLANNERS) & {one.name for one in policies_or_all(None)}
 
 
+def test_classics_are_compared():
+    """All on cores that are alike, those that are planned for one-core tasks on kinds of cores; optimal on neither."""
+    graph = ss.TaskGraph.from_edges([1.0, 2.0, 1.0], [(0, 2)])
+    found = ss.compare(graph, "generic[cores=2]", policies="classics", layout="2x1")
+    assert sorted(found["policy"]) == sorted([*PLANNERS, *ASKED])
+    on_kinds = ss.compare(graph, "generic[cores=2,kinds=each]", policies=["optimal", "classics"], layout="2x1")
+    assert sorted(on_kinds["policy"]) == sorted([*PLANNERS, "optimal"])
+    assert on_kinds["makespan_s"].min() == 2
+
+
 def test_random_assignments_differ_by_seed():
     graph = ss.TaskGraph.from_edges([1.0] * 40, [(i, i + 20) for i in range(20)])
     one, again, other = (ss.simulate(graph, "generic[cores=4]", "random", seed=seed) for seed in (1, 1, 2))
