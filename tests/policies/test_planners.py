@@ -181,7 +181,9 @@ def test_classics_are_compared():
     graph = ss.TaskGraph.from_edges([1.0, 2.0, 1.0], [(0, 2)])
     found = ss.compare(graph, "generic[cores=2]", policies="classics", layout="2x1")
     assert sorted(found["policy"]) == sorted([*PLANNERS, *ASKED])
-    on_kinds = ss.compare(graph, "generic[cores=2,kinds=each]", policies=["optimal", "classics"], layout="2x1")
+    on_kinds = ss.compare(
+        graph, "generic[cores=2,kinds=each]", policies=["optimal", "classics"], layout="2x1"
+    )
     assert sorted(on_kinds["policy"]) == sorted([*PLANNERS, "optimal"])
     assert on_kinds["makespan_s"].min() == 2
 
