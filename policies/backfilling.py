@@ -50,7 +50,7 @@ class Backfilling(Policy):
     """
 
     name = "backfilling"
-    classic = True
+    family = "batch"
 
     mode: str = "easy"
 

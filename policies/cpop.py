@@ -46,7 +46,7 @@ class Cpop(PlannedPolicy):
     """
 
     name = "cpop"
-    classic = True
+    family = "list"
 
     def plan(self, platform: Platform, seed: int) -> Assignment:
         """Return where each task runs, and in which order."""

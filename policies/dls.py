@@ -26,6 +26,11 @@ class Dls(PlannedPolicy):
 
     Cost: O(tasks x ready tasks + edges x executors).
 
+    Parameters
+    ----------
+    messages : bool
+        Whether static levels count mean seconds of messages, too, as the simulator DSLab has it.
+
     References
     ----------
     Sih, Lee: A Compile-Time Scheduling Heuristic for Interconnection-Constrained Heterogeneous Processor Architectures.
@@ -44,13 +49,14 @@ class Dls(PlannedPolicy):
     """
 
     name = "dls"
-    classic = True
+    family = "list"
+
+    messages: bool = False
 
     def plan(self, platform: Platform, seed: int) -> Assignment:
         """Return where each task runs, and in which order."""
-        seconds = platform.kind_seconds
-        median = medians(platform)
-        level = Priorities(platform).static_level_of(median)
+        seconds, median = platform.kind_seconds, medians(platform)
+        level = Priorities(platform).level_of(median, platform.mean_message_s if self.messages else None)
         return plan_pairs(platform, "level", extra=seconds - median[:, None], level=level)
 
 

@@ -42,7 +42,7 @@ class Etf(PlannedPolicy):
     """
 
     name = "etf"
-    classic = True
+    family = "list"
 
     def plan(self, platform: Platform, seed: int) -> Assignment:
         """Return where each task runs, and in which order."""

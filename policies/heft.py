@@ -40,7 +40,7 @@ class Heft(PlannedPolicy):
     """
 
     name = "heft"
-    classic = True
+    family = "list"
 
     def plan(self, platform: Platform, seed: int) -> Assignment:
         """Return where each task runs, and in which order."""

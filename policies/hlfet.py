@@ -41,7 +41,7 @@ class Hlfet(PlannedPolicy):
     """
 
     name = "hlfet"
-    classic = True
+    family = "list"
 
     def plan(self, platform: Platform, seed: int) -> Assignment:
         """Return where each task runs, and in which order."""

@@ -41,7 +41,7 @@ class Lookahead(PlannedPolicy):
     """
 
     name = "lookahead"
-    classic = True
+    family = "list"
 
     def plan(self, platform: Platform, seed: int) -> Assignment:
         """Return where each task runs, and in which order."""

@@ -44,7 +44,7 @@ class Mcp(PlannedPolicy):
     """
 
     name = "mcp"
-    classic = True
+    family = "list"
 
     def plan(self, platform: Platform, seed: int) -> Assignment:
         """Return where each task runs, and in which order."""

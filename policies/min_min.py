@@ -41,7 +41,7 @@ class MinMin(PlannedPolicy):
     """
 
     name = "min-min"
-    classic = True
+    family = "list"
 
     def plan(self, platform: Platform, seed: int) -> Assignment:
         """Return where each task runs, and in which order."""

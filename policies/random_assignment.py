@@ -38,7 +38,7 @@ class RandomAssignment(PlannedPolicy):
     """
 
     name = "random"
-    classic = True
+    family = "list"
 
     def plan(self, platform: Platform, seed: int) -> Assignment:
         """Return where each task runs, and in which order."""

@@ -5,14 +5,20 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from heapq import heappop, heappush
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
-from simsched.errors import SpecError
-from simsched.policy import Policy, Start
+from simsched.errors import LayoutError, SpecError
+from simsched.policy import Layout, Policy, Start
+from simsched.policy.placement import executor_cores
 
 if TYPE_CHECKING:
+    from simsched.graph.columns import Floats
+    from simsched.machine import Machine
     from simsched.policy import Problem
     from simsched.policy.view import View
 
@@ -24,14 +30,17 @@ class WorkStealing(Policy):
     """A core runs the newest task of its own deque, and where that is empty, the oldest of another core's.
 
     A task that becomes ready joins the deque of the core on which the last of its predecessors ran; tasks that are
-    ready from the beginning are dealt to the cores in turn. Each task runs on one core. Stealing costs no more than
-    starting. Cost: O(cores) per decision.
+    ready from the beginning are dealt to the cores in turn. Each task runs on one core; a layout k x w has k workers
+    with a deque each, whose tasks run on w cores. Stealing costs no more than starting. Cost: O(cores) per decision.
 
     Parameters
     ----------
     victims : {"random", "near", "hierarchical"}
         Whose oldest task an idle core takes: that of any core that has one; of the core the fewest hops away, the
         lowest of several; or of a random core of its tile, else of its memory domain, else of any.
+    priorities : bool
+        Whether levels, the longest estimates to a sink, count: a core runs its own task of the highest level, the
+        newest of several, and a thief takes its victim's task of the highest level, the oldest of several.
 
     References
     ----------
@@ -49,17 +58,76 @@ class WorkStealing(Policy):
     """
 
     name = "work-stealing"
-    classic = True
+    family = "runtimes"
+    takes_layout = True
 
     victims: str = "random"
+    priorities: bool = False
 
     def __post_init__(self) -> None:
         if self.victims not in VICTIMS:
-            raise SpecError(f"work-stealing[victims={self.victims}]: expected one of {', '.join(VICTIMS)}")
+            raise SpecError(f"{self.name}[victims={self.victims}]: expected one of {', '.join(VICTIMS)}")
+
+    def layouts(self, machine: Machine) -> tuple[Layout, ...]:
+        """Return the layout of a worker on each core."""
+        return (Layout(machine.n_threads, 1),)
+
+    def team_widths(self, problem: Problem, width: int) -> npt.NDArray[np.int64]:
+        """Return the layout's width for every task."""
+        return np.full(problem.graph.n_tasks, width)
 
     def prepared(self, problem: Problem) -> Policy:
-        """Return the policy with an empty deque on each core."""
-        return _Stealing(self.victims, problem, problem.generator())
+        """Return the policy with an empty deque for each worker.
+
+        Raises
+        ------
+        LayoutError
+            If the workers have more cores than the machine.
+        """
+        machine = problem.machine
+        layout = problem.layout or Layout(machine.n_threads, 1)
+        if layout.cores > machine.n_threads:
+            raise LayoutError(
+                f"{self}: the layout {layout} needs {layout.cores} cores; {machine} has {machine.n_threads}"
+            )
+        teams = executor_cores(machine, layout, "compact").indices.reshape(layout.executors, layout.width)
+        levels = problem.levels if self.priorities else None
+        return _Stealing(self.victims, problem, problem.generator(), teams.tolist(), levels)
+
+
+class _Sorted:
+    """A deque in which the highest level counts first: the newest of several at its end, the oldest at its front."""
+
+    def __init__(self, levels: Floats) -> None:
+        self._levels, self._came = levels, 0
+        self._end: list[tuple[float, int, int]] = []
+        self._front: list[tuple[float, int, int]] = []
+        self._left: set[int] = set()
+
+    def __len__(self) -> int:
+        return len(self._left)
+
+    def append(self, task: int) -> None:
+        """Add a task."""
+        level = -float(self._levels[task])
+        heappush(self._end, (level, -self._came, task))
+        heappush(self._front, (level, self._came, task))
+        self._came += 1
+        self._left.add(task)
+
+    def pop(self) -> int:
+        """Take the task at the end."""
+        return self._first(self._end)
+
+    def popleft(self) -> int:
+        """Take the task at the front."""
+        return self._first(self._front)
+
+    def _first(self, heap: list[tuple[float, int, int]]) -> int:
+        while (task := heappop(heap)[2]) not in self._left:
+            pass
+        self._left.remove(task)
+        return task
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,25 +137,39 @@ class _Stealing(Policy):
     victims: str
     problem: Problem
     generator: np.random.Generator
-    deques: dict[int, deque[int]] = field(default_factory=dict)
-    running: dict[int, int] = field(default_factory=dict)  # core of each task
-    ended: dict[int, tuple[int, int, int]] = field(default_factory=dict)  # when, counted; the task; its core
+    teams: list[list[int]]
+    levels: Floats | None
+    deques: dict[int, deque[int] | _Sorted] = field(default_factory=dict)
+    running: dict[int, int] = field(default_factory=dict)  # worker of each task
+    ended: dict[int, tuple[int, int, int]] = field(
+        default_factory=dict
+    )  # when, counted; the task; its worker
+
+    @cached_property
+    def worker_of(self) -> dict[int, int]:
+        """The worker of each first thread: it is idle where that is."""
+        return {team[0]: worker for worker, team in enumerate(self.teams)}
 
     def decide(self, view: View) -> Iterable[Start]:
         """Return a task for each idle core that finds one."""
         self._note_ends(view)
         for dealt, task in enumerate(view.newly_ready):
-            self.deques.setdefault(self._owner(task, dealt), deque()).append(task)
+            owner = self._owner(task, dealt)
+            if owner not in self.deques:
+                self.deques[owner] = deque() if self.levels is None else _Sorted(self.levels)
+            self.deques[owner].append(task)
         found = []
         for core in view.idle_cores:
-            if own := self.deques.get(core):
+            if (worker := self.worker_of.get(core)) is None:
+                continue
+            if own := self.deques.get(worker):
                 task = own.pop()
             elif any(self.deques.values()):
-                task = self.deques[self._victim(core)].popleft()
+                task = self.deques[self._victim(worker)].popleft()
             else:
                 break
-            self.running[task] = core
-            found.append(Start(task, cores=(core,)))
+            self.running[task] = worker
+            found.append(Start(task, cores=tuple(self.teams[worker])))
         return found
 
     def _note_ends(self, view: View) -> None:
@@ -96,30 +178,30 @@ class _Stealing(Policy):
             self.ended[task] = (len(self.ended), task, self.running.pop(task))
 
     def _owner(self, task: int, dealt: int) -> int:
-        """Return the core on whose deque a task that became ready goes."""
+        """Return the worker on whose deque a task that became ready goes."""
         before = self.problem.graph.predecessors.neighbours(task).tolist()
         if not before:
-            return dealt % self.problem.machine.n_threads
+            return dealt % len(self.teams)
         return max(self.ended[other] for other in before)[2]
 
+    def _core(self, worker: int) -> int:
+        """Return the first core of a worker."""
+        return self.teams[worker][0] % self.problem.machine.n_cores
+
     def _victim(self, thief: int) -> int:
-        loaded = sorted(core for core, tasks in self.deques.items() if tasks)
-        n_cores = self.problem.machine.n_cores
+        loaded = sorted(worker for worker, tasks in self.deques.items() if tasks)
         if self.victims == "near":
-            hops = self.problem.machine.hops(thief % n_cores)
-            return min(loaded, key=lambda core: (int(hops[core % n_cores]), core))
+            hops = self.problem.machine.hops(self._core(thief))
+            return min(loaded, key=lambda worker: (int(hops[self._core(worker)]), worker))
         if self.victims == "hierarchical":
-            loaded = self._nearest_group(thief % n_cores, loaded)
+            loaded = self._nearest_group(self._core(thief), loaded)
         return loaded[int(self.generator.integers(len(loaded)))]
 
     def _nearest_group(self, thief: int, loaded: list[int]) -> list[int]:
-        """Return the cores of those given that share the tile with a core, else its domain, else all."""
-        structure, n_cores = self.problem.machine.structure, self.problem.machine.n_cores
-        groups: Sequence[np.ndarray[tuple[int], np.dtype[np.int32]]] = (
-            structure.tile_of,
-            structure.domain_of,
-        )
+        """Return those of the given workers that share the tile with a core, else its domain, else all."""
+        structure = self.problem.machine.structure
+        groups: Sequence[npt.NDArray[np.int32]] = (structure.tile_of, structure.domain_of)
         for group in groups:
-            if near := [core for core in loaded if group[core % n_cores] == group[thief]]:
+            if near := [worker for worker in loaded if group[self._core(worker)] == group[thief]]:
                 return near
         return loaded

@@ -13,6 +13,7 @@ from simsched.cli.output import say_json
 from simsched.document.terminal import fitted, width
 from simsched.errors import SimschedError, SpecError
 from simsched.plugins import Group, named, registered
+from simsched.policy.policy import FAMILIES, NAMED_ALONE
 from simsched.spec import format_scalar
 from simsched.text import printable
 
@@ -45,7 +46,13 @@ def entries(what: str) -> list[Entry]:
         raise SpecError(f"there is no list of {what!r}; there are {', '.join(LISTS)}")
     groups, facts = LISTS[what]
     found = [_entry(name, facts) for name in sorted({name for group in groups for name in registered(group)})]
-    return sorted(found, key=lambda entry: bool(entry.get("classic")))
+    return sorted(found, key=_group)
+
+
+def _group(entry: Entry) -> tuple[int, str]:
+    """Return the place of a policy's family: none first, one's own last."""
+    family, known = entry.get("family", ""), ["", *FAMILIES]
+    return known.index(family) if family in known else len(known), family
 
 
 def _entry(name: str, facts: Callable[[str], Entry]) -> Entry:
@@ -68,7 +75,7 @@ def _machine(name: str) -> Entry:
 
 def _policy(name: str) -> Entry:
     found = named("policies", name)
-    return {**_described(found), "classic": bool(found.classic)}
+    return {**_described(found), "family": found.family}
 
 
 def _cleanup(name: str) -> Entry:
@@ -133,8 +140,9 @@ def lines(what: str, cells: int | None = None) -> Iterator[str]:
     found = entries(what)
     longest = max(16, *(len(entry["name"]) for entry in found))
     for entry, before in zip(found, [{}, *found], strict=False):
-        if entry.get("classic") and not before.get("classic"):
-            yield "classics, all of them by --policy classics:"
+        if (family := entry.get("family")) and family != before.get("family"):
+            by = "" if family in NAMED_ALONE else ", among --policy classics"
+            yield printable(f"{FAMILIES.get(family, family)}{by}:")
         for i, (label, text) in enumerate(_parts(what, entry)):
             start = (" " * (longest + 3) if i else f"{entry['name']:<{longest}} ") + label
             yield fitted(printable(start + text), cells, len(printable(start)))

@@ -75,7 +75,7 @@ def solve(
     MissingExtraError
         If OR-Tools is not installed.
     """
-    cp_model = _ortools()
+    cp_model = ortools()
     model = _Model(cp_model.CpModel(), graph, choices, lengths, hint, least)
     solver = cp_model.CpSolver()
     settings = solver.parameters
@@ -97,7 +97,8 @@ def solve(
     )
 
 
-def _ortools() -> Any:
+def ortools() -> Any:
+    """Return OR-Tools' CP-SAT, or raise `MissingExtraError`."""
     try:
         from ortools.sat.python import cp_model
     except ImportError:

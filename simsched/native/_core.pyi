@@ -359,6 +359,44 @@ def downward_levels(
     seconds: float64 (n,). messages: float64 (m,).
     """
 
+def linear_clusters(
+    platform: Platform,
+    seconds: Annotated[
+        NDArray[numpy.float64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+    ],
+    messages: Annotated[
+        NDArray[numpy.float64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+    ],
+) -> Annotated[NDArray[numpy.int32], {"shape": (None,)}]:
+    """
+    Return the cluster of each task: the longest path of the tasks that are left, again and again.
+
+    seconds: float64 (n,). messages: float64 (m,).
+    """
+
+def critical_widths(
+    platform: Platform,
+    table: Annotated[
+        NDArray[numpy.float64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+    ],
+    most: Annotated[
+        NDArray[numpy.int32], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+    ],
+    cores: int,
+    messages: Annotated[
+        NDArray[numpy.float64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+    ],
+    group: Annotated[
+        NDArray[numpy.int32], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+    ],
+) -> Annotated[NDArray[numpy.int32], {"shape": (None,)}]:
+    """
+    Return the width of each task: those on the critical path grow, while it is longer than the mean load.
+
+    table: float64 (n * widest,), seconds of each task on 1, 2, ... cores. most: int32 (n,), the widest of each.
+    messages: float64 (m,). group: int32 (n,), tasks with no more cores together than there are; or empty.
+    """
+
 def optimistic_costs(
     platform: Platform,
     messages: Annotated[
@@ -407,6 +445,36 @@ def plan_lookahead(
     Return the executor of each task, and all tasks by their starts, where their children finish first.
 
     position: int32 (n,), a permutation: the ready task of the lowest goes first.
+    """
+
+def plan_queues(
+    platform: Platform,
+    level: Annotated[
+        NDArray[numpy.float64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+    ],
+    beta: float,
+) -> tuple[
+    Annotated[NDArray[numpy.int32], {"shape": (None,)}], Annotated[NDArray[numpy.int32], {"shape": (None,)}]
+]:
+    """
+    Return the executor of each task, and all tasks as they start, in queues of workers.
+
+    level: float64 (n,), the highest of a queue first. beta: weight of missing data; negative to ignore them.
+    """
+
+def plan_affinity(
+    platform: Platform,
+    level: Annotated[
+        NDArray[numpy.float64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+    ],
+    spoliation: bool,
+) -> tuple[
+    Annotated[NDArray[numpy.int32], {"shape": (None,)}], Annotated[NDArray[numpy.int32], {"shape": (None,)}]
+]:
+    """
+    Return the executor of each task, and all tasks as they start, by how much kinds accelerate them.
+
+    level: float64 (n,), the highest of equals first. spoliation: whether running tasks are taken over.
     """
 
 def plan_pairs(

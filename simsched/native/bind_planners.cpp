@@ -2,7 +2,10 @@
 
 #include "arrays.hpp"
 #include "bind_plans.hpp"
+#include "planner_clusters.hpp"
 #include "planner_levels.hpp"
+#include "planner_online.hpp"
+#include "planner_widths.hpp"
 #include "planners.hpp"
 
 #include <nanobind/stl/pair.h>
@@ -43,6 +46,28 @@ Result<double> bound_levels(const BoundPlatform &platform, Array<double> seconds
     {
         nb::gil_scoped_release unlocked;
         levels(platform_of(platform), view(seconds), view(messages), result.span());
+    }
+    return result.release();
+}
+
+Result<std::int32_t> bound_clusters(const BoundPlatform &platform, Array<double> seconds,
+                                    Array<double> messages) {
+    Column<std::int32_t> result(platform.order.shape(0));
+    {
+        nb::gil_scoped_release unlocked;
+        linear_clusters(platform_of(platform), view(seconds), view(messages), result.span());
+    }
+    return result.release();
+}
+
+Result<std::int32_t> bound_widths(const BoundPlatform &platform, Array<double> table,
+                                  Array<std::int32_t> most, std::size_t cores, Array<double> messages,
+                                  Array<std::int32_t> group) {
+    Column<std::int32_t> result(platform.order.shape(0));
+    {
+        nb::gil_scoped_release unlocked;
+        critical_widths(platform_of(platform), view(table), view(most), cores, view(messages), view(group),
+                        result.span());
     }
     return result.release();
 }
@@ -90,6 +115,18 @@ Plan bound_plan_pairs(const BoundPlatform &platform, const std::string &rule, Ar
     });
 }
 
+Plan bound_plan_queues(const BoundPlatform &platform, Array<double> level, double beta) {
+    return planned(platform, [&](const Platform &known, Planned result) {
+        plan_queues(known, view(level), beta, result);
+    });
+}
+
+Plan bound_plan_affinity(const BoundPlatform &platform, Array<double> level, bool spoliation) {
+    return planned(platform, [&](const Platform &known, Planned result) {
+        plan_affinity(known, view(level), spoliation, result);
+    });
+}
+
 constexpr auto platform_doc = R"(What planners are given.
 
 successors: of each task. order: int32 (n,), each task before its successors. kind_seconds: float64 (n * kinds,).
@@ -127,6 +164,17 @@ void bind_planners(nb::module_ &m) {
           "Return the greatest result[i] + seconds[i] + messages[e] of the edges e to every task, 0 if "
           "none.\n\n"
           "seconds: float64 (n,). messages: float64 (m,).");
+    m.def("linear_clusters", &bound_clusters, "platform"_a, "seconds"_a.noconvert(), "messages"_a.noconvert(),
+          "Return the cluster of each task: the longest path of the tasks that are left, again and again.\n\n"
+          "seconds: float64 (n,). messages: float64 (m,).");
+    m.def("critical_widths", &bound_widths, "platform"_a, "table"_a.noconvert(), "most"_a.noconvert(),
+          "cores"_a, "messages"_a.noconvert(), "group"_a.noconvert(),
+          "Return the width of each task: those on the critical path grow, while it is longer than the mean "
+          "load.\n\n"
+          "table: float64 (n * widest,), seconds of each task on 1, 2, ... cores. most: int32 (n,), the "
+          "widest of "
+          "each.\nmessages: float64 (m,). group: int32 (n,), tasks with no more cores together than there "
+          "are; or empty.");
     m.def("optimistic_costs", &bound_optimistic_costs, "platform"_a, "messages"_a.noconvert(),
           "Return the least seconds from the end of every task, on every kind of core, to that of the "
           "graph.\n\n"
@@ -139,6 +187,15 @@ void bind_planners(nb::module_ &m) {
           "position: int32 (n,), a permutation: the ready task of the lowest goes first.");
     m.def("plan_pairs", &bound_plan_pairs, "platform"_a, "rule"_a, "extra"_a.noconvert(),
           "level"_a.noconvert(), "batched"_a, pairs_doc);
+    m.def("plan_queues", &bound_plan_queues, "platform"_a, "level"_a.noconvert(), "beta"_a,
+          "Return the executor of each task, and all tasks as they start, in queues of workers.\n\n"
+          "level: float64 (n,), the highest of a queue first. beta: weight of missing data; negative to "
+          "ignore them.");
+    m.def("plan_affinity", &bound_plan_affinity, "platform"_a, "level"_a.noconvert(), "spoliation"_a,
+          "Return the executor of each task, and all tasks as they start, by how much kinds accelerate "
+          "them.\n\n"
+          "level: float64 (n,), the highest of equals first. spoliation: whether running tasks are taken "
+          "over.");
 }
 
 } // namespace simsched

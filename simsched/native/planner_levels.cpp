@@ -6,15 +6,11 @@
 
 namespace simsched {
 
-namespace {
-
 void check_columns(const Platform &platform, std::size_t seconds, std::size_t messages) {
     check(platform);
     if (seconds != platform.n() || messages != platform.successors.indices.size())
         throw std::invalid_argument("levels need seconds of each task, and of each edge");
 }
-
-} // namespace
 
 void upward_levels(const Platform &platform, std::span<const double> seconds,
                    std::span<const double> messages, std::span<double> result) {

@@ -4,6 +4,10 @@
 
 namespace simsched {
 
+// Throws std::invalid_argument unless the platform fits, with as many seconds as tasks, and messages as
+// edges.
+void check_columns(const Platform &platform, std::size_t seconds, std::size_t messages);
+
 // Longest paths of simsched/policy/planning/priorities.py, by the same additions in the same order.
 // seconds[i] + max(messages[e] + result of the successor by e, 0 if none).
 void upward_levels(const Platform &platform, std::span<const double> seconds,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from simsched.defaults import BASELINE
 from simsched.plugins import registered
-from simsched.policy.policy import policies
+from simsched.policy.policy import NAMED_ALONE, policies
 from simsched.policy.rank_policy import RankPolicy
 
 #: What stands for all policies of the literature, alone or in a list of policies.
@@ -23,7 +23,8 @@ def policies_or_all(
 ) -> list[Policy]:
     """Return the given policies, at least one, or by default all that are installed, the baseline first.
 
-    The default leaves out classics, for which "classics" stands, alone or in the list.
+    The default leaves out classics, for which "classics" stands, alone or in the list, but for exact searches. On a
+    machine with several kinds of cores, it stands for those that plan.
 
     Raises
     ------
@@ -37,13 +38,16 @@ def policies_or_all(
     >>> len(policies_or_all("classics")) > 10
     True
     """
-    kinds = machine is not None and machine.kinds is not None
-    every = [one for one in _installed() if isinstance(one, RankPolicy) or not kinds]
     if sources is None:
-        return [one for one in every if not one.classic]
+        return [one for one in _installed() if not one.family]
     if sources != CLASSICS and (isinstance(sources, str | type) or not isinstance(sources, Iterable)):
         return policies(sources)
-    classics = [one for one in every if one.classic]
+    kinds = machine is not None and machine.kinds is not None
+    classics = [
+        one
+        for one in _installed()
+        if one.family and one.family not in NAMED_ALONE and (isinstance(one, RankPolicy) or not kinds)
+    ]
     given = [sources] if isinstance(sources, str) else sources
     return policies([one for source in given for one in (classics if source == CLASSICS else [source])])
 

@@ -27,6 +27,18 @@ if TYPE_CHECKING:
     from simsched.policy.problem import Problem
     from simsched.policy.view import View
 
+#: Groups of the literature's policies, by `Policy.family`.
+FAMILIES = {
+    "list": "list scheduling of one-core tasks, planned before the replay",
+    "clustering": "clusters of tasks, planned before the replay",
+    "moldable": "moldable tasks, planned before the replay",
+    "runtimes": "runtime systems: as tasks become ready",
+    "batch": "batch systems: rigid tasks, during the replay",
+    "exact": "exact search, for small graphs",
+}
+#: Families whose policies are compared only where they are named, not among all: they refuse large graphs.
+NAMED_ALONE = ("exact",)
+
 Queue = Literal["central", "shared"]
 Discipline = Literal["rank", "fifo", "lifo", "planned"]
 
@@ -66,8 +78,9 @@ class Policy:
     ----------
     name : str
         Name in tables and specs.
-    classic : bool
-        Whether it is one of the literature's policies, which comparisons leave out unless they are asked for.
+    family : str
+        Of the literature's policies, what they belong to: a key of `FAMILIES`. Comparisons leave these out unless they
+        are asked for.
     queue : {"central", "shared"}
         Scheduler (docs/semantics.md, rule 3): a central one that pays `dispatch_s` per start, or idle
         executors that poll one shared queue and pay `pop_s`, growing with the number of pollers.
@@ -88,7 +101,7 @@ class Policy:
     """
 
     name: ClassVar[str] = ""
-    classic: ClassVar[bool] = False
+    family: ClassVar[str] = ""
     queue: ClassVar[Queue] = "central"
     takes_layout: ClassVar[bool] = False
     layout_limits: ClassVar[bool] = False

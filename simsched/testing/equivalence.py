@@ -159,7 +159,7 @@ def policies() -> st.SearchStrategy[Policy]:
     ours = [HalfOfTheIdle(), Misjudging(), OtherRule(), Pooled(), PooledLifo(pinned=False)]
     named = [policy_of(name) for name in [*registered("policies"), *variants]]
     # Classics have tests of their own on both engines.
-    return st.sampled_from([*(one for one in named if not one.classic), *ours])
+    return st.sampled_from([*(one for one in named if not one.family), *ours])
 
 
 @st.composite

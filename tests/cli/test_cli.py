@@ -184,6 +184,15 @@ def test_list(what, line, piped):
     assert any(text.startswith(line) for text in done.stdout.splitlines())
 
 
+def test_list_policies_has_the_families(piped):
+    """Each under its heading, our own first."""
+    found = piped("list", "policies").stdout.splitlines()
+    heads = [line.split(" ")[0] for line in found if line and not line.startswith(" ")]
+    places = [heads.index(name) for name in ("fifo", "list", "heft", "clusters", "dsc", "moldable", "cpa", "runtime",
+                                             "dm", "batch", "backfilling", "exact", "optimal")]  # fmt: skip
+    assert places == sorted(places)
+
+
 def test_list_formats_is_aligned(piped):
     lines = piped("list", "formats").stdout.splitlines()
     (title,) = {re.match(r"\S+ +", line).end() for line in lines if line[0] != " "}

@@ -78,7 +78,37 @@ def test_levels_and_pairs_that_do_not_fit(native: ModuleType) -> None:
         native.downward_levels(fitting, np.ones(1), np.ones(1))
     with pytest.raises(ValueError, match="seconds of each task, and of each edge"):
         native.optimistic_costs(fitting, np.ones(2))
+    with pytest.raises(ValueError, match="seconds of each task, and of each edge"):
+        native.linear_clusters(fitting, np.ones(2), np.ones(2))
     with pytest.raises(ValueError, match="level needs one entry a task"):
         native.plan_pairs(fitting, "least", np.zeros(4), np.zeros(1), False)
+    with pytest.raises(ValueError, match="level needs one entry a task"):
+        native.plan_queues(fitting, np.zeros(3), 1.0)
+    with pytest.raises(ValueError, match="level needs one entry a task"):
+        native.plan_affinity(fitting, np.zeros(1), True)
     with pytest.raises(ValueError, match="least, level, greatest or sufferage, not most"):
         native.plan_pairs(fitting, "most", np.zeros(4), np.zeros(2), False)
+
+
+@pytest.mark.parametrize(
+    ("table", "most", "group", "message"),
+    [
+        (np.ones(3), [1, 1], [], "a table needs the seconds"),
+        (np.empty(0), [1, 1], [], "a table needs the seconds"),
+        (np.ones(2), [1], [], "most one entry a task"),
+        (np.array([1.0, np.nan]), [1, 1], [], "zero or more, and finite"),
+        (np.ones(2), [1, 2], [], "as wide as the table"),
+        (np.ones(2), [1, 0], [], "as wide as the table"),
+        (np.ones(2), [1, 1], [0], "group needs one entry a task"),
+        (np.ones(2), [1, 1], [0, 2], "a group is a number"),
+        (np.ones(2), [1, 1], [0, -1], "a group is a number"),
+    ],
+    ids=str,
+)
+def test_widths_that_do_not_fit(
+    native: ModuleType, table: Any, most: list[int], group: list[int], message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        native.critical_widths(
+            platform(native), table, np.array(most, I32), 2, np.ones(1), np.array(group, I32)
+        )

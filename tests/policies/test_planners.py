@@ -25,8 +25,10 @@ from .planned import ARABNEJAD, ESTEE, KWOK, TOPCUOGLU, makespan, platform_of, r
 
 PLANNERS = (
     "heft", "cpop", "peft", "lookahead", "mcp", "hlfet", "t-level", "dls", "etf", "min-min", "max-min", "sufferage",
-    "random",
+    "random", "linear-clustering", "dsc", "dm", "dmda", "dmdas", "heteroprio",
 )  # fmt: skip
+#: Classics that decide during the replay.
+ASKED = ("backfilling", "cpa", "lws", "mcpa", "work-stealing")
 PRINTED = {
     ("heft", 0): (80, [2, 0, 2, 1, 2, 1, 2, 0, 1, 1], [0, 27, 9, 18, 28, 26, 38, 57, 56, 73]),
     ("cpop", 0): (86, [1, 1, 0, 2, 1, 2, 0, 2, 1, 1], [0, 16, 28, 25, 35, 42, 39, 54, 65, 79]),
@@ -54,6 +56,31 @@ def test_printed_schedules(policy, case, engine):
     assert schedule.makespan_s == ends
     assert schedule.executor.tolist() == executors
     assert schedule.start_s.tolist() == starts
+
+
+def test_what_others_take_on_the_example_of_heft():
+    """Topcuoglu, Hariri, Wu, Sec. 4.1: DLS takes 91 where HEFT takes 80."""
+    assert simulated(TOPCUOGLU, "dls").makespan_s == 91
+
+
+@pytest.mark.parametrize(
+    ("policy", "ends"),
+    [("heft", 98), ("lookahead", 94), ("dls[messages=true]", 96), ("peft", 95), ("dls", 100)],
+)
+def test_schedules_of_dslab(policy, ends, engine):
+    """The same graph on speeds of 1, 2, 4 and 4 (DSLab, dslab-dag/tests, test_4), whose static levels count messages.
+
+    HEFT and PEFT have one schedule each, as drawn there; by the paper, DLS takes longer.
+    """
+    work = np.array([64, 76, 52, 32, 56, 64, 60, 44, 48, 28])[:, None]
+    schedule = simulated((work / np.array([1, 2, 4, 4]), TOPCUOGLU[1]), policy, engine=engine)
+    assert schedule.makespan_s == ends
+    drawn = {
+        "heft": ([2, 2, 2, 3, 1, 3, 2, 3, 3, 3], [0, 29, 16, 46, 27, 30, 48, 80, 68, 91]),
+        "peft": ([2, 2, 2, 3, 3, 3, 2, 3, 2, 3], [0, 29, 16, 25, 33, 47, 48, 67, 63, 88]),
+    }
+    executors, starts = drawn.get(policy, (schedule.executor.tolist(), schedule.start_s.tolist()))
+    assert (schedule.executor.tolist(), schedule.start_s.tolist()) == (executors, starts)
 
 
 def test_what_others_take_on_the_example_of_peft():
@@ -142,11 +169,23 @@ def test_a_graph_without_tasks():
 
 def test_planners_are_those_that_are_registered():
     found = [name for name in registered("policies") if isinstance(ss.policy(name), PlannedPolicy)]
-    assert sorted(found) == sorted(PLANNERS)
+    assert sorted(found) == sorted([*PLANNERS, "optimal"])  # which is compared only where it is named
     assert [str(one) for one in policies_or_all(["fifo", "classics"])] == [
-        "fifo", *sorted([*PLANNERS, "backfilling", "work-stealing"])
+        "fifo", *sorted([*PLANNERS, *ASKED])
     ]  # fmt: skip
     assert not set(PLANNERS) & {one.name for one in policies_or_all(None)}
+
+
+def test_classics_are_compared():
+    """All on cores that are alike, those that are planned for one-core tasks on kinds of cores; optimal on neither."""
+    graph = ss.TaskGraph.from_edges([1.0, 2.0, 1.0], [(0, 2)])
+    found = ss.compare(graph, "generic[cores=2]", policies="classics", layout="2x1")
+    assert sorted(found["policy"]) == sorted([*PLANNERS, *ASKED])
+    on_kinds = ss.compare(
+        graph, "generic[cores=2,kinds=each]", policies=["optimal", "classics"], layout="2x1"
+    )
+    assert sorted(on_kinds["policy"]) == sorted([*PLANNERS, "optimal"])
+    assert on_kinds["makespan_s"].min() == 2
 
 
 def test_random_assignments_differ_by_seed():
@@ -184,8 +223,11 @@ def test_compiled_planners_are_pythons_to_the_bit(policy, platform):
     planner = ss.policy(policy)
     compiled = planner.plan(platform, 0)
     with ExitStack() as stack:
-        for module in ("listing", "lookahead", "pairing", "priorities"):
-            stack.enter_context(patch(f"simsched.policy.planning.{module}.find", lambda: None))
+        planning = "simsched.policy.planning"
+        for module in (f"{planning}.listing", f"{planning}.lookahead", f"{planning}.pairing",
+                       f"{planning}.priorities", "simsched.policies.linear_clustering", "simsched.policies.dm",
+                       "simsched.policies.heteroprio"):  # fmt: skip
+            stack.enter_context(patch(f"{module}.find", lambda: None))
         python = planner.plan(platform, 0)
     for column in ("executor", "order"):
         assert getattr(compiled, column).dtype == getattr(python, column).dtype == np.int32

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 
 import simsched as ss
-from simsched.errors import SpecError
+from simsched.errors import LayoutError, SpecError
 from simsched.testing.strategies import graphs
 
 FAN = [(0, task) for task in range(1, 5)]
@@ -68,3 +68,41 @@ def test_no_core_idles_beside_a_ready_task(graph):
     assert one.start_s.tolist() == other.start_s.tolist()
     assert one.executor.tolist() == other.executor.tolist()
     assert one.makespan_s <= (graph.work_s / 3 + graph.critical_path_s) * (1 + 1e-12)
+
+
+def test_workers_of_a_layout(engine):
+    """Two workers of two cores each: both are dealt two tasks, and run the newest on both cores; five do not fit."""
+    graph = ss.TaskGraph.from_edges([2.0] * 4, kinds=["even"] * 4)
+    even = ss.CostModel(curves={"even": ss.Curve(0.0)})
+    schedule = ss.simulate(
+        graph, "generic[cores=4]", "work-stealing", layout="2x2", costs=even, engine=engine
+    )
+    assert schedule.tasks[["width", "first_core", "start_s"]].to_numpy().tolist() == [
+        [2, 0, 1], [2, 2, 1], [2, 0, 0], [2, 2, 0]
+    ]  # fmt: skip
+    with pytest.raises(LayoutError, match="the layout 5x1 needs 5 cores"):
+        ss.simulate(graph, "generic[cores=4]", "work-stealing", layout="5x1", engine=engine)
+
+
+def test_priorities_of_lws(engine):
+    """0 leaves 1 to 4, of levels 2, 5, 5 and 1: core 0 runs the newest of the highest, core 1 the oldest of them."""
+    graph = ss.TaskGraph.from_edges([1, 2, 5, 5, 1], [(0, task) for task in (1, 2, 3, 4)])
+    run = {
+        policy: ss.simulate(graph, "generic[cores=2]", policy, engine=engine).executor.tolist()
+        for policy in ("lws", "lws[priorities=true]")
+    }
+    assert run["lws[priorities=true]"][2:4] == [1, 0]
+    assert run["lws"][1] == 1
+    assert run["lws"][4] == 0
+
+
+@settings(deadline=None, max_examples=20)
+@given(graphs(max_tasks=20))
+def test_without_priorities_all_levels_count_alike(graph):
+    """Tasks of equal levels, sorted or not, are taken alike: here, all of one task each."""
+    flat = ss.TaskGraph.from_edges([1.0] * graph.n_tasks)
+    one, other = (
+        ss.simulate(flat, "generic[cores=3]", policy).executor.tolist()
+        for policy in ("lws", "lws[priorities=true]")
+    )
+    assert one == other

@@ -38,7 +38,7 @@ def test_policies_with_shortcuts(policy, engine):
     "policy",
     [
         "heft", "cpop", "peft", "lookahead", "mcp", "hlfet", "t-level", "dls", "etf", "min-min", "max-min", "sufferage",
-        "random",
+        "random", "linear-clustering", "dsc", "dm", "dmda", "dmdas", "heteroprio",
     ],
 )  # fmt: skip
 def test_planned_policies(policy, engine):
@@ -55,6 +55,10 @@ def test_planned_policies(policy, engine):
         "corun[corun=false,smt=true]",
         "corun[fastest=false,corun=false]",
         "kind-widths",
+        "cpa",
+        "mcpa",
+        "work-stealing",
+        "lws[priorities=true]",
     ],
 )
 def test_dynamic_policies(policy, engine):

@@ -94,9 +94,9 @@ class Draft:
         after = self.platform.successors.neighbours(task).tolist()
         return [successor for successor in after if not self.waiting[successor]]
 
-    def place(self, task: int, executor: int, start: float) -> None:
-        """Place a task."""
-        finish = start + float(self.platform.seconds(task)[executor])
+    def place(self, task: int, executor: int, start: float, seconds: float | None = None) -> None:
+        """Place a task, of its seconds there or of other ones."""
+        finish = start + (float(self.platform.seconds(task)[executor]) if seconds is None else seconds)
         self.executor[task], self.start[task], self.finish[task] = executor, start, finish
         insort(self.slots[executor], (start, finish, task))
         for successor in self.platform.successors.neighbours(task).tolist():
@@ -122,3 +122,12 @@ class Draft:
 def best(scores: Floats) -> int:
     """Return the executor of the lowest score; of equal ones the lowest-numbered."""
     return int(scores.argmin())
+
+
+def planned_end(platform: Platform, plan: Assignment) -> float:
+    """Return when the last task of a plan finishes, each after the one before it on its executor and its data."""
+    draft = Draft(platform, insertion=False)
+    for task in plan.order.tolist():
+        executor = int(plan.executor[task])
+        draft.place(task, executor, float(draft.starts(task, draft.arrivals(task))[executor]))
+    return max(draft.finish, default=0.0)

@@ -92,9 +92,9 @@ class Priorities:
         """Longest path from a source to each task, the task and messages excluded."""
         return self._downward(np.zeros_like(self.messages))
 
-    def static_level_of(self, seconds: Seconds) -> Floats:
-        """Return the static levels by seconds of one's own."""
-        return upward(self.platform, seconds, np.zeros_like(self.messages))
+    def level_of(self, seconds: Seconds, messages: Seconds | None = None) -> Floats:
+        """Return the longest paths to a sink by seconds of one's own, and of messages; without these by default."""
+        return upward(self.platform, seconds, np.zeros_like(self.messages) if messages is None else messages)
 
     @cached_property
     def optimistic_costs(self) -> npt.NDArray[np.float64]:

@@ -1,0 +1,36 @@
+"""dmdas: StarPU's data-aware deque model whose queues are sorted by priority."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from simsched.policies.dmda import Dmda
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dmdas(Dmda):
+    """Deque Model, Data Aware, Sorted, of StarPU: as `dmda`, but a worker runs its queued task of the highest priority.
+
+    The priority is the upward rank of HEFT, which applications of StarPU may give. Workers are chosen as by `dmda`, by
+    all that is in their queues.
+
+    Cost: O(tasks x executors + edges x executors).
+
+    References
+    ----------
+    StarPU 1.4, deque_modeling_policy_data_aware.c. Agullo, Beaumont, Eyraud-Dubois, Kumar: Are Static Schedules so Bad?
+    A Case Study on Cholesky Factorization. IPDPS 2016, Sec. IV.
+
+    Examples
+    --------
+    On one core, 3 is ready with the others, but has a chain after it:
+
+    >>> import simsched as ss
+    >>> graph = ss.TaskGraph.from_edges([1.0, 1.0, 1.0, 1.0, 5.0], [(0, 1), (0, 2), (0, 3), (3, 4)])
+    >>> [ss.simulate(graph, "generic[cores=1]", policy).start_order.tolist() for policy in ("dmda", "dmdas")]
+    [[0, 1, 2, 3, 4], [0, 3, 4, 1, 2]]
+    """
+
+    name = "dmdas"
+    prioritized: ClassVar[bool] = True

@@ -1,0 +1,74 @@
+"""CP-SAT's plan on executors of several kinds with messages: all plans tried one by one, and never longer than HEFT."""
+
+from __future__ import annotations
+
+from itertools import permutations, product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings, strategies as st
+
+import simsched as ss
+from simsched.errors import PolicyError, SpecError
+
+from .planned import TOPCUOGLU, makespan, platform_of, replayed
+from .test_planners import platforms
+
+
+def shortest(platform):
+    """Return the shortest makespan of all orders and executors."""
+    n, p = platform.successors.n, platform.n_executors
+    edges = list(
+        zip(platform.successors.sources().tolist(), platform.successors.indices.tolist(), strict=True)
+    )
+    orders = [
+        order for order in permutations(range(n)) if all(order.index(i) < order.index(j) for i, j in edges)
+    ]
+    plans = (
+        ss.Assignment(np.array(on, np.int32), np.array(order, np.int32))
+        for on in product(range(p), repeat=n)
+        for order in orders
+    )
+    return min(max(replayed(platform, plan)[1]) for plan in plans)
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.integers(0, 2**32))
+def test_no_plan_is_shorter(seed):
+    rng = np.random.default_rng(seed)
+    edges = [(i, j, int(rng.integers(0, 6))) for i in range(4) for j in range(i + 1, 4) if rng.random() < 0.5]
+    platform = platform_of(rng.integers(0, 6, (4, 2)), edges)
+    assert makespan(platform, ss.policy("optimal")) == shortest(platform)
+
+
+@settings(max_examples=15, deadline=None)
+@given(platforms())
+def test_never_longer_than_heft(platform):
+    """With ties, tasks that take no time, shared places and messages of any kind."""
+    found = ss.policy("optimal[effort=0.2]").plan(platform, 0)
+    ends = max(replayed(platform, found)[1], default=0.0)
+    assert ends <= max(replayed(platform, ss.policy("heft").plan(platform, 0))[1], default=0.0)
+
+
+def test_the_graph_of_heft(engine):
+    """Topcuoglu, Hariri, Wu's ten tasks: HEFT takes 80 s; no schedule is shorter than the plan, which is proven."""
+    seconds, edges = TOPCUOGLU
+    graph = ss.TaskGraph.from_edges(
+        np.array(seconds, np.float64),
+        [edge[:2] for edge in edges],
+        edge_bytes=[float(edge[2]) for edge in edges],
+    )
+    machine = "generic[cores=3,kinds=each,link_Bps=1.0,data=sent]"
+    schedule = ss.simulate(graph, machine, "optimal[effort=20.0]", engine=engine)
+    assert schedule.makespan_s == 73
+
+
+def test_large_graphs_are_refused():
+    platform = platform_of(np.ones((2, 1)).repeat(60_000, axis=0), [], processors=2)
+    with pytest.raises(PolicyError, match="240000 cases, a plan is searched for up to 200000"):
+        ss.policy("optimal").plan(platform, 0)
+
+
+def test_effort_is_some_time():
+    with pytest.raises(SpecError, match="more than 0"):
+        ss.policy("optimal[effort=0.0]")
