@@ -19,6 +19,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from importlib.resources import files
+from itertools import count, takewhile
 from pathlib import Path
 
 from measure import fresh, where
@@ -100,6 +101,35 @@ def stg(path: Path, events: int) -> None:
     _lines(path, f"{events - 2}\n", tasks, "\n", "\n")
 
 
+def perfetto(path: Path, size_B: int) -> None:
+    """Write a Perfetto trace as its SDK does: 16 threads, interned names, notes, and a flow from one to the next."""
+    from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import Trace
+
+    with path.open("wb") as out:
+        for i in takewhile(lambda _: out.tell() < size_B, count()):
+            trace, thread, time_ns = Trace(), i % 16, 1000 * (i // 16)
+            if i < 16:
+                first = trace.packet.add(trusted_packet_sequence_id=2 + thread, sequence_flags=1)
+                first.trace_packet_defaults.track_event_defaults.track_uuid = 2 + thread
+                for name in range(8):
+                    first.interned_data.event_names.add(iid=1 + name, name=f"step{name}")
+                track = trace.packet.add(trusted_packet_sequence_id=2 + thread).track_descriptor
+                track.uuid, track.thread.pid, track.thread.tid = 2 + thread, 1, thread
+            begin, end = (
+                trace.packet.add(
+                    trusted_packet_sequence_id=2 + thread, sequence_flags=2, timestamp=time_ns + later
+                )
+                for later in (60 * thread, 60 * thread + 50)
+            )
+            begin.track_event.type, begin.track_event.name_iid = begin.track_event.TYPE_SLICE_BEGIN, 1 + i % 8
+            begin.track_event.flow_ids.append(1 + i)
+            begin.track_event.terminating_flow_ids.append(i or 1)
+            for key, value in ((1, i), (2, thread)):
+                begin.track_event.debug_annotations.add(name_iid=key, int_value=value)
+            end.track_event.type = end.track_event.TYPE_SLICE_END
+            out.write(trace.SerializeToString())
+
+
 def _lines(path: Path, begin: str, lines: Iterator[str], end: str, between: str) -> None:
     with path.open("w") as out:
         out.write(begin)
@@ -143,6 +173,7 @@ def main() -> None:
         "execution-trace": lambda path: execution_trace(path, told.events),
         "chakra": lambda path: chakra(path, told.events),
         "stg": lambda path: stg(path, told.events),
+        "perfetto": lambda path: perfetto(path, size_B),
     }
     print(where())
     print("| file | MB | tasks | s | CPU s | MB/s | peak MB |")

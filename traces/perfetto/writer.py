@@ -19,6 +19,7 @@ from simsched.graph.saving import Subject
 from simsched.plots.corunning import corunning_frame
 from simsched.schedule.export import description
 from simsched.traces.chrome.writer import nanoseconds, refuse_unwritable
+from simsched.traces.perfetto.packets import OWN
 
 if TYPE_CHECKING:
     from simsched.schedule import Schedule
@@ -94,6 +95,7 @@ def _root(packet: Any, schedule: Schedule) -> None:
     described = packet.track_descriptor
     described.uuid = ROOT
     described.process.pid = 1
+    described.process.process_labels.append(OWN + plain_text(schedule.graph.name))
     made = description(schedule)
     described.process.process_name = plain_text(
         f"{made['graph']}: {made['policy']} on {made['machine']}, {made['layout']}"

@@ -1,0 +1,208 @@
+"""Perfetto traces: slices of tracks as tasks; the graph as it was, where simsched wrote the trace.
+
+The format knows no dependencies. As in a Chrome trace, tasks are slices of each track, chosen by track, name, depth and
+level; edges are the recorded order of each track, a chain, and flows, which programs record for all kinds of reasons.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from simsched.errors import FormatError
+from simsched.graph import ImportReport, TaskGraph
+from simsched.graph.loading import plain_name
+from simsched.traces.chrome.choosing import Choice
+from simsched.traces.chrome.reader import EDGES, ChromeTrace
+from simsched.traces.perfetto.packets import Content, read_packets
+from simsched.traces.shared.json_stream import shown
+from simsched.traces.shared.options import mends_if
+from simsched.traces.shared.spans import (
+    Spans,
+    Whole,
+    arrows,
+    choose,
+    enclosing,
+    graph_of,
+    in_order,
+    of_process,
+)
+from simsched.traces.shared.timeline import recording
+from simsched.traces.shared.wire import BYTES, VARINT, header
+
+#: Wire types of fields of a packet that none of the other formats has in their place.
+_PACKET = {
+    8: VARINT,
+    10: VARINT,
+    3: VARINT,
+    6: BYTES,
+    33: BYTES,
+    60: BYTES,
+    89: BYTES,
+    79: VARINT,
+    41: VARINT,
+}
+_OTHERS = dict.fromkeys((1, 11, 12, 36, 43, 44, 50, 59), BYTES) | dict.fromkeys((13, 58), VARINT)
+
+
+class PerfettoTrace:
+    """Reader of Perfetto traces.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> import simsched as ss
+    >>> graph = ss.TaskGraph.from_edges([1.0, 2.0], [(0, 1)], kinds=["load", "sum"], name="two")
+    >>> with TemporaryDirectory() as folder:
+    ...     ss.simulate(graph, "generic[cores=2]", "fifo", layout="2x1").save(f"{folder}/run.pftrace")
+    ...     back = ss.load(f"{folder}/run.pftrace")
+    >>> back.report.format, back.name, back.kinds.to_list(), back.n_edges, back.recorded.makespan_s
+    ('perfetto', 'two', ['load', 'sum'], 1, 3.0)
+    """
+
+    title = "Perfetto trace (protobuf): track events of any program"
+    dependencies = "recorded order of each track, a chain, and flows as hints; simsched's own: as written"
+    times = "ns"
+    options = ChromeTrace.options
+
+    def recognises(self, head: bytes) -> bool:
+        """Recognise the first packet by its fields."""
+        outer = header(head)
+        if outer is None or outer[:2] != (1, BYTES):
+            return False
+        at, end = outer[2], outer[2] + outer[3]
+        sure = False
+        while at < min(end, len(head)) and (found := header(head[at : at + 20])) is not None:
+            number, kind, begin, length = found
+            if _PACKET.get(number, _OTHERS.get(number, kind)) != kind:
+                return False
+            sure |= number in _PACKET
+            at += begin + length
+        return sure
+
+    def read(
+        self,
+        path: Path,
+        *,
+        depth: int | str | None = None,
+        names: str | None = None,
+        lanes: str | None = None,
+        level: str = "outermost",
+        edges: str = "lanes+flows",
+        process: str | int | None = None,
+        tolerant: bool | str = False,
+    ) -> TaskGraph:
+        """Return the graph of a file; options as in `options`.
+
+        Raises
+        ------
+        FormatError
+            If the file is no such trace, holds no slices, an option is none of its words, or chooses nothing.
+        GraphError
+            If a trace of simsched's own holds an impossible graph.
+        """
+        choice = Choice.of(path, level, depth, names, lanes)
+        if edges not in EDGES:
+            raise FormatError(f"{path}: edges is {shown(edges)}; expected one of {', '.join(EDGES)}")
+        report = ImportReport(path.name, "perfetto")
+        content = read_packets(path, mends_if(path, tolerant, report))
+        if content.own is not None:
+            report.note(
+                "options choose nothing here: the graph was taken as written",
+                when=(choice, edges, process) != (Choice(), EDGES[0], None),
+            )
+            return _written(path, content, report)
+        spans = content.spans
+        dropped = {f"dropped, {what}": count for what, count in sorted(content.counts.items()) if count}
+        if not len(spans):
+            there = [f"{what}: {count}" for what, count in dropped.items()]
+            raise FormatError(
+                f"{path}: no slice of a track event in the trace; "
+                + ("; ".join([*there, *report.notes]) or "nothing ran, or was recorded")
+            )
+        within = of_process(path, spans, process)
+        rows = within[choose(path, spans.taken(within), choice, report)]
+        tasks = spans.taken(rows)
+        flows = arrows(tasks, *_flows(content, tasks, rows), report)
+        report.facts.update(dropped)
+        chosen = [in_order(tasks.lane)] if "lanes" in edges else []
+        chosen += [flows] if "flows" in edges else []
+        _tell(report, edges, len(flows))
+        return graph_of(
+            path, tasks, np.concatenate(chosen), report, plain_name(path, ".pftrace", ".perfetto-trace")
+        )
+
+
+PERFETTO_TRACE = PerfettoTrace()
+
+
+def _tell(report: ImportReport, edges: str, flows: int) -> None:
+    report.doubt(
+        "a Perfetto trace tells no dependencies: edges are the recorded order of each track, a chain"
+        + (f", and {flows} flows as hints" if flows and "flows" in edges else "")
+        + "; no policy can run the tasks of a track in parallel",
+        when="lanes" in edges,
+    )
+    report.note(
+        f"{report.facts['overlaps']} slices overlap another one of their track without lying within it",
+        when=report.facts["overlaps"],
+    )
+
+
+def _flows(content: Content, tasks: Spans, rows: Whole) -> tuple[Whole, Whole]:
+    """Return the tasks at both ends of each arrow; -1 for none."""
+    task_of = np.full(len(content.spans) + 1, -1, np.int64)  # the last one is that of no slice
+    task_of[rows] = np.arange(len(rows))
+    bound = task_of[content.flow_span]
+    inside = np.flatnonzero(bound < 0)
+    bound[inside] = enclosing(tasks, content.flow_lane[inside], content.flow_ns[inside])
+    order = np.lexsort((content.flow_ends, content.flow_ns, content.flow))
+    flow = content.flow[order]
+    joined = (flow[1:] == flow[:-1]) & ~content.flow_ends[order][:-1]
+    return bound[order][:-1][joined], bound[order][1:][joined]
+
+
+def _written(path: Path, content: Content, report: ImportReport) -> TaskGraph:
+    """Return the graph of a schedule that simsched wrote, its durations those of the schedule, its recording."""
+    order = np.argsort(content.task, kind="stable")
+    order = order[content.task[order] >= 0]
+    if not np.array_equal(content.task[order], np.arange(len(order))) or not len(order):
+        raise FormatError(
+            f"{path}: its {len(order)} tasks are not numbered from 0, each once; the file was edited or damaged"
+        )
+    spans = content.spans.taken(order)
+    report.note("simsched wrote this trace; durations are those of its schedule")
+    lanes, lane = np.unique(spans.lane, return_inverse=True)
+    widths = content.width[order]
+    if widths.min() < 1 or widths.max() > 2**31 - 1:
+        raise FormatError(f"{path}: a task has width {widths.min()}; the file was edited or damaged")
+    task_of = np.full(len(content.spans) + 1, -1, np.int64)
+    task_of[order] = np.arange(len(order))
+    return TaskGraph.from_edges(
+        (spans.finish_ns - spans.start_ns) / 1e9,
+        _edges_written(path, content, task_of),
+        kinds=[spans.labels[code] for code in spans.scope.tolist()],
+        names=[spans.labels[code] for code in spans.name.tolist()],
+        widths=widths,
+        name=content.own or path.name,
+        report=report,
+        recording=recording(
+            path, spans.start_ns, spans.finish_ns, lane, spans.lane_names(lanes.tolist()), origin_ns=0
+        ),
+    )
+
+
+def _edges_written(path: Path, content: Content, task_of: Whole) -> Whole:
+    """Return the edges, each of which is one flow with a beginning and an end."""
+    leaves, enters = (np.flatnonzero(content.flow_ends == ends) for ends in (False, True))
+    leaves, enters = (rows[np.argsort(content.flow[rows], kind="stable")] for rows in (leaves, enters))
+    found = content.flow[leaves]
+    if not np.array_equal(found, content.flow[enters]) or (found[1:] == found[:-1]).any():
+        raise FormatError(
+            f"{path}: not every flow has one beginning and one end; the file was edited or damaged"
+        )
+    pairs = task_of[np.column_stack([content.flow_span[leaves], content.flow_span[enters]])]
+    if (pairs < 0).any():
+        raise FormatError(f"{path}: a flow begins or ends at no task; the file was edited or damaged")
+    return pairs

@@ -1,0 +1,337 @@
+"""Spans of lanes as columns, for files that hold millions: pairing, nesting, the choice of tasks, edges, the graph.
+
+The rules are those of `simsched.traces.chrome`, whose spans are objects, each with all of its fields.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from simsched.errors import FormatError
+from simsched.graph.cleanup.matching import matcher
+from simsched.graph.report import ImportReport
+from simsched.traces.chrome.choosing import MOST_LISTED, Choice, _listed, _spelled
+from simsched.traces.shared.json_stream import shown
+from simsched.traces.shared.timeline import recording
+
+if TYPE_CHECKING:
+    from simsched.graph.taskgraph import TaskGraph
+
+Whole = npt.NDArray[np.int64]
+Small = npt.NDArray[np.int32]
+#: Spans of a file: some 200 bytes each.
+MAX_SPANS = 8_000_000
+#: How deep an end looks for a beginning of its name.
+MAX_SEARCH = 1000
+_BLOCK = 1 << 16
+
+
+@dataclass
+class Spans:
+    """Spans, each on a lane, in the order of the file.
+
+    Parameters
+    ----------
+    start_ns, finish_ns : int64 arrays, shape (n,)
+        On the recording's clock.
+    lane : int32 array, shape (n,)
+        Index into `lanes`.
+    name, scope : int32 arrays, shape (n,)
+        Index into `labels`.
+    labels : sequence of str
+        Texts of all spans.
+    lanes : sequence of (str, str)
+        Process and thread of each lane.
+    depth : int32 array, shape (n,)
+        Spans of its lane around it; see `nest`.
+    inner : bool array, shape (n,)
+        Whether there are spans within it.
+    """
+
+    start_ns: Whole
+    finish_ns: Whole
+    lane: Small
+    name: Small
+    scope: Small
+    labels: Sequence[str]
+    lanes: Sequence[tuple[str, str]]
+    depth: Small = field(default_factory=lambda: np.zeros(0, np.int32))
+    inner: npt.NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, np.bool_))
+
+    def __len__(self) -> int:
+        return len(self.start_ns)
+
+    def taken(self, rows: npt.NDArray[Any]) -> Spans:
+        """Return some of the spans, in an order."""
+        return Spans(
+            self.start_ns[rows],
+            self.finish_ns[rows],
+            self.lane[rows],
+            self.name[rows],
+            self.scope[rows],
+            self.labels,
+            self.lanes,
+            self.depth[rows] if len(self.depth) else self.depth,
+            self.inner[rows] if len(self.inner) else self.inner,
+        )
+
+    def lane_names(self, lanes: Sequence[int]) -> list[str]:
+        """Return the names of lanes: their threads, and the processes where these are of several."""
+        several = len({self.lanes[lane][0] for lane in lanes}) > 1
+        return [
+            f"{process}: {thread}" if several and process else thread
+            for process, thread in (self.lanes[i] for i in lanes)
+        ]
+
+
+def paired(
+    lane: Small, time_ns: Whole, name: Small, begins: npt.NDArray[np.bool_], counts: Counter[str]
+) -> tuple[Whole, Whole]:
+    """Return rows of beginnings, and of the ends of their spans, in the order of the ends.
+
+    An end ends the innermost span of its name, or of no name; an end without a name (-1) ends the innermost one.
+
+    Parameters
+    ----------
+    lane, time_ns, name : int arrays, shape (n,)
+        Of each beginning or end, in any order.
+    begins : bool array, shape (n,)
+        Which of them are beginnings.
+    counts : Counter of str
+        Receives the numbers of beginnings without an end, and of ends without a beginning.
+    """
+    order = np.lexsort((time_ns, lane))
+    firsts, lasts = np.empty(len(order), np.int64), np.empty(len(order), np.int64)
+    found, current, open_ = 0, -1, list[tuple[int, int]]()
+    for row, of, called, opens in _rows(order, lane, name, begins):
+        if of != current:
+            counts["unfinished"] += len(open_)
+            current, open_ = of, []
+        if opens:
+            open_.append((row, called))
+            continue
+        place = _innermost(open_, called)
+        if place is None:
+            counts["ended, never begun"] += 1
+        else:
+            firsts[found], lasts[found] = open_.pop(place)[0], row
+            found += 1
+    counts["unfinished"] += len(open_)
+    return firsts[:found], lasts[:found]
+
+
+def _innermost(open_: Sequence[tuple[int, int]], name: int) -> int | None:
+    for back in range(1, min(len(open_), MAX_SEARCH) + 1):
+        if name < 0 or open_[-back][1] in (name, -1):
+            return len(open_) - back
+    return None
+
+
+def _rows(order: Whole, *columns: npt.NDArray[Any]) -> Iterator[tuple[Any, ...]]:
+    """Yield rows in an order as Python's numbers, of which few exist at a time."""
+    for begin in range(0, len(order), _BLOCK):
+        rows = order[begin : begin + _BLOCK]
+        yield from zip(rows.tolist(), *(column[rows].tolist() for column in columns), strict=True)
+
+
+def nest(spans: Spans) -> int:
+    """Set depth and inner of all spans; return how many overlap another one of their lane without nesting."""
+    order = np.lexsort((-spans.finish_ns, spans.start_ns, spans.lane))
+    spans.depth, spans.inner = np.zeros(len(spans), np.int32), np.zeros(len(spans), np.bool_)
+    overlaps, current, around = 0, -1, list[tuple[int, int, int]]()
+    for row, lane, start, finish in _rows(order, spans.lane, spans.start_ns, spans.finish_ns):
+        if lane != current:
+            current, around = lane, []
+        # A span of no length lies within one that has none either.
+        while around and around[-1][2] <= start and not (finish == start == around[-1][1] == around[-1][2]):
+            around.pop()
+        if around and around[-1][2] < finish:
+            overlaps += 1
+            while around and around[-1][2] < finish:
+                around.pop()
+        if around:
+            spans.inner[around[-1][0]] = True
+            spans.depth[row] = len(around)
+        around.append((row, start, finish))
+    return overlaps
+
+
+def choose(path: Path, spans: Spans, choice: Choice, report: ImportReport) -> Whole:
+    """Return the rows of the spans that become tasks, by start; the others are counted in the report.
+
+    Raises
+    ------
+    FormatError
+        If there are none; the message lists the choices.
+    """
+    report.facts["overlaps"] = nest(spans)
+    by_depth = enumerate(np.bincount(spans.depth).tolist())
+    report.facts.update(
+        spans=len(spans), spans_by_depth=_listed((f"{depth}: {n}" for depth, n in by_depth if n), MOST_LISTED)
+    )
+    every, rows = len(spans), np.arange(len(spans))
+    for option, value, chosen, codes, called in _filters(spans, choice):
+        kept = chosen[rows]
+        if not kept.any():
+            there = Counter(codes[rows].tolist()).most_common()
+            raise FormatError(
+                f"{path}: {option} is {shown(value)}, which chooses none of {len(rows)} spans; there are "
+                f"{_listed((f'{called(code)} ({n})' for code, n in there), MOST_LISTED)}"
+            )
+        report.facts[f"left_out_{option}"] = int((~kept).sum())
+        rows = rows[kept]
+    left = spans.taken(rows)
+    if len(rows) < every:
+        nest(left)
+    kept = left.depth == 0 if choice.level == "outermost" else ~left.inner
+    report.facts["left_out_level"] = int((~kept).sum())
+    rows = rows[kept]
+    if len(rows) < every:
+        others = f"{every - len(rows)} of {every} spans are not tasks"
+        report.note(
+            f"{others}: they lie within others, or hold others. Spans by depth: {report.facts['spans_by_depth']}; "
+            "depth=, names= and lanes= choose others"
+            if choice == Choice(choice.level)
+            else f"{others}: the options chose others"
+        )
+    return rows[np.lexsort((rows, spans.finish_ns[rows], spans.start_ns[rows]))]
+
+
+def _filters(spans: Spans, choice: Choice) -> Iterator[tuple[str, str, Any, Small, Callable[[int], str]]]:
+    """Yield name and value of each option, which spans it selects, and what it looks at, with the words for that."""
+    if choice.lanes:
+        names, alone = spans.lane_names(range(len(spans.lanes))), [thread for _, thread in spans.lanes]
+        fits = [any(map(matcher(choice.lanes), pair)) for pair in zip(names, alone, strict=True)]
+        yield "lanes", choice.lanes, np.array(fits)[spans.lane], spans.lane, lambda code: shown(names[code])
+    if choice.names:
+        fits = list(map(matcher(choice.names), spans.labels))
+        yield (
+            "names",
+            choice.names,
+            np.array(fits)[spans.name],
+            spans.name,
+            lambda code: shown(spans.labels[code]),
+        )
+    if choice.depths is not None:
+        within = (spans.depth >= choice.depths.start) & (spans.depth < choice.depths.stop)
+        yield "depth", _spelled(choice.depths), within, spans.depth, str
+
+
+def of_process(path: Path, spans: Spans, process: object) -> Whole:
+    """Return the rows of the spans of one process, by name or number; of all where it is None.
+
+    Raises
+    ------
+    FormatError
+        If there is no such process.
+    """
+    if process is None:
+        return np.arange(len(spans))
+    wanted = {str(process), f"process {process}"}
+    fits = np.array([name in wanted for name, _ in spans.lanes], np.bool_)
+    rows = np.flatnonzero(fits[spans.lane])
+    if not len(rows):
+        known = _listed(sorted({shown(name) for name, _ in spans.lanes}), MOST_LISTED)
+        raise FormatError(f"{path}: process is {shown(process)}; expected one of {known}")
+    return rows
+
+
+def in_order(lanes: npt.NDArray[Any]) -> Whole:
+    """Return the edges that keep the tasks of every lane in their order, shape (m, 2).
+
+    Parameters
+    ----------
+    lanes : int array, shape (n,)
+        Of the tasks, in the order in which they started.
+
+    Examples
+    --------
+    >>> in_order(np.array([0, 1, 0, 0])).tolist()
+    [[0, 2], [2, 3]]
+    """
+    order = np.argsort(lanes, kind="stable")
+    same = lanes[order][1:] == lanes[order][:-1]
+    return np.column_stack([order[:-1][same], order[1:][same]])
+
+
+def enclosing(tasks: Spans, lane: Small, time_ns: Whole) -> Whole:
+    """Return the task that holds each moment of a lane, the last that started before; -1 where none does.
+
+    Parameters
+    ----------
+    tasks : Spans
+        By start.
+    lane, time_ns : int arrays, shape (m,)
+        Of the moments.
+
+    Examples
+    --------
+    >>> zeros = np.zeros(2, np.int32)
+    >>> two = Spans(np.array([0, 5]), np.array([3, 9]), zeros, zeros, zeros, ["a"], [("", "main")])
+    >>> enclosing(two, np.zeros(3, np.int32), np.array([3, 4, 5])).tolist()
+    [0, -1, 1]
+    """
+    # Tasks before moments of the same time.
+    lanes, times = np.append(tasks.lane, lane), np.append(tasks.start_ns, time_ns)
+    late = np.append(np.zeros(len(tasks), np.int8), np.ones(len(lane), np.int8))
+    order = np.lexsort((late, times, lanes))
+    # The last task at or before each row.
+    last = np.maximum.accumulate(np.where(late[order] == 0, np.arange(len(order)), -1))
+    found = np.full(len(order), -1, np.int64)
+    found[order] = np.where(last >= 0, order[last], -1)
+    found = found[len(tasks) :]
+    there = np.flatnonzero(found >= 0)
+    before = found[there]
+    holds = (tasks.lane[before] == lane[there]) & (tasks.finish_ns[before] >= time_ns[there])
+    found[there[~holds]] = -1
+    return found
+
+
+def arrows(tasks: Spans, before: Whole, after: Whole, report: ImportReport) -> Whole:
+    """Return arrows between tasks as edges, shape (m, 2), without those that the recording contradicts.
+
+    Parameters
+    ----------
+    tasks : Spans
+        By start.
+    before, after : int arrays, shape (m,)
+        The ends of each arrow; -1 for no task.
+    report : ImportReport
+        Receives the facts `flow_edges`, `flows_backwards` (their second task started before the first had finished)
+        and `flows_unbound` (with an end in no task, or both in one).
+    """
+    bound = (before >= 0) & (after >= 0) & (before != after)
+    edges: Whole = np.column_stack([before[bound], after[bound]])
+    forward = (tasks.finish_ns[edges[:, 0]] <= tasks.start_ns[edges[:, 1]]) & (edges[:, 0] < edges[:, 1])
+    report.facts.update(
+        flow_edges=int(forward.sum()),
+        flows_backwards=int((~forward).sum()),
+        flows_unbound=int((~bound).sum()),
+    )
+    return edges[forward]
+
+
+def graph_of(
+    path: Path, tasks: Spans, edges: npt.ArrayLike, report: ImportReport, name: str, **columns: Any
+) -> TaskGraph:
+    """Return the graph of some tasks: kinds by their names, scopes, durations and the recording."""
+    from simsched.graph.taskgraph import TaskGraph
+
+    lanes, lane = np.unique(tasks.lane, return_inverse=True)
+    return TaskGraph.from_edges(
+        (tasks.finish_ns - tasks.start_ns) / 1e9,
+        edges,
+        kinds=[tasks.labels[code] for code in tasks.name.tolist()],
+        scopes=[tasks.labels[code] for code in tasks.scope.tolist()],
+        name=name,
+        report=report,
+        recording=recording(path, tasks.start_ns, tasks.finish_ns, lane, tasks.lane_names(lanes.tolist())),
+        **columns,
+    )

@@ -1,0 +1,280 @@
+"""Protobuf files of any size, in pieces: whole fields of about a megabyte, each handed to the library at once.
+
+A field costs a fraction of a microsecond here, and memory is that of one piece, whatever the file's size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from simsched.errors import FormatError
+from simsched.graph.loading import Mend, open_plain
+
+PIECE_B = 1024 * 1024
+#: A packet or event; real ones have some kilobytes, packets of system traces up to a megabyte.
+MAX_FIELD_B = 64 * 1024 * 1024
+VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5
+_FIXED_B = {FIXED64: 8, FIXED32: 4}
+ADVICE = "is the file damaged, or of another format?"
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """Header of a field: its number, its wire type, and the place in the file where its content begins and ends."""
+
+    number: int
+    kind: int
+    begin: int
+    end: int
+
+
+class Wire:
+    """A protobuf file that is read from its beginning to its end.
+
+    Parameters
+    ----------
+    path : Path
+        The file, for messages.
+    stream : binary file
+        Its bytes, decompressed.
+    mend : callable, optional
+        If given, a file that is cut off ends after its last whole field, and `mend` is called with a sentence.
+    """
+
+    def __init__(self, path: Path, stream: BinaryIO, mend: Mend | None = None) -> None:
+        self._path, self._stream, self._mend = path, stream, mend
+        self._buffer, self._begin = b"", 0
+        #: Place in the file.
+        self.at = 0
+
+    def pieces(self, end: int | None = None) -> Iterator[tuple[int, bytes]]:
+        """Yield whole fields, some at a time, as place and bytes, up to a place; None: up to the end of the file."""
+        wanted = PIECE_B
+        while self._left(end, wanted):
+            held = self._held(end)
+            length = whole_fields(held)
+            if length < 0:
+                raise self.wrong(self.at - length - 1, "no field of protobuf")
+            if length:
+                yield self.at, held[:length]
+                self._pass(length)
+                wanted = PIECE_B
+            elif len(held) < wanted or wanted > MAX_FIELD_B:
+                self._cut_off(self.at, wanted > MAX_FIELD_B)
+                return
+            else:
+                wanted *= 4
+
+    def fields(self, end: int | None = None) -> Iterator[Field]:
+        """Yield fields one by one; what of a content is not read before the next is taken is passed over."""
+        while self._left(end, 20):
+            place = self.at
+            head = header(self._held(end))
+            if head is None:
+                self._cut_off(place)
+                return
+            number, kind, begin, length = head
+            self._pass(begin)
+            field = Field(number, kind, self.at, self.at + length)
+            if end is not None and field.end > end:
+                raise self.wrong(place, "a field reaches beyond the message that holds it")
+            yield field
+            if not self._skip(field.end):
+                self._cut_off(place)
+                return
+
+    def content(self, field: Field) -> bytes:
+        """Return the content of a field of bytes, as far as it is there; raise `FormatError` if it is too long."""
+        if field.end - field.begin > MAX_FIELD_B:
+            raise self.wrong(field.begin, f"a field of {field.end - field.begin} bytes")
+        self._left(field.end, field.end - field.begin)
+        return self._held(field.end)
+
+    def wrong(self, place: int, problem: str) -> FormatError:
+        """Return the error of a place."""
+        return FormatError(f"{self._path}: byte {place}: {problem}; {ADVICE}")
+
+    def _left(self, end: int | None, wanted: int) -> int:
+        """Return how many bytes are at hand before `end`, `wanted` unless there are fewer."""
+        if end is not None:
+            wanted = min(wanted, end - self.at)
+        while len(self._buffer) - self._begin < wanted:
+            more = self._stream.read(PIECE_B)
+            if not more:
+                break
+            self._buffer, self._begin = self._buffer[self._begin :] + more, 0
+        return min(len(self._buffer) - self._begin, wanted)
+
+    def _held(self, end: int | None) -> bytes:
+        most = len(self._buffer) if end is None else self._begin + end - self.at
+        return self._buffer[self._begin : most]
+
+    def _pass(self, length: int) -> None:
+        self._begin += length
+        self.at += length
+
+    def _skip(self, place: int) -> bool:
+        """Go on to a place; return whether it is in the file."""
+        while self.at < place:
+            there = self._left(place, PIECE_B)
+            if not there:
+                return False
+            self._pass(there)
+        return True
+
+    def _cut_off(self, place: int, long: bool = False) -> None:
+        if long:
+            raise self.wrong(place, f"a field of more than {MAX_FIELD_B} bytes")
+        if self._mend is None:
+            raise FormatError(
+                f"{self._path}: the file is cut off in the field at byte {place}; was it copied completely? "
+                "tolerant=true keeps what is complete"
+            )
+        self._mend(f"the file is cut off in the field at byte {place}; what is complete before that was read")
+        self._skip_all()
+
+    def _skip_all(self) -> None:
+        """Pass over what is left, so that messages around the one that is cut off end too."""
+        while there := self._left(None, PIECE_B):
+            self._pass(there)
+
+
+@contextmanager
+def open_wire(path: Path, mend: Mend | None = None) -> Iterator[Wire]:
+    """Open a protobuf file, plain or gzipped."""
+    with open_plain(path, mend) as stream:
+        yield Wire(path, stream, mend)
+
+
+def header(data: bytes) -> tuple[int, int, int, int] | None:
+    r"""Return number and wire type of the first field, and begin and length of its content.
+
+    None where the data end before, or begin with no field; a number has its own bytes as content.
+
+    Examples
+    --------
+    >>> header(b"\x0a\x03abc"), header(b"\x08\x96\x01"), header(b"\x0a"), header(b"\x0f\x01")
+    ((1, 2, 2, 3), (1, 0, 1, 2), None, None)
+    """
+    tag, at = varint(data, 0)
+    kind = tag & 7
+    if not at or not tag >> 3:
+        return None
+    if kind == BYTES:
+        length, begin = varint(data, at)
+        return (tag >> 3, kind, begin, length) if begin else None
+    if kind == VARINT:
+        _, end = varint(data, at)
+        return (tag >> 3, kind, at, end - at) if end else None
+    return (tag >> 3, kind, at, _FIXED_B[kind]) if kind in _FIXED_B else None
+
+
+def varint(data: bytes, at: int) -> tuple[int, int]:
+    r"""Return the number at a place and the place after it; (0, 0) where there is none.
+
+    Examples
+    --------
+    >>> varint(b"\x96\x01", 0), varint(b"\x96", 0)
+    ((150, 2), (0, 0))
+    """
+    value = 0
+    for shift, byte in enumerate(data[at : at + 10]):
+        value |= (byte & 127) << 7 * shift
+        if byte < 128:
+            return value, at + shift + 1
+    return 0, 0
+
+
+def whole_fields(data: bytes) -> int:
+    r"""Return the length of the whole fields at the beginning; -1 - p where no field can begin at p.
+
+    Examples
+    --------
+    >>> whole_fields(b"\x08\x01\x0a\x03ab"), whole_fields(b"\x08\x01\x0f"), whole_fields(b"")
+    (2, -3, 0)
+    """
+    at = begin = 0
+    try:
+        while True:
+            begin = at
+            tag = data[at]
+            at += 1
+            if tag >= 128:
+                tag, at = _long(data, begin)
+            kind = tag & 7
+            if kind == BYTES:
+                length = data[at]
+                at += 1
+                if length >= 128:
+                    length, at = _long(data, at - 1)
+                at += length
+            elif kind == VARINT:
+                _, at = _long(data, at)
+            elif kind in _FIXED_B:
+                at += _FIXED_B[kind]
+            else:
+                return -1 - begin
+            if at > len(data):
+                return begin
+    except IndexError:
+        return begin
+    except OverflowError:
+        return -1 - begin
+
+
+def _long(data: bytes, at: int) -> tuple[int, int]:
+    """Return the number at a place and the place after it; raise `IndexError` where the data end before."""
+    value, after = varint(data, at)
+    if not after:
+        if len(data) - at < 10:
+            raise IndexError
+        raise OverflowError
+    return value, after
+
+
+def parsed(wire: Wire, message: type[Any], piece: bytes, place: int, mend: Mend | None) -> Any:
+    """Return a piece's fields as a message of theirs.
+
+    Parameters
+    ----------
+    wire : Wire
+        The file.
+    message : class of messages
+        What the fields are of.
+    piece, place : bytes, int
+        As `Wire.pieces` yields them.
+    mend : callable, optional
+        If given, fields that are not as the message has them are left out, and `mend` is called with a sentence.
+
+    Raises
+    ------
+    FormatError
+        If a field is not as the message has it.
+    """
+    from google.protobuf.message import DecodeError
+
+    whole = message()
+    try:
+        whole.ParseFromString(piece)
+    except DecodeError:
+        whole.Clear()
+        at = 0
+        while at < len(piece):
+            found = header(piece[at : at + 20])
+            end = len(piece) if found is None else at + found[2] + found[3]
+            try:
+                one = message()
+                one.ParseFromString(piece[at:end])
+                whole.MergeFrom(one)
+            except DecodeError:
+                if mend is None:
+                    raise wire.wrong(
+                        place + at, "a message that is damaged (tolerant=true passes it over)"
+                    ) from None
+                mend(f"the message at byte {place + at} is damaged; it was left out")
+            at = end
+    return whole
