@@ -1,0 +1,540 @@
+"""`Learned`: what recordings of one host teach, and replays and predictions with it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from math import exp, log, log1p
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from simsched.costs import CostModel
+from simsched.errors import CostError, LayoutError, SimschedError
+from simsched.graph import TaskGraph
+from simsched.graph.taskgraph import Seconds
+from simsched.intervals import spread
+from simsched.learning.observed import TaskKey, task_keys
+from simsched.learning.rows import KindSeconds, Run, Slowdown, StartCost
+from simsched.learning.widths import LearnedWidths, weighted_median, width_ratios
+from simsched.machine import Machine, RuntimeProfile, machine as machine_of
+from simsched.machine.build import built
+from simsched.notes import Note, Weight
+from simsched.parameters import is_whole
+from simsched.policy import Layout, Policy
+from simsched.replay import simulate
+from simsched.replay.parallel_map import parallel_map
+from simsched.schedule import Schedule
+from simsched.spec import Engine, Spec
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from simsched.document.result import Result
+
+#: Bandwidth of a core of a learned machine, in bytes per second: a unit, as demands are relative to it.
+UNIT_BPS = 1e9
+#: Least excess of a slow-down that demands are relative to.
+LEAST = 0.02
+#: A shared resource may saturate at once, or only at so many times the recorded lanes.
+LATEST = 64.0
+#: Weight of a program's own recordings among those of the host, for interruptions.
+OWN = 3.0
+#: Share of a recording's work that must tell of interruptions for it to stand for the host.
+KNOWN = 0.5
+#: Least standard deviation of the logarithm of 1 + the interrupted share, beyond recorded threads.
+UNKNOWN = 0.3
+
+
+@dataclass(frozen=True, eq=False)
+class Learned:
+    """What recordings of one host teach.
+
+    Parameters
+    ----------
+    seconds : tuple of KindSeconds
+        Seconds alone, by program, kind, shape and width.
+    slowdowns : tuple of Slowdown
+        In company; that of the whole host first.
+    starts : tuple of StartCost
+        One per program.
+    runs : tuple of Run
+        The recordings, and what the host took from each.
+    lanes : int
+        Most lanes of a recording: beyond, predictions are extrapolated.
+    notes : tuple of str
+        What the recordings cannot tell.
+    of_task : mapping
+        Seconds of single tasks, by program, width and key; not saved in files.
+    capacity : float
+        What the shared resource of all cores gives, over the lanes recorded: with more tasks than this share of lanes
+        the slow-down grows with their number. Infinite, the default: it stays as recorded.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import simsched as ss
+    >>> from simsched.graph import Recording
+    >>> run = Recording(np.arange(4.0), np.arange(4.0) + 1.0, np.zeros(4, np.int32), ("a",))
+    >>> learned = ss.learn([ss.TaskGraph.from_edges([1.0] * 4, kinds="k", recording=run)])
+    >>> learned.simulate(ss.TaskGraph.from_edges([np.nan] * 4, kinds="k"), "fifo", "2x1").makespan_s
+    2.0
+    """
+
+    seconds: tuple[KindSeconds, ...]
+    slowdowns: tuple[Slowdown, ...]
+    starts: tuple[StartCost, ...]
+    runs: tuple[Run, ...]
+    lanes: int
+    notes: tuple[str, ...] = ()
+    of_task: Mapping[tuple[str, int, TaskKey], float] = field(default_factory=dict)
+    capacity: float = float("inf")
+
+    @property
+    def programs(self) -> tuple[str, ...]:
+        """Names of the programs, in the order of their recordings."""
+        return tuple(dict.fromkeys(run.program for run in self.runs))
+
+    @cached_property
+    def _rows(self) -> dict[tuple[str, str, str], list[KindSeconds]]:
+        found: dict[tuple[str, str, str], list[KindSeconds]] = {}
+        for row in sorted(self.seconds, key=lambda row: row.width):
+            found.setdefault((row.program, row.kind, row.shape), []).append(row)
+        return found
+
+    @cached_property
+    def _factors(self) -> dict[tuple[str, str], float]:
+        return {(row.program, row.kind): row.factor for row in self.slowdowns}
+
+    def factor(self, program: str, kind: str) -> float:
+        """Return the slow-down in company of a kind of a program; the host's where it is unknown.
+
+        Examples
+        --------
+        >>> Learned((), (Slowdown("", "", 1.2, 0.1, 0),), (), (), 2).factor("lu", "gemm")
+        1.2
+        """
+        return self._factors.get((program, kind), self._factors.get(("", ""), 1.0))
+
+    def program_of(self, graph: TaskGraph) -> str:
+        """Return the program with the most tasks of a graph, by kind and shape; "" where none has any.
+
+        Examples
+        --------
+        >>> learned = Learned((KindSeconds("lu", "gemm", "", 1, 1.0, 0.1, 4),), (), (), (Run("lu", 1, 1.0, 0, 0),), 1)
+        >>> learned.program_of(TaskGraph.from_edges([1.0], kinds="gemm")), learned.program_of(TaskGraph.from_edges([1.0]))
+        ('lu', '')
+        """
+        pairs = list(zip(graph.kinds.to_list(), graph.shapes.to_list(), strict=True))
+        best, most = "", 0
+        for program in self.programs:
+            count = sum((program, *pair) in self._rows for pair in pairs)
+            if count > most:
+                best, most = program, count
+        return best
+
+    def timed(self, graph: TaskGraph, program: str | None = None) -> TaskGraph:
+        """Return a graph with the learned seconds of its tasks alone, and their demand on what cores share.
+
+        A task takes the seconds of the same task of the recordings, else those of its kind and shape, else its own.
+        Where each executor pays for its starts, a start is part of its task.
+
+        Raises
+        ------
+        CostError
+            If a task is of a kind and shape that no recording has, and has no seconds of its own.
+
+        Examples
+        --------
+        >>> learned = Learned((KindSeconds("lu", "gemm", "", 1, 2.0, 0.1, 4),), (), (), (Run("lu", 1, 1.0, 0, 0),), 1)
+        >>> learned.timed(TaskGraph.from_edges([float("nan")] * 2, kinds="gemm")).durations_s.tolist()
+        [2.0, 2.0]
+        """
+        name = self.program_of(graph) if program is None else program
+        seconds_s, widths = self._seconds_of(graph, name)
+        start = self._start(name)
+        if start is not None and not start.serial:
+            seconds_s = seconds_s + start.start_s
+        most = self._most
+        factors = np.array([self.factor(name, kind) for kind in graph.kinds.labels])
+        demand = ((factors - 1.0) / most).clip(0.0, 1.0)[graph.kinds.codes] if graph.n_tasks else np.empty(0)
+        return replace(
+            graph, durations_s=seconds_s, widths=widths, bytes_B=demand * UNIT_BPS * seconds_s * widths,
+            flops=np.full(graph.n_tasks, np.nan), seconds_by_kind=None, recorded_on=None, recording=None,
+        )  # fmt: skip
+
+    @property
+    def _most(self) -> float:
+        return max([row.factor - 1.0 for row in self.slowdowns] + [LEAST])
+
+    def _start(self, program: str) -> StartCost | None:
+        own = [start for start in self.starts if start.program == program]
+        return own[0] if own else None
+
+    def _seconds_of(self, graph: TaskGraph, program: str) -> tuple[Seconds, npt.NDArray[np.int32]]:
+        seconds_s, widths = np.array(graph.durations_s), np.array(graph.widths)
+        for task, key in enumerate(task_keys(graph)):
+            rows = self._rows.get((program, key[0], key[1]))
+            if rows:
+                row = rows[0]
+                widths[task] = row.width
+                seconds_s[task] = self.of_task.get((program, row.width, key), row.alone_s)
+        if (unknown := np.isnan(seconds_s)).any():
+            task = int(np.argmax(unknown))
+            raise CostError(
+                f"task {task}: no recording has a task of kind {graph.kinds.to_list()[task]!r:.60} and shape "
+                f"{graph.shapes.to_list()[task]!r:.60}, and the graph gives no seconds; record a program that has it"
+            )
+        return seconds_s, widths
+
+    def machine(self, cores: int) -> Machine:
+        """Return a machine of some cores of the host, which share what slows tasks down.
+
+        Examples
+        --------
+        >>> Learned((), (Slowdown("", "", 1.2, 0.1, 0),), (), (), 2).machine(4).n_cores
+        4
+        """
+        if not is_whole(cores, 1):
+            raise LayoutError(f"cores is {cores!r:.60}; expected a whole number, at least 1")
+        said = {"source": "learned from recordings", "confidence": "med"}
+        content = machine_of("generic").content
+        mode = {
+            "title": "what cores share",
+            "core_bandwidth": {"value": 1.0, "unit": "GB/s", **said},
+            "bandwidth": {"value": self._bandwidth(cores), "unit": "GB/s", **said},
+        }
+        return built(
+            {
+                **content,
+                "name": "learned",
+                "title": "A host that was learned from recordings",
+                "cores": {
+                    **content["cores"],
+                    "count": {"value": cores, "unit": "core", **said},
+                    "per_tile": {"value": cores, "unit": "core/tile", **said},
+                },
+                "memory": {"mode": "memory", "modes": {"memory": mode}},
+                "caches": {"tile_slowdown": {"value": 1.0 + self._most, "unit": "", **said}},
+                "effects": {**content["effects"], "share_tiles": True, "share_bandwidth": bool(np.isfinite(self.capacity))},
+            },
+            Spec("learned", {}),
+        )  # fmt: skip
+
+    def _bandwidth(self, cores: int) -> float:
+        return float(min(max(self.capacity * self.lanes, 1.0), cores))
+
+    def runtime(self, program: str) -> RuntimeProfile:
+        """Return the costs of the runtime that a central dispatcher serialises; none where executors pay them.
+
+        Examples
+        --------
+        >>> learned = Learned((), (), (StartCost("lu", 1e-5, 0.1, serial=True),), (), 2)
+        >>> learned.runtime("lu").dispatch_s, learned.runtime("other").dispatch_s
+        (1e-05, 0.0)
+        """
+        start = self._start(program)
+        cost_s = start.start_s if start is not None and start.serial else 0.0
+        return RuntimeProfile(dispatch_s=cost_s, pop_s=cost_s)
+
+    def interrupted(self, program: str, threads: int) -> tuple[float, float]:
+        """Return the share that interruptions add to the seconds of tasks, and the uncertainty of log(1 + share).
+
+        That of recordings with as many threads, or of the nearest number; the program's own count more.
+
+        Examples
+        --------
+        >>> runs = (Run("lu", 1, 1.0, 0.0, 0.0), Run("lu", 2, 1.0, 0.5, 1e-3))
+        >>> share, sigma = Learned((), (), (), runs, 2).interrupted("lu", 8)
+        >>> round(share, 6), sigma >= 0.3
+        (0.5, True)
+        """
+        if not self.runs:
+            return 0.0, UNKNOWN
+        nearest = min((run.threads for run in self.runs), key=lambda n: (abs(n - threads), -n))
+        shares: dict[str, list[float]] = {}
+        for run in self.runs:
+            if run.threads == nearest and (run.known > KNOWN or run.program == program):
+                shares.setdefault(run.program, []).append(log1p(run.interrupted))
+        if not shares:
+            return 0.0, UNKNOWN
+        # One value per program, so that the program recorded most often does not stand for the host.
+        logs = [float(np.median(several)) for several in shares.values()]
+        weights = [OWN * len(several) if name == program else 1.0 for name, several in shares.items()]
+        middle = weighted_median(logs, weights)
+        spread_of = np.average((np.array(logs) - middle) ** 2, weights=weights)
+        sure = nearest == threads and len(self.runs) > 1
+        sigma = max(float(np.sqrt(spread_of)), UNKNOWN / 3 if sure else UNKNOWN)
+        return float(np.expm1(middle)), sigma
+
+    def simulate(
+        self,
+        graph: TaskGraph,
+        policy: str | Policy | type[Policy] = "fifo",
+        layout: str | Layout | tuple[int, int] | None = None,
+        *,
+        cores: int | None = None,
+        machine: str | Path | Machine | None = None,
+        engine: Engine = "auto",
+        seed: int = 0,
+        undisturbed: bool = False,
+    ) -> Schedule:
+        """Replay a graph with the learned seconds, slow-downs and costs.
+
+        Parameters
+        ----------
+        graph : TaskGraph
+            Of one of the programs, or of kinds and shapes that they have.
+        policy : str, Policy or class of Policy
+        layout : str, Layout or pair of int, optional
+            Executors x cores.
+        cores : int, optional
+            Cores in use; those of the layout when not given, else as many as were recorded.
+        machine : str, Path or Machine, optional
+            Another machine than the host: the seconds are the host's; slow-downs are that machine's.
+        engine, seed
+            As in `simsched.simulate`.
+        undisturbed : bool
+            Without interruptions. Otherwise every task takes longer by the share that they take on average.
+
+        Returns
+        -------
+        Schedule
+
+        Raises
+        ------
+        SimschedError
+            If a task's seconds are unknown, or an argument is impossible.
+
+        Examples
+        --------
+        >>> rows = (KindSeconds("lu", "gemm", "", 1, 2.0, 0.1, 4),)
+        >>> learned = Learned(rows, (), (), (Run("lu", 1, 1.0, 0, 0),), 1)
+        >>> learned.simulate(TaskGraph.from_edges([float("nan")] * 3, kinds="gemm"), "fifo", "3x1").makespan_s
+        2.0
+        """
+        program = self.program_of(graph)
+        count = self._cores(layout, cores)
+        share = 0.0 if undisturbed else self.interrupted(program, count)[0]
+        return self._replayed(graph, program, policy, layout, count, machine, engine, seed, 1.0 + share)
+
+    def _cores(self, layout: str | Layout | tuple[int, int] | None, cores: int | None) -> int:
+        if cores is not None:
+            return cores
+        wanted = Layout.wanted(layout)
+        return wanted.cores if isinstance(wanted, Layout) else self.lanes
+
+    def _replayed(
+        self,
+        graph: TaskGraph,
+        program: str,
+        policy: str | Policy | type[Policy],
+        layout: str | Layout | tuple[int, int] | None,
+        cores: int,
+        machine: str | Path | Machine | None,
+        engine: Engine,
+        seed: int,
+        factors: float | Seconds,
+    ) -> Schedule:
+        tasks = self.timed(graph, program)
+        if machine is not None:
+            tasks = replace(tasks, bytes_B=graph.bytes_B)
+        host = self.machine(cores) if machine is None else machine_of(machine)
+        return simulate(
+            tasks, host, policy, layout, self.costs(), self.runtime(program), engine, seed,
+            factors=np.broadcast_to(np.asarray(factors, np.float64), (graph.n_tasks,)),
+        )  # fmt: skip
+
+    def costs(self) -> CostModel:
+        """Return the cost model: how seconds change with the width of teams."""
+        ratios = width_ratios(self.seconds)
+        one = {(row.program, row.kind, row.shape): row.alone_s for row in self.seconds if row.width == 1}
+        own = {
+            (row.kind, row.shape, row.width): row.alone_s / alone_s
+            for row in self.seconds
+            if row.width > 1 and (alone_s := one.get((row.program, row.kind, row.shape), 0.0)) > 0
+        }
+        return CostModel(measured=LearnedWidths(ratios, own)) if ratios else CostModel()
+
+    def sampled(self, generator: np.random.Generator) -> Learned:
+        """Return one of the hosts that the recordings allow: all numbers sampled from their uncertainty.
+
+        Examples
+        --------
+        >>> learned = Learned((KindSeconds("lu", "gemm", "", 1, 2.0, 0.1, 4),), (), (), (Run("lu", 1, 1.0, 0, 0),), 1)
+        >>> learned.sampled(np.random.default_rng(0)).seconds[0].alone_s == 2.0
+        False
+        """
+        z = {program: generator.standard_normal(3) for program in ("", *self.programs)}
+        scale = {
+            (row.program, row.width, row.kind, row.shape): exp(z[row.program][0] * row.sigma) for row in self.seconds
+        }
+        return replace(
+            self,
+            seconds=tuple(
+                replace(row, alone_s=row.alone_s * scale[row.program, row.width, row.kind, row.shape])
+                for row in self.seconds
+            ),
+            slowdowns=tuple(
+                replace(row, factor=max(1.0, row.factor * exp(float(generator.standard_normal()) * row.sigma)))
+                for row in self.slowdowns
+            ),
+            starts=tuple(
+                replace(row, start_s=row.start_s * exp(z[row.program][2] * row.sigma)) for row in self.starts
+            ),
+            of_task={
+                (program, width, key): value * scale[program, width, key[0], key[1]]
+                for (program, width, key), value in self.of_task.items()
+            },
+            capacity=exp(generator.uniform(0.0, log(LATEST))),
+        )  # fmt: skip
+
+    def predict(
+        self,
+        graph: TaskGraph,
+        policy: str | Policy | type[Policy] = "fifo",
+        cores: Sequence[int] | None = None,
+        *,
+        width: int = 1,
+        machine: str | Path | Machine | None = None,
+        samples: int = 20,
+        seed: int = 0,
+    ) -> Result:
+        """Predict the makespan on some numbers of cores, with intervals.
+
+        Parameters
+        ----------
+        graph, policy, machine
+            As in `simulate`.
+        cores : sequence of int, optional
+            As [2, 4, 8]; when not given, 1 to 8 times the recorded lanes, by doubling.
+        width : int
+            Cores of each executor.
+        samples : int
+            Replays with numbers sampled from what the recordings allow, and interruptions at random moments.
+        seed : int
+
+        Returns
+        -------
+        Result
+            One row for each number of cores: cores, layout, makespan_s, low_s and high_s, speedup (over the first row),
+            interrupted (the share that interruptions add), extrapolated, recorded_s (the median of recordings of that
+            program on as many threads; NaN where there are none).
+
+        Raises
+        ------
+        SimschedError
+            If a number is impossible, or a task's seconds are unknown.
+
+        Examples
+        --------
+        >>> rows = (KindSeconds("lu", "gemm", "", 1, 2.0, 0.1, 4),)
+        >>> learned = Learned(rows, (), (), (Run("lu", 1, 1.0, 0, 0),), 1)
+        >>> graph = TaskGraph.from_edges([float("nan")] * 4, kinds="gemm")
+        >>> found = learned.predict(graph, "fifo", cores=[1, 2])
+        >>> found["makespan_s"].tolist(), found["extrapolated"].tolist()
+        ([8.0, 4.0], [False, True])
+        """
+        from simsched.document.result import Result
+        from simsched.plots.learned import learned_curve
+
+        if not is_whole(samples, 1) or not is_whole(width, 1):
+            raise SimschedError(f"samples is {samples!r:.40} and width {width!r:.40}; expected whole numbers from 1")
+        counts = [self.lanes * 2**i for i in range(4)] if cores is None else _counts(cores)
+        program = self.program_of(graph)
+        rows = [self._row(graph, program, policy, count, width, machine, samples, seed) for count in counts]
+        for row in rows:
+            row["speedup"] = rows[0]["makespan_s"] / row["makespan_s"] if row["makespan_s"] else 1.0
+        return Result.of(rows, [*self.notes, *_beyond(self.lanes, counts)], learned_curve)
+
+    def _row(
+        self,
+        graph: TaskGraph,
+        program: str,
+        policy: str | Policy | type[Policy],
+        cores: int,
+        width: int,
+        machine: str | Path | Machine | None,
+        samples: int,
+        seed: int,
+    ) -> dict[str, Any]:
+        layout = Layout(max(cores // width, 1), width)
+        share, sigma = self.interrupted(program, cores)
+        nominal = self._replayed(graph, program, policy, layout, cores, machine, "auto", seed, 1.0 + share)
+
+        def world(number: int) -> float:
+            generator = np.random.default_rng([seed, number, cores])
+            other = self.sampled(generator)
+            lost = max(float(np.expm1(log1p(share) + sigma * generator.standard_normal())), 0.0)
+            factors = other.hit(other.timed(graph, program).durations_s, program, lost, generator)
+            if cores <= self.lanes:
+                other = replace(other, capacity=float("inf"))
+            return other._replayed(
+                graph, program, policy, layout, cores, machine, "auto", seed, factors
+            ).makespan_s
+
+        found = spread([nominal.makespan_s, *parallel_map(world, range(1, samples + 1))])
+        recorded = [run.makespan_s for run in self.runs if run.program == program and run.threads == cores]
+        return {
+            "cores": cores,
+            "layout": str(layout),
+            "makespan_s": nominal.makespan_s,
+            "low_s": min(found.low, nominal.makespan_s),
+            "high_s": max(found.high, nominal.makespan_s),
+            "speedup": 1.0,
+            "interrupted": share,
+            "extrapolated": cores > self.lanes,
+            "recorded_s": float(np.median(recorded)) if recorded else float("nan"),
+        }
+
+    def hit(
+        self, seconds_s: Seconds, program: str, share: float, generator: np.random.Generator
+    ) -> Seconds:
+        """Return a factor for each task: interruptions at random moments, which take a share of all seconds."""
+        each = [run.each_s for run in self.runs if run.each_s > 0]
+        if not each or share <= 0:
+            return np.ones(len(seconds_s))
+        each_s = float(np.median(each))
+        counts = generator.poisson(seconds_s * share / each_s)
+        lost = counts * each_s
+        return 1.0 + np.divide(lost, seconds_s, out=np.zeros(len(seconds_s)), where=seconds_s > 0)
+
+    def table(self) -> pd.DataFrame:
+        """Return one row per program, kind, shape and width: alone_s, low_s, high_s, slowdown, samples.
+
+        Examples
+        --------
+        >>> learned = Learned((KindSeconds("lu", "gemm", "", 1, 2.0, 0.1, 4),), (), (), (Run("lu", 1, 1.0, 0, 0),), 1)
+        >>> learned.table()[["kind", "alone_s", "slowdown"]].values.tolist()
+        [['gemm', 2.0, 1.0]]
+        """
+        import pandas as pd
+
+        return pd.DataFrame([
+            {
+                "program": row.program, "kind": row.kind, "shape": row.shape, "width": row.width,
+                "alone_s": row.alone_s, "low_s": row.low_s, "high_s": row.high_s,
+                "slowdown": self.factor(row.program, row.kind), "samples": row.samples,
+            }
+            for row in self.seconds
+        ])  # fmt: skip
+
+
+def _counts(cores: Sequence[int]) -> list[int]:
+    found = list(cores) if isinstance(cores, Sequence) and not isinstance(cores, str) else []
+    if not found or not all(is_whole(count, 1, 2**20) for count in found):
+        raise SimschedError(f"cores is {cores!r:.80}; expected whole numbers from 1, as in [2, 4, 8]")
+    return found
+
+
+def _beyond(lanes: int, counts: Sequence[int]) -> list[str]:
+    if max(counts) <= lanes:
+        return []
+    said = (
+        f"recordings have up to {lanes} lanes: on more, tasks are taken to slow each other down as much as there, and "
+        "the interval reaches to a shared resource that is full at the recorded lanes"
+    )
+    return [Note(said, Weight.DOUBT)]
