@@ -19,7 +19,7 @@ from math import exp, log, sqrt
 import numpy as np
 import numpy.typing as npt
 
-from simsched.execute.recorded.gaps import DISPATCH, absences_s, free_s
+from simsched.execute.recorded.gaps import DISPATCH, free_s
 from simsched.learning.observed import Observed, TaskKey
 from simsched.learning.rows import KindSeconds, Run, Slowdown, StartCost
 
@@ -242,13 +242,12 @@ def _seen(run: Observed, found: Alone, factors: dict[tuple[str, str], float]) ->
         (run.program, key[0], key[1], width) in found.told for key, width in zip(run.keys, widths, strict=True)
     ])  # fmt: skip
     long = np.log(np.maximum(run.seconds_s, SHORTEST_S) / np.maximum(expected_s, SHORTEST_S)) > LEAST
-    schedule = run.graph.recorded
-    away_s = np.zeros(0) if schedule is None else absences_s(schedule, run.gaps)
+    away_s = run.away_s
     lost_s = float((run.seconds_s - expected_s)[long].sum() + away_s.sum())
     count = int(long.sum() + (away_s > 0).sum())
     work_s, known_s = float(expected_s.sum()), float(expected_s[told].sum())
     return Run(
-        run.program, run.threads, float(run.run.finish_s.max() - run.run.start_s.min()),
+        run.program, run.lanes, run.width, run.waiting, float(run.run.finish_s.max() - run.run.start_s.min()),
         max(lost_s, 0.0) / max(known_s, SHORTEST_S) if known_s else 0.0, max(lost_s, 0.0) / max(count, 1),
         known_s / max(work_s, SHORTEST_S),
     )  # fmt: skip
@@ -259,7 +258,11 @@ def less_expected(runs: Sequence[Observed], found: Alone, seen: Sequence[Run]) -
 
     That is the share which the host took from recordings on as many threads.
     """
-    threads = {(run.program, width): run.threads for run in runs for width in np.unique(run.widths).tolist()}
+    threads = {
+        (run.program, width): run.lanes * run.width + run.waiting
+        for run in runs
+        for width in np.unique(run.widths).tolist()
+    }
     shares = {
         (program, width): float(np.median([r.interrupted for r in seen if r.threads == count and r.known > HALF] or [0.0]))
         for (program, width), count in threads.items()

@@ -124,7 +124,7 @@ class Learned:
 
         Examples
         --------
-        >>> learned = Learned((KindSeconds("lu", "gemm", "", 1, 1.0, 0.1, 4),), (), (), (Run("lu", 1, 1.0, 0, 0),), 1)
+        >>> learned = Learned((KindSeconds("lu", "gemm", "", 1, 1.0, 0.1, 4),), (), (), (Run("lu", 1, 1, 0, 1.0, 0, 0),), 1)
         >>> learned.program_of(TaskGraph.from_edges([1.0], kinds="gemm")), learned.program_of(TaskGraph.from_edges([1.0]))
         ('lu', '')
         """
@@ -149,7 +149,7 @@ class Learned:
 
         Examples
         --------
-        >>> learned = Learned((KindSeconds("lu", "gemm", "", 1, 2.0, 0.1, 4),), (), (), (Run("lu", 1, 1.0, 0, 0),), 1)
+        >>> learned = Learned((KindSeconds("lu", "gemm", "", 1, 2.0, 0.1, 4),), (), (), (Run("lu", 1, 1, 0, 1.0, 0, 0),), 1)
         >>> learned.timed(TaskGraph.from_edges([float("nan")] * 2, kinds="gemm")).durations_s.tolist()
         [2.0, 2.0]
         """
@@ -240,24 +240,30 @@ class Learned:
         cost_s = start.start_s if start is not None and start.serial else 0.0
         return RuntimeProfile(dispatch_s=cost_s, pop_s=cost_s)
 
-    def interrupted(self, program: str, threads: int) -> tuple[float, float]:
+    def interrupted(self, program: str, lanes: int, width: int, waiting: int = 0) -> tuple[float, float]:
         """Return the share that interruptions add to the seconds of tasks, and the uncertainty of log(1 + share).
 
-        That of recordings with as many threads, or of the nearest number; the program's own count more.
+        That of recordings with as many threads, or of the nearest number, and of these the ones in which as many wait,
+        and whose lanes are as many; the program's own count more.
 
         Examples
         --------
-        >>> runs = (Run("lu", 1, 1.0, 0.0, 0.0), Run("lu", 2, 1.0, 0.5, 1e-3))
-        >>> share, sigma = Learned((), (), (), runs, 2).interrupted("lu", 8)
+        >>> runs = (Run("lu", 1, 1, 0, 1.0, 0.0, 0.0), Run("lu", 2, 1, 0, 1.0, 0.5, 1e-3))
+        >>> share, sigma = Learned((), (), (), runs, 2).interrupted("lu", 8, 1)
         >>> round(share, 6), sigma >= 0.3
         (0.5, True)
         """
         if not self.runs:
             return 0.0, UNKNOWN
-        nearest = min((run.threads for run in self.runs), key=lambda n: (abs(n - threads), -n))
+        threads = lanes * width + waiting
+
+        def distance(run: Run) -> tuple[int, int, int, int]:
+            return abs(run.threads - threads), -run.threads, abs(run.waiting - waiting), abs(run.lanes - lanes)
+
+        nearest = min(self.runs, key=distance)
         shares: dict[str, list[float]] = {}
         for run in self.runs:
-            if run.threads == nearest and (run.known > KNOWN or run.program == program):
+            if distance(run) == distance(nearest) and (run.known > KNOWN or run.program == program):
                 shares.setdefault(run.program, []).append(log1p(run.interrupted))
         if not shares:
             return 0.0, UNKNOWN
@@ -266,7 +272,7 @@ class Learned:
         weights = [OWN * len(several) if name == program else 1.0 for name, several in shares.items()]
         middle = weighted_median(logs, weights)
         spread_of = np.average((np.array(logs) - middle) ** 2, weights=weights)
-        sure = nearest == threads and len(self.runs) > 1
+        sure = nearest.threads == threads and len(self.runs) > 1
         sigma = max(float(np.sqrt(spread_of)), UNKNOWN / 3 if sure else UNKNOWN)
         return float(np.expm1(middle)), sigma
 
@@ -312,13 +318,14 @@ class Learned:
         Examples
         --------
         >>> rows = (KindSeconds("lu", "gemm", "", 1, 2.0, 0.1, 4),)
-        >>> learned = Learned(rows, (), (), (Run("lu", 1, 1.0, 0, 0),), 1)
+        >>> learned = Learned(rows, (), (), (Run("lu", 1, 1, 0, 1.0, 0, 0),), 1)
         >>> learned.simulate(TaskGraph.from_edges([float("nan")] * 3, kinds="gemm"), "fifo", "3x1").makespan_s
         2.0
         """
-        program = self.program_of(graph)
+        program, wanted = self.program_of(graph), Layout.wanted(layout)
         count = self._cores(layout, cores)
-        share = 0.0 if undisturbed else self.interrupted(program, count)[0]
+        shape = (wanted.executors, wanted.width) if isinstance(wanted, Layout) else (count, 1)
+        share = 0.0 if undisturbed else self.interrupted(program, *shape)[0]
         return self._replayed(graph, program, policy, layout, count, machine, engine, seed, 1.0 + share)
 
     def _cores(self, layout: str | Layout | tuple[int, int] | None, cores: int | None) -> int:
@@ -364,7 +371,7 @@ class Learned:
 
         Examples
         --------
-        >>> learned = Learned((KindSeconds("lu", "gemm", "", 1, 2.0, 0.1, 4),), (), (), (Run("lu", 1, 1.0, 0, 0),), 1)
+        >>> learned = Learned((KindSeconds("lu", "gemm", "", 1, 2.0, 0.1, 4),), (), (), (Run("lu", 1, 1, 0, 1.0, 0, 0),), 1)
         >>> learned.sampled(np.random.default_rng(0)).seconds[0].alone_s == 2.0
         False
         """
@@ -432,7 +439,7 @@ class Learned:
         Examples
         --------
         >>> rows = (KindSeconds("lu", "gemm", "", 1, 2.0, 0.1, 4),)
-        >>> learned = Learned(rows, (), (), (Run("lu", 1, 1.0, 0, 0),), 1)
+        >>> learned = Learned(rows, (), (), (Run("lu", 1, 1, 0, 1.0, 0, 0),), 1)
         >>> graph = TaskGraph.from_edges([float("nan")] * 4, kinds="gemm")
         >>> found = learned.predict(graph, "fifo", cores=[1, 2])
         >>> found["makespan_s"].tolist(), found["extrapolated"].tolist()
@@ -462,7 +469,7 @@ class Learned:
         seed: int,
     ) -> dict[str, Any]:
         layout = Layout(max(cores // width, 1), width)
-        share, sigma = self.interrupted(program, cores)
+        share, sigma = self.interrupted(program, layout.executors, layout.width)
         nominal = self._replayed(graph, program, policy, layout, cores, machine, "auto", seed, 1.0 + share)
 
         def world(number: int) -> float:
@@ -477,7 +484,7 @@ class Learned:
             ).makespan_s
 
         found = spread([nominal.makespan_s, *parallel_map(world, range(1, samples + 1))])
-        recorded = [run.makespan_s for run in self.runs if run.program == program and run.threads == cores]
+        recorded = [run.makespan_s for run in self.runs if run.program == program and (run.lanes, run.width) == (layout.executors, layout.width)]
         return {
             "cores": cores,
             "layout": str(layout),
@@ -507,7 +514,7 @@ class Learned:
 
         Examples
         --------
-        >>> learned = Learned((KindSeconds("lu", "gemm", "", 1, 2.0, 0.1, 4),), (), (), (Run("lu", 1, 1.0, 0, 0),), 1)
+        >>> learned = Learned((KindSeconds("lu", "gemm", "", 1, 2.0, 0.1, 4),), (), (), (Run("lu", 1, 1, 0, 1.0, 0, 0),), 1)
         >>> learned.table()[["kind", "alone_s", "slowdown"]].values.tolist()
         [['gemm', 2.0, 1.0]]
         """

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from simsched.errors import GraphError
 from simsched.execute import Gaps
+from simsched.execute.recorded.gaps import absences_s
 from simsched.graph import Recording, TaskGraph
 from simsched.graph.taskgraph import Seconds
 
@@ -60,12 +61,27 @@ class Observed:
         assert self.graph.recorded is not None  # noqa: S101 - narrows the type: `run` has checked it
         return Gaps.of(self.graph.recorded)
 
-    @cached_property
-    def threads(self) -> int:
-        """Threads that ran tasks at once or waited busily; the caller of ONNX Runtime's parallel executor waits so."""
-        lanes = len(np.unique(self.run.lanes))
-        waits = self.graph.report.facts.get("executor") == "parallel"
-        return int(max(lanes * int(self.widths.max(initial=1)), lanes + waits))
+    @property
+    def lanes(self) -> int:
+        """Workers that ran tasks."""
+        return len(np.unique(self.run.lanes))
+
+    @property
+    def width(self) -> int:
+        """Threads of a worker's teams."""
+        return int(self.widths.max(initial=1))
+
+    @property
+    def waiting(self) -> int:
+        """Threads that wait busily: the caller of ONNX Runtime's parallel executor does."""
+        return int(self.graph.report.facts.get("executor") == "parallel")
+
+    @property
+    def away_s(self) -> Seconds:
+        """Seconds for which each task's lane was absent before it, shape (n,); none where lanes are a guess."""
+        if self.graph.recorded is None or "workers_guess" in self.graph.report.facts:
+            return np.zeros(self.graph.n_tasks)
+        return absences_s(self.graph.recorded, self.gaps)
 
     @cached_property
     def company(self) -> Seconds:

@@ -136,8 +136,8 @@ class Run:
     Parameters
     ----------
     program : str
-    threads : int
-        Threads of the program that ran tasks or waited busily.
+    lanes, width, waiting : int
+        Workers that ran tasks; threads of each one's teams; further threads that wait busily.
     makespan_s : float
     interrupted : float
         Seconds lost over the undisturbed seconds of all tasks.
@@ -148,12 +148,15 @@ class Run:
 
     Examples
     --------
-    >>> Run("lu", threads=2, makespan_s=0.1, interrupted=0.7, each_s=4e-3).interrupted
-    0.7
+    >>> run = Run("lu", lanes=2, width=1, waiting=0, makespan_s=0.1, interrupted=0.7, each_s=4e-3)
+    >>> run.threads
+    2
     """
 
     program: str
-    threads: int
+    lanes: int
+    width: int
+    waiting: int
     makespan_s: float
     interrupted: float
     each_s: float
@@ -161,6 +164,12 @@ class Run:
 
     def __post_init__(self) -> None:
         _check(
-            self, known=(self.known, 0, 1 + 1e-9), threads=(self.threads, 1, inf), makespan_s=(self.makespan_s, 0, inf),
+            self, known=(self.known, 0, 1 + 1e-9), lanes=(self.lanes, 1, inf), width=(self.width, 1, inf),
+            waiting=(self.waiting, 0, inf), makespan_s=(self.makespan_s, 0, inf),
             interrupted=(self.interrupted, 0, 1e9), each_s=(self.each_s, 0, inf),
         )  # fmt: skip
+
+    @property
+    def threads(self) -> int:
+        """Threads that ran tasks or waited busily."""
+        return self.lanes * self.width + self.waiting
