@@ -53,7 +53,7 @@ def learn(recordings: Sequence[TaskGraph]) -> Learned:
     found = less_expected(runs, found, hosts)
     return Learned(
         tuple(found.rows), tuple(slow), tuple(begun), tuple(hosts),
-        max(len(set(run.run.lanes.tolist())) for run in runs), tuple(_limits(runs)), found.of_task,
+        max(len(set(run.run.lanes.tolist())) for run in runs), tuple(_limits(runs)), found.of_task, recordings=tuple(run.graph for run in runs), relearn=learn,
     )  # fmt: skip
 
 

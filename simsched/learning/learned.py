@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from math import exp, log, log1p
 from pathlib import Path
@@ -17,14 +17,16 @@ from simsched.errors import CostError, LayoutError, SimschedError
 from simsched.graph import TaskGraph
 from simsched.graph.taskgraph import Seconds
 from simsched.intervals import spread
+from simsched.learning.file import read, write
 from simsched.learning.observed import TaskKey, task_keys
 from simsched.learning.rows import KindSeconds, Run, Slowdown, StartCost
+from simsched.learning.validation import validated
 from simsched.learning.widths import LearnedWidths, weighted_median, width_ratios
 from simsched.machine import Machine, RuntimeProfile, machine as machine_of
 from simsched.machine.build import built
 from simsched.notes import Note, Weight
 from simsched.parameters import is_whole
-from simsched.policy import Layout, Policy
+from simsched.policy import Layout, Policy, policy as policy_of
 from simsched.replay import simulate
 from simsched.replay.parallel_map import parallel_map
 from simsched.schedule import Schedule
@@ -72,6 +74,10 @@ class Learned:
     capacity : float
         What the shared resource of all cores gives, over the lanes recorded: with more tasks than this share of lanes
         the slow-down grows with their number. Infinite, the default: it stays as recorded.
+    recordings : tuple of TaskGraph
+        What it was learned from, for `validate`; not saved in files.
+    relearn : callable, optional
+        What learned it: `simsched.learn`.
 
     Examples
     --------
@@ -92,6 +98,8 @@ class Learned:
     notes: tuple[str, ...] = ()
     of_task: Mapping[tuple[str, int, TaskKey], float] = field(default_factory=dict)
     capacity: float = float("inf")
+    recordings: tuple[TaskGraph, ...] = ()
+    relearn: Callable[[Sequence[TaskGraph]], Learned] | None = None
 
     @property
     def programs(self) -> tuple[str, ...]:
@@ -244,7 +252,8 @@ class Learned:
         """Return the share that interruptions add to the seconds of tasks, and the uncertainty of log(1 + share).
 
         That of recordings with as many threads, or of the nearest number, and of these the ones in which as many wait,
-        and whose lanes are as many; the program's own count more.
+        and whose lanes are as many; the program's own count more. On fewer threads than recorded it is less in
+        proportion.
 
         Examples
         --------
@@ -271,9 +280,12 @@ class Learned:
         logs = [float(np.median(several)) for several in shares.values()]
         weights = [OWN * len(several) if name == program else 1.0 for name, several in shares.items()]
         middle = weighted_median(logs, weights)
-        spread_of = np.average((np.array(logs) - middle) ** 2, weights=weights)
-        sure = nearest.threads == threads and len(self.runs) > 1
-        sigma = max(float(np.sqrt(spread_of)), UNKNOWN / 3 if sure else UNKNOWN)
+        if threads < nearest.threads:  # fewer threads leave other programs room
+            middle *= threads / nearest.threads
+        # Recordings differ by what the host does meanwhile: all with so many threads tell by how much.
+        alike = [log1p(run.interrupted) for run in self.runs if run.threads == nearest.threads]
+        sure = nearest.threads == threads and len(alike) > 1
+        sigma = max(float(np.std(alike, ddof=1)) if len(alike) > 1 else 0.0, UNKNOWN / 3 if sure else UNKNOWN)
         return float(np.expm1(middle)), sigma
 
     def simulate(
@@ -409,6 +421,7 @@ class Learned:
         machine: str | Path | Machine | None = None,
         samples: int = 20,
         seed: int = 0,
+        validate: bool = False,
     ) -> Result:
         """Predict the makespan on some numbers of cores, with intervals.
 
@@ -423,6 +436,8 @@ class Learned:
         samples : int
             Replays with numbers sampled from what the recordings allow, and interruptions at random moments.
         seed : int
+        validate : bool
+            Whether to predict each recording from the others, too, under this policy; the notes have the errors.
 
         Returns
         -------
@@ -451,40 +466,108 @@ class Learned:
         if not is_whole(samples, 1) or not is_whole(width, 1):
             raise SimschedError(f"samples is {samples!r:.40} and width {width!r:.40}; expected whole numbers from 1")
         counts = [self.lanes * 2**i for i in range(4)] if cores is None else _counts(cores)
-        program = self.program_of(graph)
-        rows = [self._row(graph, program, policy, count, width, machine, samples, seed) for count in counts]
+        rows = [
+            self.row(graph, policy, Layout(max(count // width, 1), width), machine=machine, samples=samples, seed=seed)
+            for count in counts
+        ]
         for row in rows:
             row["speedup"] = rows[0]["makespan_s"] / row["makespan_s"] if row["makespan_s"] else 1.0
-        return Result.of(rows, [*self.notes, *_beyond(self.lanes, counts)], learned_curve)
+        errors = self.validate(policy, samples=samples).notes if validate else ()
+        return Result.of(rows, [*self.notes, *_beyond(self.lanes, counts), *errors], learned_curve)
 
-    def _row(
+    def validate(
+        self,
+        policies: str | Policy | type[Policy] | Sequence[str | Policy] = "fifo",
+        *,
+        repeats: Sequence[object] | None = None,
+        samples: int = 20,
+    ) -> Result:
+        """Predict each recording from the others: how far to trust predictions.
+
+        Parameters
+        ----------
+        policies : str, Policy or a sequence of them
+            The policy of each recording, or of all.
+        repeats : sequence, optional
+            One value per recording; those of the same value, and program, are of the same setting: held out together,
+            and their median is what is predicted. By default each recording is a setting of its own.
+        samples : int
+            Replays for an interval.
+
+        Returns
+        -------
+        Result
+            One row per setting with another recording of its program: program, policy, layout, recorded_s, predicted_s,
+            error, low_s, high_s, within (whether the interval holds the recording), undisturbed_error: the error
+            without interruptions on either side, those of the recording as found with all recordings. The notes give
+            median and 90th percentile of the errors.
+
+        Raises
+        ------
+        SimschedError
+            If no program has two settings, lengths differ, or this comes from a file, which has no recordings.
+
+        Examples
+        --------
+        >>> import simsched as ss
+        >>> from simsched.graph import Recording
+        >>> lane = np.zeros(4, np.int32)
+        >>> runs = [Recording(np.arange(4.0), np.arange(4.0) + end, lane, ("a",)) for end in (0.9, 0.8)]
+        >>> learned = ss.learn([TaskGraph.from_edges([1.0] * 4, kinds="k", recording=run) for run in runs])
+        >>> learned.validate(samples=1)["error"].round(2).tolist()
+        [0.03, 0.05]
+        """
+        if self.relearn is None:
+            raise SimschedError("a file keeps no recordings to hold out; learn from them again")
+        several = policies if isinstance(policies, Sequence) and not isinstance(policies, str) else policy_of(policies)
+        return validated(self.recordings, self.relearn, several, repeats, samples)
+
+    def row(
         self,
         graph: TaskGraph,
-        program: str,
         policy: str | Policy | type[Policy],
-        cores: int,
-        width: int,
-        machine: str | Path | Machine | None,
-        samples: int,
-        seed: int,
+        layout: Layout,
+        *,
+        waiting: int = 0,
+        machine: str | Path | Machine | None = None,
+        samples: int = 20,
+        seed: int = 0,
     ) -> dict[str, Any]:
-        layout = Layout(max(cores // width, 1), width)
-        share, sigma = self.interrupted(program, layout.executors, layout.width)
+        """Return one row of `predict`: that of a layout.
+
+        Parameters
+        ----------
+        graph, policy, machine, samples, seed
+            As in `predict`.
+        layout : Layout
+        waiting : int
+            Threads of the runtime that wait busily beside.
+
+        Examples
+        --------
+        >>> rows = (KindSeconds("lu", "gemm", "", 1, 2.0, 0.1, 4),)
+        >>> learned = Learned(rows, (), (), (Run("lu", 1, 1, 0, 1.0, 0, 0),), 1)
+        >>> learned.row(TaskGraph.from_edges([1.0] * 4, kinds="gemm"), "fifo", Layout(2, 1))["makespan_s"]
+        4.0
+        """
+        program, cores = self.program_of(graph), layout.cores
+        share, sigma = self.interrupted(program, layout.executors, layout.width, waiting)
         nominal = self._replayed(graph, program, policy, layout, cores, machine, "auto", seed, 1.0 + share)
 
         def world(number: int) -> float:
             generator = np.random.default_rng([seed, number, cores])
             other = self.sampled(generator)
-            lost = max(float(np.expm1(log1p(share) + sigma * generator.standard_normal())), 0.0)
-            factors = other.hit(other.timed(graph, program).durations_s, program, lost, generator)
             if cores <= self.lanes:
                 other = replace(other, capacity=float("inf"))
+            lost = max(float(np.expm1(log1p(share) + sigma * generator.standard_normal())), 0.0)
+            factors = other.hit(other.timed(graph, program).durations_s, program, lost, generator)
             return other._replayed(
                 graph, program, policy, layout, cores, machine, "auto", seed, factors
             ).makespan_s
 
         found = spread([nominal.makespan_s, *parallel_map(world, range(1, samples + 1))])
-        recorded = [run.makespan_s for run in self.runs if run.program == program and (run.lanes, run.width) == (layout.executors, layout.width)]
+        size = layout.executors, layout.width
+        recorded = [r.makespan_s for r in self.runs if r.program == program and (r.lanes, r.width) == size]
         return {
             "cores": cores,
             "layout": str(layout),
@@ -508,6 +591,40 @@ class Learned:
         counts = generator.poisson(seconds_s * share / each_s)
         lost = counts * each_s
         return 1.0 + np.divide(lost, seconds_s, out=np.zeros(len(seconds_s)), where=seconds_s > 0)
+
+    def save(self, path: str | Path) -> None:
+        """Write a TOML file, which `Learned.load` reads; raise `SimschedError` if it cannot be written."""
+        write(self, Path(path))
+
+    @classmethod
+    def load(cls, path: str | Path) -> Learned:
+        """Return what was saved.
+
+        Raises
+        ------
+        FormatError
+            If the file is not there or not one of these.
+
+        Examples
+        --------
+        >>> from tempfile import TemporaryDirectory
+        >>> with TemporaryDirectory() as folder:
+        ...     Learned((KindSeconds("lu", "gemm", "", 1, 2.0, 0.1, 4),), (), (), (), 1).save(f"{folder}/host.toml")
+        ...     print(Learned.load(f"{folder}/host.toml").seconds[0].alone_s)
+        2.0
+        """
+        return cls(**read(Path(path)))
+
+    def facts(self) -> dict[str, object]:
+        """Return all that was learned as lists of rows, by name: what the file holds, tasks left out.
+
+        Examples
+        --------
+        >>> Learned((), (Slowdown("", "", 1.2, 0.1, 0),), (), (), 2).facts()["slowdowns"]
+        [{'program': '', 'kind': '', 'factor': 1.2, 'sigma': 0.1, 'samples': 0}]
+        """
+        names = ("seconds", "slowdowns", "starts", "runs")
+        return {"lanes": self.lanes, **{name: [asdict(row) for row in getattr(self, name)] for name in names}}
 
     def table(self) -> pd.DataFrame:
         """Return one row per program, kind, shape and width: alone_s, low_s, high_s, slowdown, samples.

@@ -123,7 +123,7 @@ class StartCost:
     program: str
     start_s: float
     sigma: float
-    serial: bool | None
+    serial: bool | None = None
 
     def __post_init__(self) -> None:
         _check(self, start_s=(self.start_s, 0, inf), sigma=(self.sigma, 0, 50))
