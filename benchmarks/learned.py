@@ -43,6 +43,7 @@ def recordings(samples: Path) -> Iterator[tuple[str, str, ss.TaskGraph]]:
 
 
 def main() -> int:
+    """Print the table and whether the bars hold; return 1 where --bars is given and one is missed."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("samples", nargs="?", type=Path, default=SAMPLES)
     parser.add_argument("--bars", action="store_true", help="fail where a bar is missed")

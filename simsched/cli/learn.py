@@ -19,6 +19,7 @@ from simsched.cli.common import (
 )
 from simsched.cli.output import say_json, say_result
 from simsched.document.result import Result
+from simsched.learning.file import facts
 
 #: Rows of the printed table: the kinds on which most time is spent.
 SHOWN = 20
@@ -27,18 +28,26 @@ SHOWN = 20
 @reading_command("learn step.json --execution-trace step.et.json --out host.toml")
 def learn(
     graphs: GraphsArgument,
-    out: Annotated[Path | None, typer.Option("--out", "-o", metavar="FILE", help="TOML file to write.")] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", metavar="FILE", help="TOML file to write.")
+    ] = None,
     policy: Annotated[
         str,
         typer.Option(
-            "--policy", "-p", metavar="NAME", autocompletion=POLICIES, help="Policy that recorded, and predicts."
+            "--policy",
+            "-p",
+            metavar="NAME",
+            autocompletion=POLICIES,
+            help="Policy that recorded, and predicts.",
         ),
     ] = "fifo",
     cores: Annotated[
         str | None,
         typer.Option("--cores", "-c", metavar="N,N,...", help="Predict the first GRAPH on so many cores."),
     ] = None,
-    validate: Annotated[bool, typer.Option("--validate", help="Predict each recording from the others.")] = False,
+    validate: Annotated[
+        bool, typer.Option("--validate", help="Predict each recording from the others.")
+    ] = False,
     picture: Annotated[
         Path | None,
         typer.Option("--picture", metavar="FILE", help="Draw recorded and predicted makespans (.png, .svg)."),
@@ -66,7 +75,7 @@ def learn(
         spent = (table["alone_s"] * table["samples"]).sort_values(ascending=False, kind="stable")
         result = Result.of(table.loc[spent.index[:SHOWN]].reset_index(drop=True), learned.notes)
     if json_ and cores is None and not validate:
-        say_json({"wrote": None if out is None else str(out), **learned.facts(), "notes": list(learned.notes)})
+        say_json({"wrote": None if out is None else str(out), **facts(learned), "notes": list(learned.notes)})
     else:
         say_result(result, json_, [] if picture is None else [picture])
         if out is not None and not json_:

@@ -42,16 +42,24 @@ def write(learned: Learned, path: Path) -> None:
             file.write(line.encode("utf-8", "backslashreplace") + b"\n")
 
 
+def facts(learned: Learned) -> dict[str, Any]:
+    """Return all that was learned as lists of rows, by name: what the file holds, without single tasks."""
+    names = ("seconds", "slowdowns", "starts", "runs")
+    return {
+        "lanes": learned.lanes,
+        **{name: [asdict(row) for row in getattr(learned, name)] for name in names},
+    }
+
+
 def _lines(learned: Learned) -> Iterator[str]:
     yield f'format = "{FORMAT}"\nversion = {VERSION}\nlanes = {learned.lanes}'
     yield f"notes = {_value(list(learned.notes))}"
-    tables = {
-        "seconds": learned.seconds, "slowdowns": learned.slowdowns, "starts": learned.starts, "runs": learned.runs,
-    }  # fmt: skip
+    tables = facts(learned)
+    tables.pop("lanes")
     for name, rows in tables.items():
         for row in rows:
             yield f"\n[[{name}]]"
-            yield from (f"{key} = {_value(value)}" for key, value in asdict(row).items() if value is not None)
+            yield from (f"{key} = {_value(value)}" for key, value in row.items() if value is not None)
     for (program, width, kind, shape), seconds_s in _by_group(learned).items():
         yield f"\n[[tasks]]\nprogram = {_value(program)}\nkind = {_value(kind)}\nshape = {_value(shape)}"
         yield f"width = {width}\nalone_s = {_value(seconds_s)}"
@@ -85,7 +93,9 @@ def read(path: Path) -> dict[str, Any]:
         raise refusal(FormatError, path, [described(mistake) for mistake in error.errors()], LISTED) from None
     except CostError as error:
         raise FormatError(f"{path}: {error}") from None
-    fields = {name: getattr(model, name) for name in ("lanes", "notes", "seconds", "slowdowns", "starts", "runs")}
+    fields = {
+        name: getattr(model, name) for name in ("lanes", "notes", "seconds", "slowdowns", "starts", "runs")
+    }
     of_task: dict[tuple[str, int, TaskKey], float] = {}
     for row in model.tasks:  # type: ignore[attr-defined]
         for place, alone_s in enumerate(row.alone_s):
@@ -104,7 +114,7 @@ def _content(path: Path) -> dict[str, Any]:
     try:
         content = tomllib.loads(raw.decode("utf-8"))
     except (ValueError, RecursionError) as error:
-        raise FormatError(f"{path} is not TOML: {str(error):.200}") from None
+        raise FormatError(f"{path} is not TOML: {error!s:.200}") from None
     if content.get("format") != FORMAT:
         raise FormatError(f'{path} was not written by `simsched learn`: it does not say format = "{FORMAT}"')
     return content
@@ -123,7 +133,7 @@ def _model() -> type[BaseModel]:
         kind: str
         shape: str
         width: Annotated[int, Field(ge=1)]
-        alone_s: tuple[seconds, ...]  # type: ignore[valid-type]
+        alone_s: tuple[seconds, ...]
 
     class File(BaseModel):
         model_config = strict

@@ -168,10 +168,14 @@ def alone(groups: dict[Group, Samples], slow: Sequence[Slowdown]) -> Alone:
         sigma = _standard_error(seconds_s[clean], np.array(samples.recordings)[clean])
         mostly = float(np.mean(np.array(samples.company)[clean]))
         rows.append(
-            KindSeconds(program, kind, shape, width, middle_s, sqrt(sigma**2 + (mostly * row.sigma) ** 2), len(clean))
+            KindSeconds(
+                program, kind, shape, width, middle_s, sqrt(sigma**2 + (mostly * row.sigma) ** 2), len(clean)
+            )
         )
         by_key: dict[TaskKey, list[float]] = defaultdict(list)
-        for key, value in zip([k for k, c in zip(samples.keys, clean, strict=True) if c], seconds_s[clean], strict=True):
+        for key, value in zip(
+            [k for k, c in zip(samples.keys, clean, strict=True) if c], seconds_s[clean], strict=True
+        ):
             by_key[key].append(float(value))
         for key in samples.keys:
             own = sorted(by_key[key])
@@ -264,7 +268,9 @@ def less_expected(runs: Sequence[Observed], found: Alone, seen: Sequence[Run]) -
         for width in np.unique(run.widths).tolist()
     }
     shares = {
-        (program, width): float(np.median([r.interrupted for r in seen if r.threads == count and r.known > HALF] or [0.0]))
+        (program, width): float(
+            np.median([r.interrupted for r in seen if r.threads == count and r.known > HALF] or [0.0])
+        )
         for (program, width), count in threads.items()
     }
     rows = [

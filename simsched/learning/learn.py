@@ -52,9 +52,16 @@ def learn(recordings: Sequence[TaskGraph]) -> Learned:
     hosts = seen(runs, found, slow)
     found = less_expected(runs, found, hosts)
     return Learned(
-        tuple(found.rows), tuple(slow), tuple(begun), tuple(hosts),
-        max(len(set(run.run.lanes.tolist())) for run in runs), tuple(_limits(runs)), found.of_task, recordings=tuple(run.graph for run in runs), relearn=learn,
-    )  # fmt: skip
+        seconds=tuple(found.rows),
+        slowdowns=tuple(slow),
+        starts=tuple(begun),
+        runs=tuple(hosts),
+        lanes=max(run.lanes for run in runs),
+        notes=tuple(_limits(runs)),
+        of_task=found.of_task,
+        recordings=tuple(run.graph for run in runs),
+        relearn=learn,
+    )
 
 
 def _limits(runs: Sequence[Observed]) -> list[str]:
@@ -69,5 +76,7 @@ def _limits(runs: Sequence[Observed]) -> list[str]:
         elif company > 0.95 * whole:
             said.append(f"{program}: its tasks hardly ran alone; their seconds alone come from the slow-down")
         if len(of) == 1:
-            said.append(f"{program}: one recording does not show how much runs differ; intervals are wider by 5 %")
+            said.append(
+                f"{program}: one recording does not show how much runs differ; intervals are wider by 5 %"
+            )
     return [Note(text, Weight.ASSUMPTION) for text in said]

@@ -3,46 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from math import exp, log, log1p
+from math import log1p
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from simsched.costs import CostModel
-from simsched.errors import CostError, LayoutError, SimschedError
+from simsched.errors import CostError, SimschedError
 from simsched.graph import TaskGraph
 from simsched.graph.taskgraph import Seconds
-from simsched.intervals import spread
 from simsched.learning.file import read, write
+from simsched.learning.hosts import LEAST, UNIT_BPS
 from simsched.learning.observed import TaskKey, task_keys
+from simsched.learning.predicting import Case, beyond, check_counts, counts_of
 from simsched.learning.rows import KindSeconds, Run, Slowdown, StartCost
 from simsched.learning.validation import validated
-from simsched.learning.widths import LearnedWidths, weighted_median, width_ratios
-from simsched.machine import Machine, RuntimeProfile, machine as machine_of
-from simsched.machine.build import built
-from simsched.notes import Note, Weight
-from simsched.parameters import is_whole
+from simsched.learning.widths import LearnedWidths, weighted_median
+from simsched.machine import Machine, RuntimeProfile
 from simsched.policy import Layout, Policy, policy as policy_of
-from simsched.replay import simulate
-from simsched.replay.parallel_map import parallel_map
 from simsched.schedule import Schedule
-from simsched.spec import Engine, Spec
+from simsched.spec import Engine
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from simsched.document.result import Result
 
-#: Bandwidth of a core of a learned machine, in bytes per second: a unit, as demands are relative to it.
-UNIT_BPS = 1e9
-#: Least excess of a slow-down that demands are relative to.
-LEAST = 0.02
-#: A shared resource may saturate at once, or only at so many times the recorded lanes.
-LATEST = 64.0
 #: Weight of a program's own recordings among those of the host, for interruptions.
 OWN = 3.0
 #: Share of a recording's work that must tell of interruptions for it to stand for the host.
@@ -103,7 +93,13 @@ class Learned:
 
     @property
     def programs(self) -> tuple[str, ...]:
-        """Names of the programs, in the order of their recordings."""
+        """Names of the programs, in the order of their recordings.
+
+        Examples
+        --------
+        >>> Learned((), (), (), (Run("lu", 1, 1, 0, 1.0, 0, 0), Run("lu", 2, 1, 0, 0.6, 0, 0)), 1).programs
+        ('lu',)
+        """
         return tuple(dict.fromkeys(run.program for run in self.runs))
 
     @cached_property
@@ -132,9 +128,10 @@ class Learned:
 
         Examples
         --------
-        >>> learned = Learned((KindSeconds("lu", "gemm", "", 1, 1.0, 0.1, 4),), (), (), (Run("lu", 1, 1, 0, 1.0, 0, 0),), 1)
-        >>> learned.program_of(TaskGraph.from_edges([1.0], kinds="gemm")), learned.program_of(TaskGraph.from_edges([1.0]))
-        ('lu', '')
+        >>> rows = (KindSeconds("lu", "gemm", "", 1, 1.0, 0.1, 4),)
+        >>> learned = Learned(rows, (), (), (Run("lu", 1, 1, 0, 1.0, 0, 0),), 1)
+        >>> [learned.program_of(TaskGraph.from_edges([1.0], kinds=kind)) for kind in ("gemm", "other")]
+        ['lu', '']
         """
         pairs = list(zip(graph.kinds.to_list(), graph.shapes.to_list(), strict=True))
         best, most = "", 0
@@ -157,7 +154,8 @@ class Learned:
 
         Examples
         --------
-        >>> learned = Learned((KindSeconds("lu", "gemm", "", 1, 2.0, 0.1, 4),), (), (), (Run("lu", 1, 1, 0, 1.0, 0, 0),), 1)
+        >>> rows = (KindSeconds("lu", "gemm", "", 1, 2.0, 0.1, 4),)
+        >>> learned = Learned(rows, (), (), (Run("lu", 1, 1, 0, 1.0, 0, 0),), 1)
         >>> learned.timed(TaskGraph.from_edges([float("nan")] * 2, kinds="gemm")).durations_s.tolist()
         [2.0, 2.0]
         """
@@ -166,7 +164,7 @@ class Learned:
         start = self._start(name)
         if start is not None and not start.serial:
             seconds_s = seconds_s + start.start_s
-        most = self._most
+        most = self.excess
         factors = np.array([self.factor(name, kind) for kind in graph.kinds.labels])
         demand = ((factors - 1.0) / most).clip(0.0, 1.0)[graph.kinds.codes] if graph.n_tasks else np.empty(0)
         return replace(
@@ -175,7 +173,14 @@ class Learned:
         )  # fmt: skip
 
     @property
-    def _most(self) -> float:
+    def excess(self) -> float:
+        """Largest slow-down in company, less 1; at least 0.02.
+
+        Examples
+        --------
+        >>> Learned((), (Slowdown("", "", 1.5, 0.1, 0),), (), (), 2).excess
+        0.5
+        """
         return max([row.factor - 1.0 for row in self.slowdowns] + [LEAST])
 
     def _start(self, program: str) -> StartCost | None:
@@ -197,43 +202,6 @@ class Learned:
                 f"{graph.shapes.to_list()[task]!r:.60}, and the graph gives no seconds; record a program that has it"
             )
         return seconds_s, widths
-
-    def machine(self, cores: int) -> Machine:
-        """Return a machine of some cores of the host, which share what slows tasks down.
-
-        Examples
-        --------
-        >>> Learned((), (Slowdown("", "", 1.2, 0.1, 0),), (), (), 2).machine(4).n_cores
-        4
-        """
-        if not is_whole(cores, 1):
-            raise LayoutError(f"cores is {cores!r:.60}; expected a whole number, at least 1")
-        said = {"source": "learned from recordings", "confidence": "med"}
-        content = machine_of("generic").content
-        mode = {
-            "title": "what cores share",
-            "core_bandwidth": {"value": 1.0, "unit": "GB/s", **said},
-            "bandwidth": {"value": self._bandwidth(cores), "unit": "GB/s", **said},
-        }
-        return built(
-            {
-                **content,
-                "name": "learned",
-                "title": "A host that was learned from recordings",
-                "cores": {
-                    **content["cores"],
-                    "count": {"value": cores, "unit": "core", **said},
-                    "per_tile": {"value": cores, "unit": "core/tile", **said},
-                },
-                "memory": {"mode": "memory", "modes": {"memory": mode}},
-                "caches": {"tile_slowdown": {"value": 1.0 + self._most, "unit": "", **said}},
-                "effects": {**content["effects"], "share_tiles": True, "share_bandwidth": bool(np.isfinite(self.capacity))},
-            },
-            Spec("learned", {}),
-        )  # fmt: skip
-
-    def _bandwidth(self, cores: int) -> float:
-        return float(min(max(self.capacity * self.lanes, 1.0), cores))
 
     def runtime(self, program: str) -> RuntimeProfile:
         """Return the costs of the runtime that a central dispatcher serialises; none where executors pay them.
@@ -267,7 +235,12 @@ class Learned:
         threads = lanes * width + waiting
 
         def distance(run: Run) -> tuple[int, int, int, int]:
-            return abs(run.threads - threads), -run.threads, abs(run.waiting - waiting), abs(run.lanes - lanes)
+            return (
+                abs(run.threads - threads),
+                -run.threads,
+                abs(run.waiting - waiting),
+                abs(run.lanes - lanes),
+            )
 
         nearest = min(self.runs, key=distance)
         shares: dict[str, list[float]] = {}
@@ -335,81 +308,24 @@ class Learned:
         2.0
         """
         program, wanted = self.program_of(graph), Layout.wanted(layout)
-        count = self._cores(layout, cores)
+        found = wanted.cores if isinstance(wanted, Layout) else self.lanes
+        count = found if cores is None else cores
         shape = (wanted.executors, wanted.width) if isinstance(wanted, Layout) else (count, 1)
         share = 0.0 if undisturbed else self.interrupted(program, *shape)[0]
-        return self._replayed(graph, program, policy, layout, count, machine, engine, seed, 1.0 + share)
-
-    def _cores(self, layout: str | Layout | tuple[int, int] | None, cores: int | None) -> int:
-        if cores is not None:
-            return cores
-        wanted = Layout.wanted(layout)
-        return wanted.cores if isinstance(wanted, Layout) else self.lanes
-
-    def _replayed(
-        self,
-        graph: TaskGraph,
-        program: str,
-        policy: str | Policy | type[Policy],
-        layout: str | Layout | tuple[int, int] | None,
-        cores: int,
-        machine: str | Path | Machine | None,
-        engine: Engine,
-        seed: int,
-        factors: float | Seconds,
-    ) -> Schedule:
-        tasks = self.timed(graph, program)
-        if machine is not None:
-            tasks = replace(tasks, bytes_B=graph.bytes_B)
-        host = self.machine(cores) if machine is None else machine_of(machine)
-        return simulate(
-            tasks, host, policy, layout, self.costs(), self.runtime(program), engine, seed,
-            factors=np.broadcast_to(np.asarray(factors, np.float64), (graph.n_tasks,)),
-        )  # fmt: skip
+        case = Case(graph, program, policy, layout, count, machine, engine, seed)
+        return case.replayed(self, 1.0 + share)
 
     def costs(self) -> CostModel:
-        """Return the cost model: how seconds change with the width of teams."""
-        ratios = width_ratios(self.seconds)
-        one = {(row.program, row.kind, row.shape): row.alone_s for row in self.seconds if row.width == 1}
-        own = {
-            (row.kind, row.shape, row.width): row.alone_s / alone_s
-            for row in self.seconds
-            if row.width > 1 and (alone_s := one.get((row.program, row.kind, row.shape), 0.0)) > 0
-        }
-        return CostModel(measured=LearnedWidths(ratios, own)) if ratios else CostModel()
-
-    def sampled(self, generator: np.random.Generator) -> Learned:
-        """Return one of the hosts that the recordings allow: all numbers sampled from their uncertainty.
+        """Return the cost model: how seconds change with the width of teams.
 
         Examples
         --------
-        >>> learned = Learned((KindSeconds("lu", "gemm", "", 1, 2.0, 0.1, 4),), (), (), (Run("lu", 1, 1, 0, 1.0, 0, 0),), 1)
-        >>> learned.sampled(np.random.default_rng(0)).seconds[0].alone_s == 2.0
-        False
+        >>> rows = [KindSeconds("lu", "gemm", "", width, seconds, 0.1, 4) for width, seconds in ((1, 4.0), (2, 3.0))]
+        >>> Learned(tuple(rows), (), (), (), 1).costs().measured.ratios
+        {2: 0.75}
         """
-        z = {program: generator.standard_normal(3) for program in ("", *self.programs)}
-        scale = {
-            (row.program, row.width, row.kind, row.shape): exp(z[row.program][0] * row.sigma) for row in self.seconds
-        }
-        return replace(
-            self,
-            seconds=tuple(
-                replace(row, alone_s=row.alone_s * scale[row.program, row.width, row.kind, row.shape])
-                for row in self.seconds
-            ),
-            slowdowns=tuple(
-                replace(row, factor=max(1.0, row.factor * exp(float(generator.standard_normal()) * row.sigma)))
-                for row in self.slowdowns
-            ),
-            starts=tuple(
-                replace(row, start_s=row.start_s * exp(z[row.program][2] * row.sigma)) for row in self.starts
-            ),
-            of_task={
-                (program, width, key): value * scale[program, width, key[0], key[1]]
-                for (program, width, key), value in self.of_task.items()
-            },
-            capacity=exp(generator.uniform(0.0, log(LATEST))),
-        )  # fmt: skip
+        found = LearnedWidths.of(self.seconds)
+        return CostModel(measured=found) if found.ratios else CostModel()
 
     def predict(
         self,
@@ -442,9 +358,8 @@ class Learned:
         Returns
         -------
         Result
-            One row for each number of cores: cores, layout, makespan_s, low_s and high_s, speedup (over the first row),
-            interrupted (the share that interruptions add), extrapolated, recorded_s (the median of recordings of that
-            program on as many threads; NaN where there are none).
+            One row for each number of cores: cores, layout, makespan_s, low_s and high_s, speedup over the first row,
+            interrupted (share that interruptions add), extrapolated, recorded_s (median of recordings of that size).
 
         Raises
         ------
@@ -463,17 +378,12 @@ class Learned:
         from simsched.document.result import Result
         from simsched.plots.learned import learned_curve
 
-        if not is_whole(samples, 1) or not is_whole(width, 1):
-            raise SimschedError(f"samples is {samples!r:.40} and width {width!r:.40}; expected whole numbers from 1")
-        counts = [self.lanes * 2**i for i in range(4)] if cores is None else _counts(cores)
-        rows = [
-            self.row(graph, policy, Layout(max(count // width, 1), width), machine=machine, samples=samples, seed=seed)
-            for count in counts
-        ]
-        for row in rows:
-            row["speedup"] = rows[0]["makespan_s"] / row["makespan_s"] if row["makespan_s"] else 1.0
+        check_counts(samples=samples, width=width)
+        counts = [self.lanes * 2**i for i in range(4)] if cores is None else counts_of(cores)
+        case = Case(graph, self.program_of(graph), policy, None, 1, machine, "auto", seed)
+        rows = case.curve(self, counts, width, samples)
         errors = self.validate(policy, samples=samples).notes if validate else ()
-        return Result.of(rows, [*self.notes, *_beyond(self.lanes, counts), *errors], learned_curve)
+        return Result.of(rows, [*self.notes, *beyond(self.lanes, counts), *errors], learned_curve)
 
     def validate(
         self,
@@ -519,81 +429,24 @@ class Learned:
         """
         if self.relearn is None:
             raise SimschedError("a file keeps no recordings to hold out; learn from them again")
-        several = policies if isinstance(policies, Sequence) and not isinstance(policies, str) else policy_of(policies)
+        several = (
+            policies
+            if isinstance(policies, Sequence) and not isinstance(policies, str)
+            else policy_of(policies)
+        )
         return validated(self.recordings, self.relearn, several, repeats, samples)
 
-    def row(
-        self,
-        graph: TaskGraph,
-        policy: str | Policy | type[Policy],
-        layout: Layout,
-        *,
-        waiting: int = 0,
-        machine: str | Path | Machine | None = None,
-        samples: int = 20,
-        seed: int = 0,
-    ) -> dict[str, Any]:
-        """Return one row of `predict`: that of a layout.
-
-        Parameters
-        ----------
-        graph, policy, machine, samples, seed
-            As in `predict`.
-        layout : Layout
-        waiting : int
-            Threads of the runtime that wait busily beside.
+    def save(self, path: str | Path) -> None:
+        """Write a TOML file, which `Learned.load` reads; raise `SimschedError` if it cannot be written.
 
         Examples
         --------
-        >>> rows = (KindSeconds("lu", "gemm", "", 1, 2.0, 0.1, 4),)
-        >>> learned = Learned(rows, (), (), (Run("lu", 1, 1, 0, 1.0, 0, 0),), 1)
-        >>> learned.row(TaskGraph.from_edges([1.0] * 4, kinds="gemm"), "fifo", Layout(2, 1))["makespan_s"]
-        4.0
+        >>> from tempfile import TemporaryDirectory
+        >>> with TemporaryDirectory() as folder:
+        ...     Learned((), (), (), (), 2).save(f"{folder}/host.toml")
+        ...     Learned.load(f"{folder}/host.toml").lanes
+        2
         """
-        program, cores = self.program_of(graph), layout.cores
-        share, sigma = self.interrupted(program, layout.executors, layout.width, waiting)
-        nominal = self._replayed(graph, program, policy, layout, cores, machine, "auto", seed, 1.0 + share)
-
-        def world(number: int) -> float:
-            generator = np.random.default_rng([seed, number, cores])
-            other = self.sampled(generator)
-            if cores <= self.lanes:
-                other = replace(other, capacity=float("inf"))
-            lost = max(float(np.expm1(log1p(share) + sigma * generator.standard_normal())), 0.0)
-            factors = other.hit(other.timed(graph, program).durations_s, program, lost, generator)
-            return other._replayed(
-                graph, program, policy, layout, cores, machine, "auto", seed, factors
-            ).makespan_s
-
-        found = spread([nominal.makespan_s, *parallel_map(world, range(1, samples + 1))])
-        size = layout.executors, layout.width
-        recorded = [r.makespan_s for r in self.runs if r.program == program and (r.lanes, r.width) == size]
-        return {
-            "cores": cores,
-            "layout": str(layout),
-            "makespan_s": nominal.makespan_s,
-            "low_s": min(found.low, nominal.makespan_s),
-            "high_s": max(found.high, nominal.makespan_s),
-            "speedup": 1.0,
-            "interrupted": share,
-            "extrapolated": cores > self.lanes,
-            "recorded_s": float(np.median(recorded)) if recorded else float("nan"),
-        }
-
-    def hit(
-        self, seconds_s: Seconds, program: str, share: float, generator: np.random.Generator
-    ) -> Seconds:
-        """Return a factor for each task: interruptions at random moments, which take a share of all seconds."""
-        each = [run.each_s for run in self.runs if run.each_s > 0]
-        if not each or share <= 0:
-            return np.ones(len(seconds_s))
-        each_s = float(np.median(each))
-        counts = generator.poisson(seconds_s * share / each_s)
-        lost = counts * each_s
-        return 1.0 + np.divide(lost, seconds_s, out=np.zeros(len(seconds_s)), where=seconds_s > 0)
-
-    def save(self, path: str | Path) -> None:
-        """Write a TOML file, which `Learned.load` reads; raise `SimschedError` if it cannot be written."""
         write(self, Path(path))
 
     @classmethod
@@ -615,23 +468,13 @@ class Learned:
         """
         return cls(**read(Path(path)))
 
-    def facts(self) -> dict[str, object]:
-        """Return all that was learned as lists of rows, by name: what the file holds, tasks left out.
-
-        Examples
-        --------
-        >>> Learned((), (Slowdown("", "", 1.2, 0.1, 0),), (), (), 2).facts()["slowdowns"]
-        [{'program': '', 'kind': '', 'factor': 1.2, 'sigma': 0.1, 'samples': 0}]
-        """
-        names = ("seconds", "slowdowns", "starts", "runs")
-        return {"lanes": self.lanes, **{name: [asdict(row) for row in getattr(self, name)] for name in names}}
-
     def table(self) -> pd.DataFrame:
         """Return one row per program, kind, shape and width: alone_s, low_s, high_s, slowdown, samples.
 
         Examples
         --------
-        >>> learned = Learned((KindSeconds("lu", "gemm", "", 1, 2.0, 0.1, 4),), (), (), (Run("lu", 1, 1, 0, 1.0, 0, 0),), 1)
+        >>> rows = (KindSeconds("lu", "gemm", "", 1, 2.0, 0.1, 4),)
+        >>> learned = Learned(rows, (), (), (Run("lu", 1, 1, 0, 1.0, 0, 0),), 1)
         >>> learned.table()[["kind", "alone_s", "slowdown"]].values.tolist()
         [['gemm', 2.0, 1.0]]
         """
@@ -645,20 +488,3 @@ class Learned:
             }
             for row in self.seconds
         ])  # fmt: skip
-
-
-def _counts(cores: Sequence[int]) -> list[int]:
-    found = list(cores) if isinstance(cores, Sequence) and not isinstance(cores, str) else []
-    if not found or not all(is_whole(count, 1, 2**20) for count in found):
-        raise SimschedError(f"cores is {cores!r:.80}; expected whole numbers from 1, as in [2, 4, 8]")
-    return found
-
-
-def _beyond(lanes: int, counts: Sequence[int]) -> list[str]:
-    if max(counts) <= lanes:
-        return []
-    said = (
-        f"recordings have up to {lanes} lanes: on more, tasks are taken to slow each other down as much as there, and "
-        "the interval reaches to a shared resource that is full at the recorded lanes"
-    )
-    return [Note(said, Weight.DOUBT)]

@@ -127,7 +127,9 @@ def shared_time(run: Recording) -> npt.NDArray[np.float64]:
     together = np.append(0.0, np.cumsum(np.diff(at) * (running[:-1] > 1)))
     shared = np.interp(run.finish_s, at, together) - np.interp(run.start_s, at, together)
     length = run.finish_s - run.start_s
-    return np.divide(shared, length, out=np.zeros(len(length)), where=length > 0).clip(0.0, 1.0)
+    share = np.zeros(len(length))
+    np.divide(shared, length, out=share, where=length > 0)
+    return share.clip(0.0, 1.0)
 
 
 def observed(recordings: Sequence[TaskGraph]) -> list[Observed]:
@@ -141,7 +143,9 @@ def observed(recordings: Sequence[TaskGraph]) -> list[Observed]:
     if isinstance(recordings, TaskGraph):
         recordings = [recordings]
     if not isinstance(recordings, Sequence) or not all(isinstance(one, TaskGraph) for one in recordings):
-        raise GraphError(f"recordings are {recordings!r:.80}; expected a list of graphs, as [ss.load('run.json')]")
+        raise GraphError(
+            f"recordings are {recordings!r:.80}; expected a list of graphs, as [ss.load('run.json')]"
+        )
     if not recordings:
         raise GraphError("there are no recordings; give at least one, as [ss.load('run.json')]")
     names: dict[object, str] = {}

@@ -15,7 +15,9 @@ Z = 1.96
 def _check(row: object, **numbers: tuple[object, float, float]) -> None:
     for name, (value, least, most) in numbers.items():
         if not is_number(value) or not least <= value <= most or value == inf:
-            raise CostError(f"{type(row).__name__}: {name} is {value!r:.60}, expected a finite number from {least:g}")
+            raise CostError(
+                f"{type(row).__name__}: {name} is {value!r:.60}, expected a finite number from {least:g}"
+            )
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,9 @@ class KindSeconds:
     samples: int
 
     def __post_init__(self) -> None:
-        _check(self, alone_s=(self.alone_s, 0, inf), sigma=(self.sigma, 0, 50), samples=(self.samples, 1, inf))
+        _check(
+            self, alone_s=(self.alone_s, 0, inf), sigma=(self.sigma, 0, 50), samples=(self.samples, 1, inf)
+        )
         if not is_whole(self.width, 1):
             raise CostError(f"KindSeconds: width is {self.width!r:.60}, expected at least 1")
 

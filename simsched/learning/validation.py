@@ -11,6 +11,7 @@ import numpy as np
 from simsched.errors import GraphError
 from simsched.graph import TaskGraph
 from simsched.learning.observed import Observed, observed
+from simsched.learning.predicting import Case
 from simsched.notes import Note, Weight
 from simsched.policy import Layout, Policy, policy as policy_of
 
@@ -35,7 +36,9 @@ def validated(
     several = [policies] * len(runs) if isinstance(policies, str | Policy) else list(policies)
     settings = list(range(len(runs))) if repeats is None else list(repeats)
     if len(several) != len(runs) or len(settings) != len(runs):
-        raise GraphError(f"{len(runs)} recordings, {len(several)} policies and {len(settings)} repeats; give as many")
+        raise GraphError(
+            f"{len(runs)} recordings, {len(several)} policies and {len(settings)} repeats; give as many"
+        )
     by_setting: dict[object, list[int]] = defaultdict(list)
     for i, setting in enumerate(settings):
         by_setting[runs[i].program, setting].append(i)
@@ -50,7 +53,9 @@ def validated(
             learned, policy = learn([run.graph for run in rest]), policy_of(several[members[0]])
             rows.append(held | _row(learned, mates[0], runs[members[0]], policy, lost, samples))
     if not rows:
-        raise GraphError("no program has two recordings of different settings: there is nothing to predict one from")
+        raise GraphError(
+            "no program has two recordings of different settings: there is nothing to predict one from"
+        )
     for row in rows:
         row["error"] = row["predicted_s"] / row["recorded_s"] - 1 if row["recorded_s"] else float("nan")
         row["undisturbed_error"] = _undisturbed(row)
@@ -72,7 +77,9 @@ def _row(
 ) -> dict[str, Any]:
     """Return the prediction of a held-out recording, of which only the size is used."""
     layout = Layout(held.lanes, held.width)
-    found = learned.row(mate.graph, policy, layout, waiting=held.waiting, samples=samples)
+    program = learned.program_of(mate.graph)
+    case = Case(mate.graph, program, policy, layout, layout.cores, waiting=held.waiting)
+    found = case.row(learned, samples)
     return {
         "program": held.program,
         "policy": str(policy),

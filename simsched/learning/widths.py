@@ -42,7 +42,10 @@ def weighted_median(values: Sequence[float], weights: Sequence[float]) -> float:
     (2.0, 1.5)
     """
     order = np.argsort(values, kind="stable")
-    ordered, reached = np.asarray(values, np.float64)[order], np.cumsum(np.asarray(weights, np.float64)[order])
+    ordered, reached = (
+        np.asarray(values, np.float64)[order],
+        np.cumsum(np.asarray(weights, np.float64)[order]),
+    )
     half = reached[-1] / 2
     first = int(np.searchsorted(reached, half * (1 - 1e-12)))
     last = min(int(np.searchsorted(reached, half * (1 + 1e-12))), len(ordered) - 1)
@@ -70,6 +73,17 @@ class LearnedWidths:
 
     ratios: Mapping[int, float]
     own: Mapping[tuple[str, str, int], float] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, rows: Sequence[KindSeconds]) -> LearnedWidths:
+        """Return the ratios that rows of several widths tell."""
+        one = {(row.program, row.kind, row.shape): row.alone_s for row in rows if row.width == 1}
+        own = {
+            (row.kind, row.shape, row.width): row.alone_s / alone_s
+            for row in rows
+            if row.width > 1 and (alone_s := one.get((row.program, row.kind, row.shape), 0.0)) > 0
+        }
+        return cls(width_ratios(rows), own)
 
     def on(self, graph: TaskGraph, machine: Machine) -> tuple[WidthTable, tuple[str, ...]]:
         """Return the table of a graph's tasks; wider teams than recorded take as long as the widest recorded."""

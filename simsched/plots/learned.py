@@ -55,7 +55,13 @@ def learned_curve(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     for mask, fill in ((~beyond, PREDICTED), (beyond, "white")):
         ax.plot(cores[mask], middle[mask], "o", color=PREDICTED, markerfacecolor=fill, markersize=5)
     ax.plot(
-        cores, frame["recorded_s"] * unit.per_s, "x", color=RECORDED, markersize=8, markeredgewidth=2, label="recorded"
+        cores,
+        frame["recorded_s"] * unit.per_s,
+        "x",
+        color=RECORDED,
+        markersize=8,
+        markeredgewidth=2,
+        label="recorded",
     )
     log_ticks(ax, "x")
     log_ticks(ax, "y")
