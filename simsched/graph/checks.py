@@ -120,6 +120,8 @@ def recording(values: Recording | None, n: int) -> Recording | None:
     """
     if values is None:
         return None
+    if not isinstance(values, Recording):
+        raise GraphError(f"recording is {values!r:.80}; expected a Recording")
     start = numbers(values.start_s, n, "recorded start", "seconds")
     finish = numbers(values.finish_s, n, "recorded finish", "seconds")
     wrong = np.flatnonzero(~(finish >= start))

@@ -196,6 +196,8 @@ def replay_recorded(
 def _pooled(graphs: Sequence[TaskGraph]) -> Gaps:
     if isinstance(graphs, TaskGraph):
         raise GraphError("calibrated_on is a graph; give a list of recordings, as [graph]")
+    if not isinstance(graphs, Sequence) or isinstance(graphs, str):
+        raise GraphError(f"calibrated_on is {graphs!r:.80}; expected a list of recordings, as [graph]")
     if not len(graphs):
         raise GraphError("calibrated_on is empty; give recordings, or leave it out for the graph's own")
     return Gaps.pooled(Gaps.of(_recorded(graph)) for graph in graphs)
