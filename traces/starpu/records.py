@@ -62,7 +62,7 @@ def dag_edges(path: Path, jobs: Iterable[str], known: list[Edge], report: Import
     drawn = sum(name in dot.nodes for name in names[:n])
     others = sum(name.startswith("task_") for name in names[n:])
     # Control records are not drawn, and jobs that are drawn need not have run.
-    if n and not drawn or (2 * drawn < n and others):
+    if (n and not drawn) or (2 * drawn < n and others):
         raise FormatError(
             f"{path}: draws {drawn} of the {n} jobs of the run and {others} others, so that it is of another run; give "
             "the dag.dot that StarPU wrote beside this trace"
