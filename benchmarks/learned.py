@@ -23,13 +23,15 @@ MEDIAN, TAIL = 0.08, 0.20
 
 def recordings(samples: Path) -> Iterator[tuple[str, str, ss.TaskGraph]]:
     """Yield setting, policy and graph of each recording."""
-    for setting, policy in (("eager.1cpu", "fifo"), ("eager.2cpu", "fifo"), ("prio.2cpu", "fifo")):
-        yield f"starpu {setting}", policy, ss.load(samples / f"starpu/chol_n10_b256.{setting}.tasks.rec.gz")
+    for setting, policy in (("eager.1cpu", "eager"), ("eager.2cpu", "eager"), ("prio.2cpu", "prio")):
+        graph = ss.load(samples / f"starpu/chol_n10_b256.{setting}.tasks.rec.gz")
+        yield f"starpu {setting}", f"runtime[system=starpu-{policy}]", graph
     for setting in ("1w", "2w"):
-        yield f"ompss {setting}", "fifo", ss.load(samples / f"ompss/nanox_chol_nb10_b192.bf.{setting}.prv.gz")
+        graph = ss.load(samples / f"ompss/nanox_chol_nb10_b192.bf.{setting}.prv.gz")
+        yield f"ompss {setting}", "runtime[system=nanos-bf]", graph
     for setting in ("inter1", "inter2"):
         file = samples / f"tensorflow/lstm4.{setting}_intra1.runmetadata.pb.gz"
-        yield f"tensorflow {setting}", "fifo", ss.load(file)
+        yield f"tensorflow {setting}", "runtime[system=tensorflow]", ss.load(file)
     for model in ("inception", "lstm4_unrolled"):
         for setting in ("t1", "t2", "par2x1", "par3x1"):
             stem = samples / "onnx" / f"{model}.{setting}"

@@ -169,7 +169,7 @@ class Learned:
         demand = ((factors - 1.0) / most).clip(0.0, 1.0)[graph.kinds.codes] if graph.n_tasks else np.empty(0)
         return replace(
             graph, durations_s=seconds_s, widths=widths, bytes_B=demand * UNIT_BPS * seconds_s * widths,
-            flops=np.full(graph.n_tasks, np.nan), seconds_by_kind=None, recorded_on=None, recording=None,
+            flops=np.full(graph.n_tasks, np.nan), seconds_by_kind=None, recorded_on=None,
         )  # fmt: skip
 
     @property

@@ -18,7 +18,7 @@ from simsched.learning.hosts import hit, host
 from simsched.machine import Machine, machine as machine_of
 from simsched.notes import Note, Weight
 from simsched.parameters import is_whole
-from simsched.policy import Layout, Policy
+from simsched.policy import Layout, Policy, policy as policy_of
 from simsched.replay import simulate
 from simsched.replay.parallel_map import parallel_map
 from simsched.schedule import Schedule
@@ -66,9 +66,15 @@ class Case:
         else:
             tasks, where = replace(tasks, bytes_B=self.graph.bytes_B), machine_of(self.machine)
         return simulate(
-            tasks, where, self.policy, self.layout, learned.costs(), learned.runtime(self.program), self.engine,
+            tasks, where, self.policy, self._layout(), learned.costs(), learned.runtime(self.program), self.engine,
             self.seed, factors=np.broadcast_to(np.asarray(factors, np.float64), (self.graph.n_tasks,)),
         )  # fmt: skip
+
+    def _layout(self) -> str | Layout | tuple[int, int] | None:
+        """Return the layout; None for one thread per core where the policy decides on every core by itself."""
+        wanted = Layout.wanted(self.layout)
+        each = isinstance(wanted, Layout) and wanted == Layout(self.cores, 1)
+        return None if each and not policy_of(self.policy).takes_layout else self.layout
 
     def curve(
         self, learned: Learned, counts: Sequence[int], width: int, samples: int

@@ -144,7 +144,7 @@ def test_planners_are_those_that_are_registered():
     found = [name for name in registered("policies") if isinstance(ss.policy(name), PlannedPolicy)]
     assert sorted(found) == sorted(PLANNERS)
     assert [str(one) for one in policies_or_all(["fifo", "classics"])] == [
-        "fifo", *sorted([*PLANNERS, "backfilling", "work-stealing"])
+        "fifo", *sorted([*PLANNERS, "backfilling", "work-stealing", "runtime"])
     ]  # fmt: skip
     assert not set(PLANNERS) & {one.name for one in policies_or_all(None)}
 

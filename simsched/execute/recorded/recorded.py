@@ -17,7 +17,7 @@ from simsched.execute.recorded.gaps import Gaps, absences_s, started
 from simsched.graph import TaskGraph
 from simsched.graph.adjacency import from_edges
 from simsched.machine import RuntimeProfile
-from simsched.policy import Layout, Policy
+from simsched.policy import Layout, Policy, policy as policy_of
 from simsched.replay import simulate
 from simsched.replay.checks import check_graph
 from simsched.schedule import Schedule
@@ -226,7 +226,9 @@ def _replayed(
         raise LayoutError(
             f"layout {asked}: tasks take their recorded seconds, whatever their team; give {asked.executors}x1"
         )
-    schedule = simulate(tasks, f"generic[cores={asked.executors}]", policy, asked, runtime=runtime)
+    # A policy that takes no layout decides on every core by itself: each core is a lane.
+    given = asked if policy_of(policy).takes_layout else None
+    schedule = simulate(tasks, f"generic[cores={asked.executors}]", policy, given, runtime=runtime)
     # The lane of an executor is unknown: all take their tasks from one scheduler.
     return replace(schedule, lane_names=tuple(f"executor {lane}" for lane in range(asked.executors)))
 
