@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from simsched.explain import Explanation as Explanation, explain as explain
     from simsched.graph import RecordedOn as RecordedOn, TaskGraph as TaskGraph
     from simsched.graph.loading import load as load
+    from simsched.learning import Learned as Learned, learn as learn
     from simsched.machine import Machine as Machine, RuntimeProfile as RuntimeProfile, machine as machine
     from simsched.panel import Panel as Panel, panel as panel
     from simsched.policy import (
@@ -67,6 +68,7 @@ _HOMES = {
     "Execution": "simsched.execute",
     "Explanation": "simsched.explain",
     "Layout": "simsched.policy",
+    "Learned": "simsched.learning",
     "Machine": "simsched.machine",
     "Panel": "simsched.panel",
     "Optimum": "simsched.exact",
@@ -90,6 +92,7 @@ _HOMES = {
     "crossed": "simsched.reproduce",
     "execute": "simsched.execute",
     "explain": "simsched.explain",
+    "learn": "simsched.learning",
     "load": "simsched.graph.loading",
     "machine": "simsched.machine",
     "panel": "simsched.panel",

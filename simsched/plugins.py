@@ -55,10 +55,10 @@ def named(group: Group, name: str) -> Any:
     SpecError
         If nothing is, or things of several packages are, or it cannot be loaded.
     """
-    entries = registered(group).get(name, ())
+    entries = registered(group).get(name, ()) if isinstance(name, str) else ()
     if not entries:
         there = ", ".join(registered(group))
-        near = get_close_matches(name.lower(), registered(group), 1)
+        near = get_close_matches(str(name).lower(), registered(group), 1)
         meant = f"; did you mean {near[0]}?" if near else ""
         raise SpecError(f"no {_SINGULAR[group]} is called {name!r}; there are: {there}{meant}")
     if len(entries) > 1:

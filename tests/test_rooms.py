@@ -26,7 +26,7 @@ SMALL = (
 )  # fmt: skip
 ROOMS = (
     "native", "graph", "machine", "costs", "policy", "schedule", "replay", "explain", "exact", "workloads", "plots",
-    "execute", "study", "sweep", "reproduce", "report", "panel", "testing", "cli",
+    "execute", "study", "learning", "sweep", "reproduce", "report", "panel", "testing", "cli",
 )  # fmt: skip
 ORDER = {name: place for place, name in enumerate([*SMALL, *ROOMS])}
 #: What users may add too: found by entry point, each free to use all of simsched's rooms.

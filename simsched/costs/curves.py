@@ -26,6 +26,7 @@ from math import sqrt
 from simsched.costs.kernels.library import DEFAULT, parameters
 from simsched.errors import CostError
 from simsched.machine import RuntimeProfile
+from simsched.parameters import is_number
 
 #: One-core seconds at which `Curve.thread_overhead` is stated.
 REFERENCE_S = 1e-3
@@ -65,6 +66,9 @@ class Curve:
     family: str = "given"
 
     def __post_init__(self) -> None:
+        for name in ("serial_share", "thread_overhead", "grain_flops", "grain_B"):
+            if not is_number(getattr(self, name)):
+                raise CostError(f"{name} is {getattr(self, name)!r:.60}; expected a number")
         if not 0 <= self.serial_share <= 1:
             raise CostError(f"serial_share is {self.serial_share}; expected a share from 0 to 1")
         if not 0 <= self.thread_overhead < float("inf"):

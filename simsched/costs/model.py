@@ -213,6 +213,8 @@ class CostModel:
         >>> costs.seconds(1).tolist(), costs.seconds(4).tolist()
         ([1.0], [0.4])
         """
+        if not isinstance(graph, TaskGraph):
+            raise CostError(f"graph is {graph!r:.80}; expected a TaskGraph")
         runtime = machine.runtime if runtime is None else runtime
         library = library_of(self.library, graph, machine)
         params = library.params

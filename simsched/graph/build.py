@@ -45,6 +45,8 @@ def build(
     output_bytes: npt.ArrayLike | None,
 ) -> TaskGraph:
     """Check and store; see `TaskGraph.from_edges`."""
+    if report is not None and not isinstance(report, ImportReport):
+        raise GraphError(f"report is {report!r:.80}; expected an ImportReport")
     report = report or ImportReport("edges")
     if edge_bytes is not None and not hasattr(edges, "__array__"):
         edges = pairs_of(edges)  # an iterator can be read only once

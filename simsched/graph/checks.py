@@ -120,6 +120,8 @@ def recording(values: Recording | None, n: int) -> Recording | None:
     """
     if values is None:
         return None
+    if not isinstance(values, Recording):
+        raise GraphError(f"recording is {values!r:.80}; expected a Recording")
     start = numbers(values.start_s, n, "recorded start", "seconds")
     finish = numbers(values.finish_s, n, "recorded finish", "seconds")
     wrong = np.flatnonzero(~(finish >= start))
@@ -136,7 +138,17 @@ def recording(values: Recording | None, n: int) -> Recording | None:
     if len(unnamed):
         task = unnamed[0]
         raise GraphError(f"task {task} was recorded on lane {lanes[task]}; there are {len(names)}, from 0")
-    return Recording(start, finish, lanes.astype(np.int32), names)
+    return Recording(start, finish, lanes.astype(np.int32), names, _priorities(values.priorities, n))
+
+
+def _priorities(values: npt.ArrayLike | None, n: int) -> Floats | None:
+    """Return recorded priorities, which may be below zero."""
+    if values is None:
+        return None
+    array = _array(values, "priorities are numbers")
+    if array.shape != (n,) or array.dtype.kind not in "iuf" or not np.isfinite(array).all():
+        raise GraphError(f"priorities are {n} finite numbers; got {array.dtype} of shape {array.shape}")
+    return array.astype(np.float64)
 
 
 def _array(values: npt.ArrayLike, what: str) -> npt.NDArray[Any]:

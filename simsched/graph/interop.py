@@ -60,6 +60,9 @@ def from_frames(tasks: pd.DataFrame, edges: pd.DataFrame, *, name: str = "graph"
         If a column is missing, occurs twice or holds no numbers, two tasks have one label, an edge names a
         missing task, or as for `TaskGraph.from_edges`.
     """
+    for table, what in ((tasks, "tasks"), (edges, "edges")):
+        if not hasattr(table, "columns"):
+            raise GraphError(f"{what} is {table!r:.80}; expected a DataFrame")
     by_kind = kind_columns(tasks)
     _refuse_columns(tasks, "tasks", () if by_kind else ("duration_s",))
     _refuse_columns(edges, "edges", ("before", "after"))
@@ -237,6 +240,8 @@ def from_networkx(graph: nx.DiGraph[Any], *, duration: str = "duration_s") -> Ta
     GraphError
         If the graph is undirected or a multigraph, or as `TaskGraph.from_edges`.
     """
+    if not hasattr(graph, "is_directed"):
+        raise GraphError(f"graph is {graph!r:.80}; expected a networkx.DiGraph")
     if not graph.is_directed() or graph.is_multigraph():
         raise GraphError(f"{type(graph).__name__} is not a DiGraph; a task graph has one edge a dependency")
     index = {node: i for i, node in enumerate(graph)}

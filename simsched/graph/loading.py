@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import os
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -164,6 +165,8 @@ def find_file(path: str | Path) -> Path:
     FormatError
         If there is no such file, or it is not readable.
     """
+    if not isinstance(path, str | os.PathLike):
+        raise FormatError(f"path is {path!r:.80}; expected the path of a file, as text or a Path")
     file = Path(path)
     try:
         for candidate in (file, Path(f"{file}.gz"), Path(str(file).removesuffix(".gz"))):

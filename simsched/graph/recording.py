@@ -119,6 +119,8 @@ class Recording:
         The worker or thread that ran each task, numbered from 0.
     lane_names : tuple of str
         Their names in the recording.
+    priorities : float64 array, shape (n,), or None
+        Priorities that the program gave to its tasks, the highest first; None where it gave none.
 
     Examples
     --------
@@ -134,3 +136,4 @@ class Recording:
     finish_s: Seconds
     lanes: npt.NDArray[np.int32]
     lane_names: tuple[str, ...]
+    priorities: Floats | None = None

@@ -60,6 +60,8 @@ def suffixes(subject: Subject) -> list[str]:
 
 def save(graph: TaskGraph, path: str | Path, format: str | None = None) -> None:
     """Write a graph; see `TaskGraph.save`."""
+    if not isinstance(path, str | Path):
+        raise FormatError(f"path is {path!r:.80}; expected the path of a file, as text or a Path")
     file = Path(path)
     if format is not None:
         writer: Writer = named("writers", format)

@@ -21,6 +21,7 @@ names_offsets.npy       int64   n + 1    name i: bytes `offsets[i]` to `offsets[
 start_s.npy             float64 n        seconds from the first start; only where there is a recording
 finish_s.npy            float64 n        not before `start_s`; with `start_s`
 lanes.npy               int32   n        index into the header's `lane_names`; with `start_s`
+priorities.npy          float64 n        recorded priorities, the highest first; only with `start_s`
 seconds_by_kind.npy     float64 n k      of each task its seconds on the `kinds_of_cores`; only where they are given
 object_size_B.npy       float64 o        bytes of each data object; NaN where unknown; only where there are `objects`
 object_producer.npy     int32   o        task that writes each object; -1 for inputs of the graph
@@ -135,6 +136,7 @@ def _arrays(graph: TaskGraph) -> dict[str, Array]:
     if graph.recording is not None:
         recording = graph.recording
         arrays |= {"start_s": recording.start_s, "finish_s": recording.finish_s, "lanes": recording.lanes}
+        arrays |= {} if recording.priorities is None else {"priorities": recording.priorities}
     if graph.seconds_by_kind is not None:
         arrays["seconds_by_kind"] = graph.seconds_by_kind.reshape(-1)
     if graph.data is not None:
@@ -214,7 +216,7 @@ def _refuse_unknown_members(
 ) -> None:
     known = {"durations_s", "widths", "flops", "bytes_B", "indptr", "indices", *LABELS}
     known |= {"names_data", "names_offsets"} if named else set()
-    known |= {"start_s", "finish_s", "lanes"} if recorded else set()
+    known |= {"start_s", "finish_s", "lanes", "priorities"} if recorded else set()
     known |= {f"object_{part}" for part in ("size_B", "producer", "indptr", "readers")} if objects else set()
     known |= {"seconds_by_kind"} if by_kind else set()
     unknown = set(archive.names) - {f"{name}.npy" for name in known} - {HEADER}

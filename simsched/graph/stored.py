@@ -165,7 +165,9 @@ def labels(archive: Archive, column: str, tables: Fields, n: int) -> LabelColumn
 def recording(archive: Archive, lane_names: list[str], n: int) -> Recording | None:
     """Return time and place of each of `n` tasks."""
     start, finish = archive.array("start_s", "<f8", n), archive.array("finish_s", "<f8", n)
-    return checks.recording(Recording(start, finish, archive.array("lanes", "<i4", n), tuple(lane_names)), n)
+    priorities = archive.array("priorities", "<f8", n) if "priorities.npy" in archive.names else None
+    lanes = archive.array("lanes", "<i4", n)
+    return checks.recording(Recording(start, finish, lanes, tuple(lane_names), priorities), n)
 
 
 def data(archive: Archive, k: int, successors: Csr) -> DataObjects:

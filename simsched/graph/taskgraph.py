@@ -107,6 +107,8 @@ class TaskGraph:
         # Graphs are shared between replays: a change in place would change results already handed out.
         run = self.recording
         recorded = (run.start_s, run.finish_s, run.lanes) if run is not None else ()
+        if run is not None and run.priorities is not None:
+            run.priorities.setflags(write=False)
         by_kind = () if self.seconds_by_kind is None else (self.seconds_by_kind,)
         for array in (self.durations_s, self.widths, self.flops, self.bytes_B, *recorded, *by_kind):
             array.setflags(write=False)

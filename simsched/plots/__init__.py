@@ -13,6 +13,7 @@ from simsched.plots.gantt import gantt
 from simsched.plots.graph import draw_graph, graph_frame
 from simsched.plots.interactive import Explorer, explore
 from simsched.plots.layouts import layouts, layouts_frame
+from simsched.plots.learned import learned_curve
 from simsched.plots.machine import draw_machine as draw_machine
 from simsched.plots.memory import memory, memory_frame
 from simsched.plots.model_curves import model_curves_frame
@@ -53,6 +54,7 @@ __all__ = [
     "grouped_bars",
     "layouts",
     "layouts_frame",
+    "learned_curve",
     "memory",
     "memory_frame",
     "model_curves_frame",

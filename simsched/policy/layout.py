@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from simsched.errors import LayoutError
+from simsched.parameters import is_whole
 
 Best = Literal["best"]
 #: In place of a layout: the one of the shortest of a few replays.
@@ -37,6 +38,10 @@ class Layout:
     width: int
 
     def __post_init__(self) -> None:
+        if not is_whole(self.executors) or not is_whole(self.width):
+            raise LayoutError(
+                f"the layout {self.executors!r:.40} x {self.width!r:.40} is not of whole numbers"
+            )
         if self.executors < 1 or self.width < 1:
             raise LayoutError(f"the layout {self} has no cores; the smallest layout is 1x1")
 

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from simsched.costs import CostModel, TaskCosts
-from simsched.errors import CostError
+from simsched.errors import CostError, SimschedError
 from simsched.graph import TaskGraph
 from simsched.graph.taskgraph import Seconds
 from simsched.machine import Machine, RuntimeProfile, machine as machine_of
@@ -71,6 +71,10 @@ class Scenario:
     def __post_init__(self) -> None:
         check_inputs(self.costs, self.runtime, self.seed, self.engine)
         check_memory_limit(self.memory_limit)
+        if self.progress is not None and not callable(self.progress):
+            raise SimschedError(
+                f"progress is {self.progress!r:.80}; expected a function of a number of tasks"
+            )
 
     @classmethod
     def of(

@@ -28,7 +28,7 @@ PLANNERS = (
     "random", "linear-clustering", "dsc", "dm", "dmda", "dmdas", "heteroprio",
 )  # fmt: skip
 #: Classics that decide during the replay.
-ASKED = ("backfilling", "cpa", "lws", "mcpa", "work-stealing")
+ASKED = ("backfilling", "cpa", "lws", "mcpa", "runtime", "work-stealing")
 PRINTED = {
     ("heft", 0): (80, [2, 0, 2, 1, 2, 1, 2, 0, 1, 1], [0, 27, 9, 18, 28, 26, 38, 57, 56, 73]),
     ("cpop", 0): (86, [1, 1, 0, 2, 1, 2, 0, 2, 1, 1], [0, 16, 28, 25, 35, 42, 39, 54, 65, 79]),

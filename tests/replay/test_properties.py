@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 import simsched as ss
+from simsched.policies.runtime import SYSTEMS
 from simsched.testing import check_bounds, check_cores, check_policy, check_precedence, check_work_conserving
 from simsched.testing.strategies import graphs, machines
 
@@ -63,6 +64,11 @@ def test_planned_policies(policy, engine):
 )
 def test_dynamic_policies(policy, engine):
     check_policy(policy, examples=16, engine=engine)
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_queues_of_runtimes(system, engine):
+    check_policy(f"runtime[system={system}]", work_conserving=True, examples=4, engine=engine)
 
 
 class Greedy(ss.Policy):

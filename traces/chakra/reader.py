@@ -9,7 +9,14 @@ from simsched.graph import ImportReport, TaskGraph
 from simsched.graph.loading import HEAD_B, open_plain, plain_name, read_bounded
 from simsched.traces.chakra.linked import of_operators
 from simsched.traces.chakra.nodes import of_nodes
-from simsched.traces.chakra.record import looks_delimited, read_linked, read_stream, require_distinct
+from simsched.traces.chakra.record import (
+    is_workload,
+    looks_delimited,
+    read_linked,
+    read_stream,
+    read_workload,
+    require_distinct,
+)
 from simsched.traces.shared.options import TOLERANT, flag, mends_if
 
 
@@ -46,6 +53,8 @@ class Chakra:
     def recognises(self, head: bytes) -> bool:
         """Return whether a file is a Chakra trace of either form."""
         if head.lstrip()[:1] == b"{":
+            if is_workload(head):
+                return True
             return b'"nodes"' in head and b'"inclusive_dur"' in head and b'"ctrl_deps"' in head
         return looks_delimited(head)
 
@@ -74,8 +83,9 @@ class Chakra:
         report = ImportReport(path.name, "chakra")
         mend = mends_if(path, tolerant, report)
         with open_plain(path, lambda _: None) as file:
-            is_json = read_bounded(file, HEAD_B).lstrip()[:1] == b"{"
-        metadata, records = read_linked(path, mend) if is_json else read_stream(path, mend)
+            head = read_bounded(file, HEAD_B)
+        read = read_linked if head.lstrip()[:1] == b"{" else read_stream
+        metadata, records = (read_workload if is_workload(head) else read)(path, mend)
         if not records:
             raise FormatError(f"{path}: the trace has no nodes; was the recording interrupted?")
         require_distinct(records)

@@ -324,6 +324,51 @@ def _of_object(raw: dict[str, Any], place: Place) -> Record:
     )  # fmt: skip
 
 
+_WORKLOAD = re.compile(rb'\s*\{\s*"workload_graph"\s*:')
+
+
+def is_workload(head: bytes) -> bool:
+    """Return whether a file begins as the JSON of ASTRA-sim's workloads, which has one list of nodes."""
+    return _WORKLOAD.match(head) is not None
+
+
+def read_workload(path: Path, mend: Mend | None) -> tuple[dict[str, Any], list[Record]]:
+    """Return the nodes of a workload in ASTRA-sim's JSON: `Id`, `Name`, `NodeType`, `data_deps`, `runtime` in us.
+
+    Raises
+    ------
+    FormatError
+        If the file is damaged.
+    """
+    records: list[Record] = []
+    _, nodes = objects(path, "workload_graph", (), mend)
+    for value in nodes:
+        place = Place(path, "node", len(records))
+        _bounded(records, place)
+        records.append(_of_workload(place.record(value), place))
+    return {}, records
+
+
+def _of_workload(raw: dict[str, Any], place: Place) -> Record:
+    """Return a node as written; dependencies may be ids, and keys begin with capitals or not."""
+
+    def told(key: str, default: object) -> Any:
+        return raw.get(key, raw.get(key[:1].lower() + key[1:], default))
+
+    def ids(key: str) -> tuple[int, ...]:
+        return tuple(place.integer(one, key) for one in place.array(raw.get(key, []), key))
+
+    kind = place.integer(told("NodeType", raw.get("type", COMP)), "NodeType")
+    runtime = raw.get("runtime")
+    attrs = {key: value for key, value in raw.items() if not isinstance(value, list | dict)}
+    return Record(
+        place, place.integer(told("Id", None), "Id"), kind, place.text(told("Name", ""), "Name"),
+        ids("ctrl_deps"), ids("data_deps"), None,
+        None if runtime is None else place.nanoseconds(runtime, "runtime"), None,
+        raw.get("is_cpu_op", True) in (False, 0), 0, attrs,
+    )  # fmt: skip
+
+
 def _side(raw: dict[str, Any], key: str, place: Place) -> dict[str, Any]:
     held = place.record(raw.get(key, {}))
     place.array(held.get("types", []), f"{key}.types")

@@ -121,6 +121,12 @@ def describe_tasks(report: ImportReport, run: ModelRun, rows: Sequence[Row], rec
         "Some tasks took less than the clock's 1 us and have a duration of 0.",
         when=report.facts["zero_length_tasks"],
     )
+    outside_s = report.facts["before_first_s"] + report.facts["after_last_s"]
+    report.note(
+        f"{outside_s:.3g} s of the run's {run.span_us / 1e6:.3g} s lie before its first node and after its last "
+        "(before_first_s, after_last_s); the graph and its recorded schedule leave them out.",
+        when=outside_s > 0.01 * run.span_us / 1e6,
+    )
     of_providers(report, (e.provider for e in events))
     others = Counter(e.provider for e in events if e.provider not in ("CPUExecutionProvider", ""))
     if others:

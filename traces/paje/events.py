@@ -185,6 +185,8 @@ class Link:
 class _Stack:
     states: list[Event] = field(default_factory=list)
     since_ns: int = 0
+    #: Times of ends that came before what they end.
+    early_ns: list[int] = field(default_factory=list)
 
 
 class Trace:
@@ -194,10 +196,13 @@ class Trace:
     ----------
     unit_ns : int
         Nanoseconds of the unit in which the trace counts.
+    tolerant : bool
+        Whether a state may end, in the file, before it begins: where threads' buffers were written one after another.
     """
 
-    def __init__(self, unit_ns: int) -> None:
-        self._unit_ns = unit_ns
+    def __init__(self, unit_ns: int, tolerant: bool = False) -> None:
+        self._unit_ns, self._tolerant = unit_ns, tolerant
+        self.rejoined = 0
         self.intervals: list[Interval] = []
         self.links: list[Link] = []
         #: Names of values, by type and alias; of types and containers by alias.
@@ -249,8 +254,13 @@ class Trace:
         stack = self._stacks[track]
         self._close(stack, track, event.time_ns(self._unit_ns))
         if event.name == "PajePopState":
-            self.unmatched_pops += not stack.states
+            if not stack.states:
+                self.unmatched_pops += 1
+                if self._tolerant:
+                    stack.early_ns.append(stack.since_ns)
             del stack.states[-1:]
+            return
+        if event.name == "PajePushState" and self._ended_early(stack, track, event):
             return
         if event.name != "PajePushState":
             stack.states.clear()
@@ -261,6 +271,24 @@ class Trace:
             raise FormatError(
                 f"{event.file}: line {event.line}: more than {MAX_STACK} states on top of each other"
             )
+
+    def _ended_early(self, stack: _Stack, track: Track, event: Event) -> bool:
+        """Add the interval of a state whose end came before in the file, at a time that is not earlier."""
+        now_ns = stack.since_ns
+        later = [end_ns for end_ns in stack.early_ns if end_ns >= now_ns]
+        if stack.states or not later:
+            return False
+        event.text("Value")
+        end_ns = min(later)
+        stack.early_ns.remove(end_ns)
+        self.unmatched_pops -= 1
+        self.rejoined += 1
+        if end_ns == now_ns:
+            self.zero_length += 1
+        else:
+            self.intervals.append(Interval(track, event, now_ns, end_ns))
+        stack.since_ns = end_ns
+        return True
 
     def _close(self, stack: _Stack, track: Track, now_ns: int) -> None:
         """End the interval of the top state."""

@@ -127,7 +127,7 @@ class PajeReader:
         """
         report = ImportReport(path.name, "paje")
         mend = mends_if(path, tolerant, report)
-        trace = Trace(UNITS[_unit(path, unit, report, mend)])
+        trace = Trace(UNITS[_unit(path, unit, report, mend)], mend is not None)
         trace.add(events(path, lines(path, mend), WANTED, mend))
         tasks = _tasks(path, trace, states, report)
         return _graph(path, trace, tasks, dag, report)
@@ -190,6 +190,7 @@ def _tasks(path: Path, trace: Trace, states: object, report: ImportReport) -> li
     for count, sentence in (
         (trace.zero_length, "states had no length and are left out"),
         (trace.unfinished, "states are not ended by the trace and are left out"),
+        (trace.rejoined, "states end in the file before they begin and were put together"),
         (trace.unmatched_pops, "states end that never began"),
         (trace.backwards, "states end before they begin and are left out"),
         (trace.half_links, "links have a start or an end alone and are left out"),

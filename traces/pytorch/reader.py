@@ -27,7 +27,7 @@ from simsched.traces.pytorch.events import Step, Window
 from simsched.traces.pytorch.join import Columns, alone, joined
 from simsched.traces.pytorch.kineto import Survey, survey
 from simsched.traces.pytorch.nesting import Nesting, Task, nest
-from simsched.traces.pytorch.report import fill_report, tell_step
+from simsched.traces.pytorch.report import fill_report, tell_devices_covered, tell_step
 from simsched.traces.shared.json_stream import shown
 from simsched.traces.shared.libraries import of_pytorch
 from simsched.traces.shared.options import TOLERANT, flag, given, mends_if, whole_number
@@ -160,6 +160,7 @@ def _timed(
     if devices and held.streams.kernels:
         graph = with_devices(path, held, events, nesting, width or 1, report)
         tell_step(graph, held, events, nesting)
+        tell_devices_covered(graph)
     else:
         columns = alone(path, nesting.tasks) if companion is None else joined(path, companion, nesting)
         graph = _graph(path, held, events, nesting, columns, width or 1, report)

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from simsched.graph import ImportReport, TaskGraph
+from simsched.graph.import_facts import covered_s
 from simsched.traces.pytorch.events import Step
 from simsched.traces.pytorch.kineto import Survey
 from simsched.traces.pytorch.nesting import Nesting
@@ -55,6 +56,18 @@ def tell_step(graph: TaskGraph, held: Survey, step: Step, nesting: Nesting) -> N
     _parallelism(graph)
     _steps(graph, held, step)
     _coverage(graph, step, nesting)
+
+
+def tell_devices_covered(graph: TaskGraph) -> None:
+    """Count what devices ran into the covered time, too; what operators alone cover is `host_covered_s`.
+
+    The span reaches to the last kernel where that ends after the step.
+    """
+    facts, run = graph.report.facts, graph.recording
+    assert run is not None  # noqa: S101 - narrows the type: graphs with devices are recorded
+    host_s, both_s = facts["covered_s"], covered_s(run.start_s, run.finish_s)
+    span_s = max(facts["span_s"], float(run.finish_s.max() - run.start_s.min()))
+    facts.update(host_covered_s=host_s, covered_s=both_s, span_s=span_s, covered_share=both_s / span_s)
 
 
 def _parallelism(graph: TaskGraph) -> None:

@@ -11,7 +11,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
+
+import numpy as np
 
 from simsched.errors import FormatError
 from simsched.graph import ImportReport, TaskGraph
@@ -171,7 +174,10 @@ def _graph(path: Path, jobs: Sequence[Record], edges: list[Edge], report: Import
         bytes_B=[record.size_B() for record in rows],
         name=plain_name(path, ".rec", ".tasks"),
         report=report,
-        recording=recording(path, starts, finishes, *numbered(lanes)),
+        recording=replace(
+            recording(path, starts, finishes, *numbered(lanes)),
+            priorities=np.array([record.whole("Priority") or 0 for record in rows], np.float64),
+        ),
     )
     return _handles(rows).on(graph)
 
@@ -228,7 +234,8 @@ def _describe(report: ImportReport, jobs: Sequence[Record], rows: Sequence[Recor
         when=len(jobs) - len(rows),
     )
     report.note(
-        f"the program gave {len(priorities)} priorities to its tasks; the graph does not keep them",
+        f"the program gave {len(priorities)} priorities to its tasks (graph.recording.priorities); "
+        "runtime[system=starpu-prio] keeps to them",
         when=len(priorities) > 1,
     )
     ranks = {record.rank for record in jobs}

@@ -43,7 +43,7 @@ def dag_edges(path: Path, jobs: Iterable[str], known: list[Edge], report: Import
     Raises
     ------
     FormatError
-        If the file is not DOT text.
+        If the file is not DOT text, or of another run.
     GraphError
         If nodes other than tasks form a cycle, or there are more edges than `contracting.MAX_EDGES`.
     """
@@ -60,8 +60,13 @@ def dag_edges(path: Path, jobs: Iterable[str], known: list[Edge], report: Import
     found = sorted({(a, b) for a, b in joined if a != b} - set(known))
     report.facts.update(dag=path.name, dag_edges=len(dot.edges), added_by_dag=len(found))
     drawn = sum(name in dot.nodes for name in names[:n])
-    # Control records are not drawn.
-    report.note(f"{path.name} draws {drawn} of {n} jobs alone; is it of the same run?", when=2 * drawn < n)
+    others = sum(name.startswith("task_") for name in names[n:])
+    # Control records are not drawn, and jobs that are drawn need not have run.
+    if (n and not drawn) or (2 * drawn < n and others):
+        raise FormatError(
+            f"{path}: draws {drawn} of the {n} jobs of the run and {others} others, so that it is of another run; give "
+            "the dag.dot that StarPU wrote beside this trace"
+        )
     return found
 
 

@@ -202,7 +202,7 @@ def calibrate(
 
 
 def _checked(graphs: TaskGraph | Sequence[TaskGraph]) -> list[TaskGraph]:
-    every = [graphs] if isinstance(graphs, TaskGraph) else list(graphs)
+    every = list(graphs) if isinstance(graphs, Iterable) else [graphs]
     for graph in every:
         check_graph(graph)
     if not sum(graph.n_tasks for graph in every):

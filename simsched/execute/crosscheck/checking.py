@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from simsched.errors import EngineError
@@ -175,7 +175,7 @@ def _parts(
 
 
 def _named(graphs: Mapping[str, TaskGraph] | Sequence[TaskGraph] | TaskGraph) -> dict[str, TaskGraph]:
-    given = [graphs] if isinstance(graphs, TaskGraph) else graphs
+    given = graphs if isinstance(graphs, Iterable) else [graphs]
     for graph in given.values() if isinstance(given, Mapping) else given:
         check_graph(graph)
     named = given if isinstance(given, Mapping) else _under_own_names(given)

@@ -17,7 +17,7 @@ from simsched.execute.recorded.gaps import Gaps, absences_s, started
 from simsched.graph import TaskGraph
 from simsched.graph.adjacency import from_edges
 from simsched.machine import RuntimeProfile
-from simsched.policy import Layout, Policy
+from simsched.policy import Layout, Policy, policy as policy_of
 from simsched.replay import simulate
 from simsched.replay.checks import check_graph
 from simsched.schedule import Schedule
@@ -196,6 +196,8 @@ def replay_recorded(
 def _pooled(graphs: Sequence[TaskGraph]) -> Gaps:
     if isinstance(graphs, TaskGraph):
         raise GraphError("calibrated_on is a graph; give a list of recordings, as [graph]")
+    if not isinstance(graphs, Sequence) or isinstance(graphs, str):
+        raise GraphError(f"calibrated_on is {graphs!r:.80}; expected a list of recordings, as [graph]")
     if not len(graphs):
         raise GraphError("calibrated_on is empty; give recordings, or leave it out for the graph's own")
     return Gaps.pooled(Gaps.of(_recorded(graph)) for graph in graphs)
@@ -224,7 +226,9 @@ def _replayed(
         raise LayoutError(
             f"layout {asked}: tasks take their recorded seconds, whatever their team; give {asked.executors}x1"
         )
-    schedule = simulate(tasks, f"generic[cores={asked.executors}]", policy, asked, runtime=runtime)
+    # A policy that takes no layout decides on every core by itself: each core is a lane.
+    given = asked if policy_of(policy).takes_layout else None
+    schedule = simulate(tasks, f"generic[cores={asked.executors}]", policy, given, runtime=runtime)
     # The lane of an executor is unknown: all take their tasks from one scheduler.
     return replace(schedule, lane_names=tuple(f"executor {lane}" for lane in range(asked.executors)))
 

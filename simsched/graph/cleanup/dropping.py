@@ -138,7 +138,13 @@ def without(graph: TaskGraph, dropped: Mask, report: ImportReport) -> TaskGraph:
         report=counted(report, len(kept) / max(graph.n_tasks, 1)),
         recording=None
         if run is None
-        else Recording(run.start_s[kept], run.finish_s[kept], run.lanes[kept], run.lane_names),
+        else Recording(
+            run.start_s[kept],
+            run.finish_s[kept],
+            run.lanes[kept],
+            run.lane_names,
+            None if run.priorities is None else run.priorities[kept],
+        ),
     )
     return with_data(found, of_kept(graph, dropped, index, report))
 

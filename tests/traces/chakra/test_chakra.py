@@ -292,6 +292,27 @@ def test_changed_bytes_are_read_or_refused(tmp_path_factory, data):
     assert graph.n_tasks >= 1
 
 
+def test_workloads_of_astra_sim_as_json(tmp_path):
+    """Nodes as ASTRA-sim's feeder reads them: capitals in some keys, times in us, what is absent is unknown."""
+    nodes = [
+        {"Id": 1, "Name": "mm_0", "NodeType": 4, "is_cpu_op": False, "runtime": 5, "data_deps": []},
+        {"Id": 2, "Name": "sum_0", "NodeType": 7, "comm_size": 4096, "data_deps": [1]},
+        {"id": 3, "name": "mm_1", "type": 4, "runtime": 7, "data_deps": [2], "ctrl_deps": [1]},
+    ]
+    path = tmp_path / "workload.json"
+    path.write_text(json.dumps({"workload_graph": nodes}))
+    graph = ss.load(path)
+    assert graph.report.format == "chakra"
+    assert graph.durations_s[[0, 2]].tolist() == [5e-6, 7e-6]
+    assert np.isnan(graph.durations_s[1])
+    assert graph.bytes_B[1] == 4096
+    assert graph.n_edges == 3
+    for wrong in ({"Name": "no id"}, {"Id": 1, "data_deps": 5}, {"Id": 1, "runtime": -1}, 5):
+        path.write_text(json.dumps({"workload_graph": [wrong]}))
+        with pytest.raises(FormatError):
+            ss.load(path)
+
+
 def test_other_formats_are_not_claimed():
     for other in (
         b"\x08\x0a\x12\x07pytorch\x1a",

@@ -30,6 +30,17 @@ def test_diamond_has_the_models_edges_and_the_runs_times(hand: Any, tmp_path: Pa
     assert (facts["tasks"], facts["edges"], facts["early_starts"], facts["nodes_not_run"]) == (4, 4, 0, 0)
 
 
+def test_time_before_the_first_node_and_after_the_last_is_told(hand: Any, tmp_path: Path) -> None:
+    graph = hand.join(tmp_path, hand.diamond())
+    facts = graph.report.facts
+    run = graph.recording
+    outside_s = facts["span_s"] - (run.finish_s.max() - run.start_s.min())
+    assert facts["before_first_s"] + facts["after_last_s"] == pytest.approx(outside_s)
+    told = [note for note in graph.report.notes if "before its first node" in note]
+    assert bool(told) == (outside_s > 0.01 * facts["span_s"])
+    assert outside_s > 0
+
+
 def test_gzipped_files_are_read_alike(hand: Any, tmp_path: Path) -> None:
     profile, model = hand.profile(tmp_path / "p", hand.diamond()), hand.model(tmp_path / "m", hand.DIAMOND)
     for file in (profile, model):

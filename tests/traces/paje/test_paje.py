@@ -228,6 +228,17 @@ def test_oddities_are_told(tmp_path: Path) -> None:
         assert told in notes
 
 
+def test_tolerant_puts_together_what_ends_before_it_begins(tmp_path: Path) -> None:
+    """Buffers of two threads were written one after the other: the end of g, at 10 s, comes before its begin at 9 s."""
+    body = BODY + "12 10 S t1\n11 9 S t1 g\n"
+    strict, tolerant = (read(tmp_path, HEADER + NAMES + body, tolerant=wanted) for wanted in (False, True))
+    assert "g" not in strict.kinds.to_list()
+    assert any("states end that never began" in note for note in strict.report.notes)
+    assert tolerant.kinds.to_list() == [*strict.kinds.to_list(), "g"]
+    assert tolerant.durations_s[-1] == 1.0
+    assert any("1 states end in the file before they begin" in note for note in tolerant.report.notes)
+
+
 STARPU = HEADER.replace("Value string\n%EndEventDef\n%EventDef PajePush", "Value string\n% GFlop double\n% JobId "
                         "string\n% Params string\n%EndEventDef\n%EventDef PajePush", 1) + NAMES.replace(
                             '"State of a thread"', '"Worker State"')  # fmt: skip

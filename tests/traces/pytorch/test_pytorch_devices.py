@@ -78,6 +78,8 @@ def test_operators_are_cut_at_launches_and_waits(gpu):
     }  # fmt: skip
     facts = graph.report.facts
     assert (facts["kernels"], facts["streams"], facts["waits"], facts["waited_s"]) == (2, 1, 1, 6e-6)
+    # Tasks cover 0 to 10, 12 to 30 and 40 to 45 us: while item waits, from 15 to 21, the copy runs up to 20.
+    assert facts["covered_s"] == pytest.approx(32e-6)
     assert facts["impossible_edges"] == 0
     assert graph.bytes_B[-1] == 64
     assert len(graph.recording.lane_names) == 2

@@ -178,10 +178,10 @@ def test_the_drawing_adds_edges(tmp_path: Path) -> None:
     assert graph.report.facts["added_by_dag"] == 2
     assert not any("dag.dot" in note for note in graph.report.notes)
     dag.write_text('digraph G { "task_5" -> "task_77" }')
-    assert (
-        "dag.dot draws 1 of 5 jobs alone; is it of the same run?"
-        in read(tmp_path, BY_HAND, dag=dag).report.notes
-    )
+    with pytest.raises(
+        FormatError, match="draws 1 of the 5 jobs of the run and 1 others, so that it is of another"
+    ):
+        read(tmp_path, BY_HAND, dag=dag)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,227 @@
+"""The schedulers of task runtimes, by name: which ready task a worker takes next, as their sources have it."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from heapq import heappop, heappush
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from simsched.errors import SpecError
+from simsched.policy import Policy, Start
+
+if TYPE_CHECKING:
+    from simsched.policy import Problem
+    from simsched.policy.view import View
+
+
+@dataclass(frozen=True)
+class System:
+    """The queues of a runtime.
+
+    Parameters
+    ----------
+    title : str
+        The runtime, and its scheduler.
+    source : str
+        Where in its sources this is.
+    own : bool
+        Whether each worker has a deque of its own, whose newest task it takes, and steals the oldest of another one's.
+        Else all take the oldest of one queue.
+    keeps : {"", "first", "last"}
+        Which of the tasks that one made ready its worker runs next, past all queues.
+    ranked : {"", "priority", "levels", "index"}
+        What the one queue is ordered by, in place of age: recorded priorities, the highest first; the number of tasks
+        on the longest path to a sink; the place in the program.
+    reverse : bool
+        Whether tasks made ready at once join a deque from the last to the first.
+    """
+
+    title: str
+    source: str
+    own: bool = False
+    keeps: str = ""
+    ranked: str = ""
+    reverse: bool = False
+
+
+#: Runtimes by name.
+SYSTEMS = {
+    "starpu-eager": System("StarPU, eager", "src/sched_policies/eager_central_policy.c: one FIFO list"),
+    "starpu-prio": System(
+        "StarPU, prio", "src/sched_policies/eager_central_priority_policy.c: one list by priority", ranked="priority"
+    ),
+    "nanos-bf": System(
+        "Nanos++, breadth-first", "src/plugins/sched/bf_sched.cpp: push_back, pop_front; atBeforeExit takes the "
+        "immediate successor", keeps="first",
+    ),
+    "nanos-wf": System(
+        "Nanos++, work-first", "src/plugins/sched/wf_sched.cpp: local push_front, pop_front; immediate successor",
+        own=True, keeps="first", reverse=True,
+    ),
+    "nanos-botlev": System(
+        "Nanos++, bottom level", "src/plugins/sched/botlev_sched.cpp: priority is the bottom level, in tasks",
+        ranked="levels",
+    ),
+    "llvm-openmp": System(
+        "OpenMP tasks of LLVM", "openmp/runtime/src/kmp_tasking.cpp: own tail first, thieves take heads; "
+        "kmp_taskdeps: successors are a list with the last one first", own=True, reverse=True,
+    ),
+    "gnu-openmp": System("OpenMP tasks of GNU", "libgomp/task.c: released tasks join the end of the team's queue"),
+    "onetbb": System(
+        "oneTBB, flow graph", "include/oneapi/tbb/detail/_flow_graph_impl.h: combine_tasks spawns the earlier, returns "
+        "the later", own=True, keeps="last",
+    ),
+    "taskflow": System(
+        "Taskflow", "taskflow/core/executor.hpp: the last task made ready is the worker's cache", own=True, keeps="last"
+    ),
+    "cilk": System(
+        "Cilk-style stealing", "Blumofe and Leiserson 1999: newest of the own deque, oldest of a random victim's",
+        own=True,
+    ),
+    "onnxruntime": System(
+        "ONNX Runtime, sequential and (since 1.14, where the nodes of a device are one stream) parallel",
+        "onnxruntime/core/framework/sequential_executor.cc: the order of the plan", ranked="index",
+    ),
+    "tensorflow": System(
+        "TensorFlow's executor", "core/common_runtime/executor.cc, ScheduleReady: one expensive node stays on the "
+        "thread, others go to the front of its queue in Eigen's pool", own=True, keeps="first", reverse=True,
+    ),
+    "pytorch-interop": System("PyTorch's inter-op pool", "c10/core/thread_pool.cpp: one std::queue"),
+    "dask": System(
+        "Dask's workers", "distributed/worker_state_machine.py: a heap by priority, from dask.order", ranked="priority"
+    ),
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Runtime(Policy):
+    """Each core is a worker, which takes ready tasks as those of a task runtime do.
+
+    Tasks that are ready from the beginning are created by worker 0. Of tasks made ready at once, the order is that of
+    the graph; runtimes take the order in which edges were registered, which few recordings have. Stealing costs no
+    more than starting, and victims are random. Cost: O(log n + cores) per start.
+
+    Parameters
+    ----------
+    system : str
+        The runtime: `starpu-eager`, `starpu-prio`, `nanos-bf`, `nanos-wf`, `nanos-botlev`, `llvm-openmp`, `gnu-openmp`,
+        `onetbb`, `taskflow`, `cilk`, `onnxruntime`, `tensorflow`, `pytorch-interop`, `dask`.
+
+    References
+    ----------
+    The sources of each; `simsched.policies.runtime.SYSTEMS` names the files.
+
+    Examples
+    --------
+    0 makes 1, 2 and 3 ready; breadth-first Nanos++ runs the first of them next, Taskflow the last:
+
+    >>> import simsched as ss
+    >>> graph = ss.TaskGraph.from_edges([1.0, 1.0, 1.0, 1.0], [(0, 1), (0, 2), (0, 3)])
+    >>> for system in ("nanos-bf", "taskflow"):
+    ...     print(ss.simulate(graph, "generic[cores=1]", f"runtime[system={system}]").start_order.tolist())
+    [0, 1, 2, 3]
+    [0, 3, 2, 1]
+    """
+
+    name = "runtime"
+    family = "runtimes"
+    queue = "shared"
+
+    system: str = "starpu-eager"
+
+    def __post_init__(self) -> None:
+        if self.system not in SYSTEMS:
+            raise SpecError(f"runtime[system={self.system}]: expected one of {', '.join(SYSTEMS)}")
+
+    def prepared(self, problem: Problem) -> Policy:
+        """Return the policy with empty queues."""
+        system = SYSTEMS[self.system]
+        return _Workers(system, problem, _ranks(system, problem), problem.generator())
+
+
+def _ranks(system: System, problem: Problem) -> list[float]:
+    """Return what the one queue is ordered by, lowest first; all zeros where it is ordered by age."""
+    graph = problem.graph
+    if system.ranked == "index":
+        return np.arange(graph.n_tasks, dtype=np.float64).tolist()
+    if system.ranked == "levels":
+        return (-graph.levels(np.ones(graph.n_tasks))).tolist()
+    run = graph.recording
+    if system.ranked == "priority" and run is not None and run.priorities is not None:
+        return (-run.priorities).tolist()
+    return [0.0] * graph.n_tasks
+
+
+@dataclass(frozen=True, eq=False)
+class _Workers(Policy):
+    name = Runtime.name
+    queue = Runtime.queue
+
+    system: System
+    problem: Problem
+    ranks: list[float]
+    generator: np.random.Generator
+    deques: dict[int, deque[int]] = field(default_factory=dict)
+    heap: list[tuple[float, int, int]] = field(default_factory=list)
+    kept: dict[int, int] = field(default_factory=dict)  # of a worker: the task that it runs next
+    running: dict[int, int] = field(default_factory=dict)  # worker of each task
+    ended: dict[int, tuple[int, int]] = field(default_factory=dict)  # of each task: when, counted; its worker
+
+    def decide(self, view: View) -> Iterable[Start]:
+        """Return a task for each idle worker that finds one."""
+        self._note_ends(view)
+        self._add(view.newly_ready)
+        found = []
+        # Workers that keep a task come first, so that others do not steal before.
+        for core in sorted(view.idle_cores, key=lambda core: core not in self.kept):
+            task = self._next(core)
+            if task is not None:
+                self.running[task] = core
+                found.append(Start(task, cores=(core,)))
+        return found
+
+    def _note_ends(self, view: View) -> None:
+        now = {one.task for one in view.running}
+        for task in sorted(self.running.keys() - now):
+            self.ended[task] = (len(self.ended), self.running.pop(task))
+
+    def _add(self, ready: Iterable[int]) -> None:
+        by_worker: dict[int, list[int]] = {}
+        for task in ready:
+            by_worker.setdefault(self._maker(task), []).append(task)
+        for worker, tasks in by_worker.items():
+            for task in self._left(worker, tasks):
+                if self.system.own:
+                    self.deques.setdefault(worker, deque()).append(task)
+                else:
+                    heappush(
+                        self.heap,
+                        (self.ranks[task], len(self.ended) * self.problem.graph.n_tasks + task, task),
+                    )
+
+    def _left(self, worker: int, tasks: list[int]) -> Iterator[int]:
+        """Yield the tasks that join a queue, after the one that the worker keeps."""
+        if self.system.keeps and worker >= 0 and worker not in self.kept:
+            self.kept[worker] = tasks.pop(0 if self.system.keeps == "first" else -1)
+        yield from reversed(tasks) if self.system.reverse and worker >= 0 else tasks
+
+    def _maker(self, task: int) -> int:
+        """Return the worker that made a task ready; of those that are ready from the beginning, -1."""
+        before = self.problem.graph.predecessors.neighbours(task).tolist()
+        return max((self.ended[other] for other in before), default=(0, -1))[1]
+
+    def _next(self, core: int) -> int | None:
+        if core in self.kept:
+            return self.kept.pop(core)
+        if not self.system.own:
+            return heappop(self.heap)[2] if self.heap else None
+        if mine := self.deques.get(core):
+            return mine.pop()
+        loaded = sorted(other for other, tasks in self.deques.items() if tasks)
+        if not loaded:
+            return None
+        return self.deques[loaded[int(self.generator.integers(len(loaded)))]].popleft()

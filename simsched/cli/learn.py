@@ -1,0 +1,82 @@
+"""The command that learns from recordings: `learn`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+import simsched as ss
+from simsched.cli.common import (
+    POLICIES,
+    GraphsArgument,
+    JsonOption,
+    check_outputs,
+    graphs_of,
+    reading_command,
+    say,
+)
+from simsched.cli.output import say_json, say_result
+from simsched.document.result import Result
+from simsched.learning.file import facts
+
+#: Rows of the printed table: the kinds on which most time is spent.
+SHOWN = 20
+
+
+@reading_command("learn step.json --execution-trace step.et.json --out host.toml")
+def learn(
+    graphs: GraphsArgument,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", metavar="FILE", help="TOML file to write.")
+    ] = None,
+    policy: Annotated[
+        str,
+        typer.Option(
+            "--policy",
+            "-p",
+            metavar="NAME",
+            autocompletion=POLICIES,
+            help="Policy that recorded, and predicts.",
+        ),
+    ] = "fifo",
+    cores: Annotated[
+        str | None,
+        typer.Option("--cores", "-c", metavar="N,N,...", help="Predict the first GRAPH on so many cores."),
+    ] = None,
+    validate: Annotated[
+        bool, typer.Option("--validate", help="Predict each recording from the others.")
+    ] = False,
+    picture: Annotated[
+        Path | None,
+        typer.Option("--picture", metavar="FILE", help="Draw recorded and predicted makespans (.png, .svg)."),
+    ] = None,
+    json_: JsonOption = False,
+) -> None:
+    """Learn seconds and costs from recordings of one host.
+
+    Prints the seconds of each kind and shape, or with --cores or --validate predictions from them.
+    """
+    from simsched.study.core_counts import core_counts
+
+    check_outputs([path for path in (out, picture) if path is not None])
+    recordings = list(graphs_of(graphs).values())
+    learned = ss.learn(recordings)
+    if out is not None:
+        learned.save(out)
+    if cores is not None:
+        counts = core_counts(cores, ss.machine("generic"))
+        result = learned.predict(recordings[0], policy, counts, validate=validate)
+    elif validate:
+        result = learned.validate(policy)
+    else:
+        table = learned.table()
+        spent = (table["alone_s"] * table["samples"]).sort_values(ascending=False, kind="stable")
+        result = Result.of(table.loc[spent.index[:SHOWN]].reset_index(drop=True), learned.notes)
+    if json_ and cores is None and not validate:
+        say_json({"wrote": None if out is None else str(out), **facts(learned), "notes": list(learned.notes)})
+    else:
+        say_result(result, json_, [] if picture is None else [picture])
+        if out is not None and not json_:
+            say(f"wrote {out}")

@@ -1,0 +1,183 @@
+"""One prediction from what was learned: its replay, and those of hosts sampled from what recordings allow."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import exp, inf, log, log1p
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from simsched.errors import SimschedError
+from simsched.graph import TaskGraph
+from simsched.graph.taskgraph import Seconds
+from simsched.intervals import spread
+from simsched.learning.hosts import hit, host
+from simsched.machine import Machine, machine as machine_of
+from simsched.notes import Note, Weight
+from simsched.parameters import is_whole
+from simsched.policy import Layout, Policy, policy as policy_of
+from simsched.replay import simulate
+from simsched.replay.parallel_map import parallel_map
+from simsched.schedule import Schedule
+from simsched.spec import Engine
+
+if TYPE_CHECKING:
+    from simsched.learning.learned import Learned
+
+#: A shared resource may be full at the recorded lanes, or only at up to so many times as many.
+LATEST = 64.0
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """A graph of a program under a policy, on a layout of a recorded host or on another machine.
+
+    Parameters
+    ----------
+    graph : TaskGraph
+    program : str
+        That whose seconds it takes.
+    policy, layout, machine, engine, seed
+        As in `Learned.simulate`.
+    cores : int
+        Cores in use.
+    waiting : int
+        Threads of the runtime that wait busily beside.
+    """
+
+    graph: TaskGraph
+    program: str
+    policy: str | Policy | type[Policy]
+    layout: str | Layout | tuple[int, int] | None
+    cores: int
+    machine: str | Path | Machine | None = None
+    engine: Engine = "auto"
+    seed: int = 0
+    waiting: int = 0
+
+    def replayed(self, learned: Learned, factors: float | Seconds) -> Schedule:
+        """Return the schedule with the numbers of `learned`; `factors` are what interruptions make of the seconds."""
+        tasks = learned.timed(self.graph, self.program)
+        if self.machine is None:
+            where = host(self.cores, learned.excess, learned.capacity * learned.lanes)
+        else:
+            tasks, where = replace(tasks, bytes_B=self.graph.bytes_B), machine_of(self.machine)
+        return simulate(
+            tasks, where, self.policy, self._layout(), learned.costs(), learned.runtime(self.program), self.engine,
+            self.seed, factors=np.broadcast_to(np.asarray(factors, np.float64), (self.graph.n_tasks,)),
+        )  # fmt: skip
+
+    def _layout(self) -> str | Layout | tuple[int, int] | None:
+        """Return the layout; None for one thread per core where the policy decides on every core by itself."""
+        wanted = Layout.wanted(self.layout)
+        each = isinstance(wanted, Layout) and wanted == Layout(self.cores, 1)
+        return None if each and not policy_of(self.policy).takes_layout else self.layout
+
+    def curve(
+        self, learned: Learned, counts: Sequence[int], width: int, samples: int
+    ) -> list[dict[str, Any]]:
+        """Return a row for each number of cores, as so many executors of a width as fit."""
+        rows = []
+        for cores in counts:
+            layout = Layout(max(cores // width, 1), width)
+            rows.append(replace(self, cores=cores, layout=layout).row(learned, samples))
+        for row in rows:
+            row["speedup"] = rows[0]["makespan_s"] / row["makespan_s"] if row["makespan_s"] else 1.0
+        return rows
+
+    def row(self, learned: Learned, samples: int) -> dict[str, Any]:
+        """Return a row of `Learned.predict`."""
+        size = Layout(self.cores, 1) if self.layout is None else Layout.parse(self.layout)
+        share, sigma = learned.interrupted(self.program, size.executors, size.width, self.waiting)
+        nominal_s = self.replayed(learned, 1.0 + share).makespan_s
+
+        def world_s(number: int) -> float:
+            generator = np.random.default_rng([self.seed, number, self.cores])
+            return self._sampled_s(learned, share, sigma, generator)
+
+        found = spread([nominal_s, *parallel_map(world_s, range(1, samples + 1))])
+        recorded_s = [
+            run.makespan_s
+            for run in learned.runs
+            if run.program == self.program and (run.lanes, run.width) == (size.executors, size.width)
+        ]
+        return {
+            "cores": self.cores,
+            "layout": str(size),
+            "makespan_s": nominal_s,
+            "low_s": min(found.low, nominal_s),
+            "high_s": max(found.high, nominal_s),
+            "speedup": 1.0,
+            "interrupted": share,
+            "extrapolated": self.cores > learned.lanes,
+            "recorded_s": float(np.median(recorded_s)) if recorded_s else float("nan"),
+        }
+
+    def _sampled_s(
+        self, learned: Learned, share: float, sigma: float, generator: np.random.Generator
+    ) -> float:
+        other = sampled(learned, generator)
+        if self.cores <= learned.lanes:
+            other = replace(other, capacity=inf)
+        lost = max(float(np.expm1(log1p(share) + sigma * generator.standard_normal())), 0.0)
+        each_s = [run.each_s for run in learned.runs if run.each_s > 0]
+        seconds_s = other.timed(self.graph, self.program).durations_s
+        factors = hit(seconds_s, float(np.median(each_s)) if each_s else 0.0, lost, generator)
+        return self.replayed(other, factors).makespan_s
+
+
+def sampled(learned: Learned, generator: np.random.Generator) -> Learned:
+    """Return one of the hosts that recordings allow: all numbers sampled from their uncertainty."""
+    common = {program: generator.standard_normal(2) for program in learned.programs}
+    scale = {
+        (row.program, row.width, row.kind, row.shape): exp(common[row.program][0] * row.sigma)
+        for row in learned.seconds
+    }
+    slow = [row.factor * exp(float(generator.standard_normal()) * row.sigma) for row in learned.slowdowns]
+    return replace(
+        learned,
+        seconds=tuple(
+            replace(row, alone_s=row.alone_s * scale[row.program, row.width, row.kind, row.shape])
+            for row in learned.seconds
+        ),
+        slowdowns=tuple(
+            replace(row, factor=max(1.0, factor)) for row, factor in zip(learned.slowdowns, slow, strict=True)
+        ),
+        starts=tuple(
+            replace(row, start_s=row.start_s * exp(common[row.program][1] * row.sigma)) for row in learned.starts
+        ),
+        of_task={
+            (program, width, key): value * scale[program, width, key[0], key[1]]
+            for (program, width, key), value in learned.of_task.items()
+        },
+        capacity=exp(generator.uniform(0.0, log(LATEST))),
+    )  # fmt: skip
+
+
+def counts_of(cores: Sequence[int]) -> list[int]:
+    """Return checked numbers of cores; raise `SimschedError` if one is impossible."""
+    found = list(cores) if isinstance(cores, Sequence) and not isinstance(cores, str) else []
+    if not found or not all(is_whole(count, 1, 2**20) for count in found):
+        raise SimschedError(f"cores is {cores!r:.80}; expected whole numbers from 1, as in [2, 4, 8]")
+    return found
+
+
+def check_counts(**counts: int) -> None:
+    """Raise `SimschedError` where one of some counts is not a whole number from 1."""
+    for name, count in counts.items():
+        if not is_whole(count, 1):
+            raise SimschedError(f"{name} is {count!r:.40}; expected a whole number from 1")
+
+
+def beyond(lanes: int, counts: Sequence[int]) -> list[str]:
+    """Return what to know of predictions beyond the recorded lanes."""
+    if max(counts) <= lanes:
+        return []
+    said = (
+        f"recordings have up to {lanes} lanes: on more, tasks are taken to slow each other down as much as there, and "
+        "the interval reaches to a shared resource that is full at the recorded lanes"
+    )
+    return [Note(said, Weight.DOUBT)]

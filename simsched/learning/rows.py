@@ -1,0 +1,179 @@
+"""The numbers that recordings teach, as rows of tables."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import exp, inf
+
+from simsched.errors import CostError
+from simsched.parameters import is_number, is_whole
+
+#: Half the width of a 95 % interval, in standard deviations.
+Z = 1.96
+
+
+def _check(row: object, **numbers: tuple[object, float, float]) -> None:
+    for name, (value, least, most) in numbers.items():
+        if not is_number(value) or not least <= value <= most or value == inf:
+            raise CostError(
+                f"{type(row).__name__}: {name} is {value!r:.60}, expected a finite number from {least:g}"
+            )
+
+
+@dataclass(frozen=True)
+class KindSeconds:
+    """Seconds of the tasks of one kind and shape of a program, alone and undisturbed.
+
+    Parameters
+    ----------
+    program : str
+        The program.
+    kind, shape : str
+        As its graph spells them; the shape is "" where unknown.
+    width : int
+        Threads of the team.
+    alone_s : float
+        Median seconds of a task while nothing else runs, without a start's cost and without interruptions.
+    sigma : float
+        Standard error of the logarithm of `alone_s`.
+    samples : int
+        Executions seen.
+
+    Examples
+    --------
+    >>> row = KindSeconds("lu", "gemm", "", 1, alone_s=1e-3, sigma=0.1, samples=20)
+    >>> round(row.low_s, 6), round(row.high_s, 6)
+    (0.000822, 0.001217)
+    """
+
+    program: str
+    kind: str
+    shape: str
+    width: int
+    alone_s: float
+    sigma: float
+    samples: int
+
+    def __post_init__(self) -> None:
+        _check(
+            self, alone_s=(self.alone_s, 0, inf), sigma=(self.sigma, 0, 50), samples=(self.samples, 1, inf)
+        )
+        if not is_whole(self.width, 1):
+            raise CostError(f"KindSeconds: width is {self.width!r:.60}, expected at least 1")
+
+    @property
+    def low_s(self) -> float:
+        """Lower end of the 95 % interval of `alone_s`."""
+        return self.alone_s * exp(-Z * self.sigma)
+
+    @property
+    def high_s(self) -> float:
+        """Upper end of the 95 % interval of `alone_s`."""
+        return self.alone_s * exp(Z * self.sigma)
+
+
+@dataclass(frozen=True)
+class Slowdown:
+    """How much longer tasks of a kind take while other threads run tasks.
+
+    Parameters
+    ----------
+    program, kind : str
+        The kind; both "" for all kinds of the host together.
+    factor : float
+        Seconds beside at least one other running task over seconds alone, interruptions left out; at least 1.
+    sigma : float
+        Standard error of its logarithm.
+    samples : int
+        Executions in company that it comes from; 0 where it is that of the whole host.
+
+    Examples
+    --------
+    >>> Slowdown("lu", "gemm", factor=1.1, sigma=0.05, samples=40).factor
+    1.1
+    """
+
+    program: str
+    kind: str
+    factor: float
+    sigma: float
+    samples: int
+
+    def __post_init__(self) -> None:
+        _check(self, factor=(self.factor, 1, 1e6), sigma=(self.sigma, 0, 50), samples=(self.samples, 0, inf))
+
+
+@dataclass(frozen=True)
+class StartCost:
+    """What a start costs in the runtime of a program.
+
+    Parameters
+    ----------
+    program : str
+    start_s : float
+        Mean seconds between the end of a task and the start of the next on the same lane, where that was ready.
+    sigma : float
+        Standard error of its logarithm.
+    serial : bool or None
+        Whether one dispatcher serves one start after another; None where no recording shows two starts at once, and
+        then each executor pays its own.
+
+    Examples
+    --------
+    >>> StartCost("lu", start_s=1e-5, sigma=0.1, serial=False).start_s
+    1e-05
+    """
+
+    program: str
+    start_s: float
+    sigma: float
+    serial: bool | None = None
+
+    def __post_init__(self) -> None:
+        _check(self, start_s=(self.start_s, 0, inf), sigma=(self.sigma, 0, 50))
+
+
+@dataclass(frozen=True)
+class Run:
+    """One recording: its size, and what the host took from it by running something else on its cores.
+
+    Parameters
+    ----------
+    program : str
+    lanes, width, waiting : int
+        Workers that ran tasks; threads of each one's teams; further threads that wait busily.
+    makespan_s : float
+    interrupted : float
+        Seconds lost over the undisturbed seconds of all tasks.
+    each_s : float
+        Mean seconds of one interruption; 0 where there are none.
+    known : float
+        Share of the work in which an interruption would show, in [0, 1].
+
+    Examples
+    --------
+    >>> run = Run("lu", lanes=2, width=1, waiting=0, makespan_s=0.1, interrupted=0.7, each_s=4e-3)
+    >>> run.threads
+    2
+    """
+
+    program: str
+    lanes: int
+    width: int
+    waiting: int
+    makespan_s: float
+    interrupted: float
+    each_s: float
+    known: float = 1.0
+
+    def __post_init__(self) -> None:
+        _check(
+            self, known=(self.known, 0, 1 + 1e-9), lanes=(self.lanes, 1, inf), width=(self.width, 1, inf),
+            waiting=(self.waiting, 0, inf), makespan_s=(self.makespan_s, 0, inf),
+            interrupted=(self.interrupted, 0, 1e9), each_s=(self.each_s, 0, inf),
+        )  # fmt: skip
+
+    @property
+    def threads(self) -> int:
+        """Threads that ran tasks or waited busily."""
+        return self.lanes * self.width + self.waiting

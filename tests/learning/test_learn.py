@@ -1,0 +1,215 @@
+"""`ss.learn`: from generated recordings, whose slow-downs, starts and interruptions are known, back to these."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import simsched as ss
+from simsched.errors import CostError, FormatError, GraphError, SimschedError
+from simsched.graph import Recording
+from simsched.learning import Learned
+from simsched.learning.file import facts
+
+BASE_S = {"potrf": 4e-4, "gemm": 1e-3}
+
+
+def recorded(
+    lanes: int,
+    *,
+    tasks: int = 200,
+    slowdown: float = 1.0,
+    start_s: float = 0.0,
+    lost_every: int = 0,
+    lost_s: float = 4e-3,
+    scatter: float = 0.01,
+    seed: int = 1,
+) -> ss.TaskGraph:
+    """Return a recording of independent tasks on lanes that are busy all the time, in turns."""
+    generator = np.random.default_rng(seed)
+    kinds = ["potrf" if i % 4 == 0 else "gemm" for i in range(tasks)]
+    seconds = np.array([BASE_S[kind] for kind in kinds]) * np.exp(scatter * generator.standard_normal(tasks))
+    seconds *= slowdown if lanes > 1 else 1.0
+    if lost_every:
+        seconds[lost_every - 1 :: lost_every] += lost_s
+    start, free, lane_of = np.zeros(tasks), np.zeros(lanes), np.zeros(tasks, np.int32)
+    for task in range(tasks):
+        lane = int(np.argmin(free))
+        start[task], lane_of[task] = free[lane], lane
+        free[lane] += seconds[task] + start_s
+    names = tuple(f"worker {lane}" for lane in range(lanes))
+    run = Recording(start, start + seconds, lane_of, names)
+    return ss.TaskGraph.from_edges(seconds, kinds=kinds, recording=run, name="program")
+
+
+def test_seconds_alone_and_slowdowns_come_back() -> None:
+    learned = ss.learn([recorded(1), recorded(2, slowdown=1.3, seed=2)])
+    alone_s = {row.kind: row.alone_s for row in learned.seconds}
+    assert alone_s == pytest.approx(BASE_S, rel=0.02)
+    assert learned.factor("program", "gemm") == pytest.approx(1.3, rel=0.03)
+    assert learned.programs == ("program",)
+    gemm = next(row for row in learned.seconds if row.kind == "gemm")
+    assert gemm.low_s < BASE_S["gemm"] < gemm.high_s
+
+
+def test_interruptions_are_no_slowdown() -> None:
+    quiet = ss.learn([recorded(1), recorded(2, seed=2)])
+    learned = ss.learn([recorded(1), recorded(2, lost_every=10, seed=2)])
+    assert learned.factor("program", "gemm") == pytest.approx(1.0, abs=0.02)
+    assert quiet.runs[1].interrupted == pytest.approx(0.0, abs=0.01)
+    work_s = 50 * BASE_S["potrf"] + 150 * BASE_S["gemm"]
+    assert learned.runs[1].interrupted == pytest.approx(20 * 4e-3 / work_s, rel=0.1)
+    assert learned.runs[1].each_s == pytest.approx(4e-3, rel=0.05)
+    alone_s = {row.kind: row.alone_s for row in learned.seconds}
+    assert alone_s == pytest.approx(BASE_S, rel=0.02)
+
+
+def test_starts_are_paid_by_each_executor_where_they_overlap() -> None:
+    learned = ss.learn([recorded(4, start_s=2e-4)])
+    start = learned.starts[0]
+    assert start.start_s == pytest.approx(2e-4, rel=1e-6)
+    assert start.serial is False
+    assert learned.runtime("program").dispatch_s == 0
+    tasks = ss.TaskGraph.from_edges([np.nan] * 4, kinds="gemm")
+    together_s = learned.simulate(tasks, "fifo", "4x1", undisturbed=True).makespan_s
+    assert together_s == pytest.approx(BASE_S["gemm"] + 2e-4, rel=0.03)
+
+
+def test_starts_through_one_dispatcher_stay_serial() -> None:
+    n, cost_s = 60, 1e-3
+    start = cost_s * (1 + np.arange(n))
+    seconds = np.full(n, 2.5e-3)
+    run = Recording(start, start + seconds, (np.arange(n) % 4).astype(np.int32), tuple("abcd"))
+    learned = ss.learn([ss.TaskGraph.from_edges(seconds, kinds="gemm", recording=run)])
+    assert learned.starts[0].serial is True
+    assert learned.runtime(learned.programs[0]).dispatch_s > 0
+
+
+def test_a_prediction_holds_the_recording_of_another_width() -> None:
+    learned = ss.learn([recorded(1), recorded(2, slowdown=1.3, start_s=1e-5, seed=2)])
+    found = learned.predict(recorded(1), "fifo", cores=[1, 2, 3])
+    for lanes in (1, 2):
+        row = found[found["cores"] == lanes].iloc[0]
+        truth_s = recorded(lanes, slowdown=1.3, start_s=1e-5, seed=9).recorded
+        assert truth_s is not None
+        assert row["makespan_s"] == pytest.approx(truth_s.makespan_s, rel=0.05)
+        assert row["low_s"] <= truth_s.makespan_s <= row["high_s"]
+    assert found["extrapolated"].tolist() == [False, False, True]
+    last = found.iloc[2]
+    # Beyond the recorded lanes, a shared resource that is already full gives nothing more.
+    assert last["high_s"] > 1.1 * last["makespan_s"] > 1.1 * last["low_s"]
+    assert found.plot().get_xlabel() == "cores"
+
+
+def test_the_same_inputs_give_the_same_bits() -> None:
+    graphs = [recorded(1), recorded(2, slowdown=1.2, seed=2)]
+    one, two = (ss.learn(graphs).predict(graphs[0], cores=[2, 4], seed=3) for _ in range(2))
+    assert one.equals(two)
+
+
+def test_validation_predicts_each_setting_from_the_others() -> None:
+    graphs = [recorded(1, seed=1), recorded(1, seed=2), recorded(2, seed=3), recorded(2, seed=4)]
+    found = ss.learn(graphs).validate(repeats=[1, 1, 2, 2])
+    assert found["layout"].tolist() == ["1x1", "2x1"]
+    assert found["error"].abs().max() < 0.03
+    assert found["within"].all()
+    assert "2 settings" in found.notes[0]
+    with pytest.raises(GraphError, match="no program has two recordings"):
+        ss.learn(graphs).validate(repeats=[1, 1, 1, 1])
+    with pytest.raises(GraphError, match="2 policies"):
+        ss.learn(graphs).validate(["fifo", "fifo"])
+
+
+def test_predictions_say_what_recordings_do_not_show() -> None:
+    learned = ss.learn([recorded(1)])
+    assert any("hardly ran beside others" in note for note in learned.notes)
+    assert any("one recording" in note for note in learned.notes)
+    notes = learned.predict(recorded(1), cores=[8]).notes
+    assert any("up to 1 lanes" in note for note in notes)
+
+
+def test_a_file_keeps_what_was_learned(tmp_path: Path) -> None:
+    learned = ss.learn([recorded(1), recorded(2, slowdown=1.2, lost_every=20, seed=2)])
+    learned.save(tmp_path / "host.toml")
+    again = Learned.load(tmp_path / "host.toml")
+    assert facts(again) == facts(learned)
+    assert dict(again.of_task) == dict(learned.of_task)
+    assert again.notes == learned.notes
+    graph = recorded(1)
+    assert (
+        again.simulate(graph, "fifo", "2x1").makespan_s == learned.simulate(graph, "fifo", "2x1").makespan_s
+    )
+    with pytest.raises(SimschedError, match="keeps no recordings"):
+        again.validate()
+
+
+@pytest.mark.parametrize(
+    ("edit", "message"),
+    [
+        (lambda text: "", "was not written by"),
+        (lambda text: "\x00", "is not TOML"),
+        (lambda text: text.replace("alone_s = 0", "alone_s = -1", 1), "alone_s"),
+        (lambda text: text.replace("version = 1", "version = 2"), "version"),
+        (lambda text: text + '\n[[seconds]]\nname = "x"\n', "name: unknown key|program"),
+        (lambda text: text.replace("lanes = 1", "lanes = inf", 1), "lanes"),
+    ],
+)  # fmt: skip
+def test_damaged_files_are_refused(tmp_path: Path, edit: Callable[[str], str], message: str) -> None:
+    path = tmp_path / "host.toml"
+    ss.learn([recorded(1)]).save(path)
+    path.write_text(edit(path.read_text()))
+    with pytest.raises(FormatError, match=message):
+        Learned.load(path)
+
+
+def test_wrong_arguments_are_our_errors() -> None:
+    learned = ss.learn([recorded(1)])
+    for wrong in ([], "run.json", [1], None, [ss.TaskGraph.from_edges([1.0])]):
+        with pytest.raises(GraphError):
+            ss.learn(wrong)  # type: ignore[arg-type]
+    unknown = ss.TaskGraph.from_edges([np.nan], kinds="other")
+    with pytest.raises(CostError, match="no recording has a task of kind 'other'"):
+        learned.simulate(unknown)
+    for cores in ([], [0], "2", 2, [1.5]):
+        with pytest.raises(SimschedError):
+            learned.predict(recorded(1), cores=cores)  # type: ignore[arg-type]
+    with pytest.raises(SimschedError):
+        learned.predict(recorded(1), samples=0)
+
+
+def test_small_recordings() -> None:
+    none = np.zeros(0)
+    empty = ss.TaskGraph.from_edges([], recording=Recording(none, none, none.astype(np.int32), ()))
+    with pytest.raises(GraphError, match="no recorded tasks"):
+        ss.learn([empty])
+    point = Recording(np.zeros(1), np.zeros(1), np.zeros(1, np.int32), ("a",))
+    learned = ss.learn([ss.TaskGraph.from_edges([0.0], kinds="k", recording=point)])
+    assert learned.simulate(ss.TaskGraph.from_edges([np.nan] * 3, kinds="k"), "fifo", "1x1").makespan_s == 0
+    assert learned.simulate(ss.TaskGraph.from_edges([]), "fifo", "2x1").makespan_s == 0
+
+
+def test_widths_come_from_recordings() -> None:
+    kinds, seconds = ["gemm"] * 20, {1: 4e-3, 2: 3e-3}
+    graphs = []
+    for width, each_s in seconds.items():
+        start = np.arange(20) * each_s
+        run = Recording(start, start + each_s, np.zeros(20, np.int32), ("a",))
+        graphs.append(
+            ss.TaskGraph.from_edges([each_s] * 20, kinds=kinds, recording=run, widths=width, name="program")
+        )
+    learned = ss.learn(graphs)
+    tasks = ss.TaskGraph.from_edges([np.nan] * 4, kinds="gemm")
+    for width, each_s in seconds.items():
+        found = learned.simulate(tasks, "fifo", f"1x{width}", undisturbed=True)
+        assert found.makespan_s == pytest.approx(4 * each_s, rel=1e-9)
+
+
+def test_another_machine_takes_its_own_slow_downs() -> None:
+    learned = ss.learn([recorded(1), recorded(2, slowdown=1.5, seed=2)])
+    graph = recorded(1)
+    here = learned.simulate(graph, "fifo", "2x1", undisturbed=True).makespan_s
+    there = learned.simulate(graph, "fifo", "2x1", machine="generic[cores=2]", undisturbed=True).makespan_s
+    assert here == pytest.approx(1.5 * there, rel=0.03)

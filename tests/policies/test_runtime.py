@@ -1,0 +1,74 @@
+"""Runtimes by name: what each worker takes next, by hand; priorities; recordings."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import simsched as ss
+from simsched.errors import SpecError
+from simsched.graph import Recording
+from simsched.policies.runtime import SYSTEMS
+
+#: 0 makes 1, 2 and 3 ready; 1 makes 4 ready, 3 makes 5 ready.
+EDGES = [(0, 1), (0, 2), (0, 3), (1, 4), (3, 5)]
+#: Starts on one worker.
+ORDERS = {
+    "starpu-eager": [0, 1, 2, 3, 4, 5],
+    "gnu-openmp": [0, 1, 2, 3, 4, 5],
+    "pytorch-interop": [0, 1, 2, 3, 4, 5],
+    "nanos-bf": [0, 1, 4, 2, 3, 5],  # 1 stays on the worker, and so does 4 after it
+    "nanos-wf": [0, 1, 4, 2, 3, 5],  # likewise, then the newest of 3, 2
+    "nanos-botlev": [0, 1, 3, 2, 4, 5],  # 1 and 3 have another task behind them
+    "llvm-openmp": [0, 1, 4, 2, 3, 5],  # 3, 2, 1 are pushed: the newest is 1
+    "cilk": [0, 3, 5, 2, 1, 4],
+    "onetbb": [0, 3, 5, 2, 1, 4],
+    "taskflow": [0, 3, 5, 2, 1, 4],
+    "onnxruntime": [0, 1, 2, 3, 4, 5],
+    "tensorflow": [0, 1, 4, 2, 3, 5],
+    "starpu-prio": [0, 1, 2, 3, 4, 5],
+    "dask": [0, 1, 2, 3, 4, 5],
+}
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_orders_on_one_worker(system: str, engine: str) -> None:
+    graph = ss.TaskGraph.from_edges([1.0] * 6, EDGES)
+    found = ss.simulate(graph, "generic[cores=1]", f"runtime[system={system}]", engine=engine)
+    assert found.start_order.tolist() == ORDERS[system]
+
+
+def test_a_thief_takes_the_oldest(engine: str) -> None:
+    """Core 0 runs 3 next, the last that 0 made ready; core 1 steals 1, the oldest of the deque."""
+    graph = ss.TaskGraph.from_edges([1.0, 2.0, 2.0, 2.0], EDGES[:3])
+    found = ss.simulate(graph, "generic[cores=2]", "runtime[system=taskflow]", engine=engine)
+    assert found.executor.tolist()[0] == found.executor[3]
+    assert found.start_s.tolist() == [0.0, 1.0, 3.0, 1.0]
+    assert found.executor[1] != found.executor[3]
+
+
+def test_recorded_priorities_come_first(engine: str, tmp_path) -> None:
+    run = Recording(np.zeros(3), np.ones(3), np.zeros(3, np.int32), ("a",), np.array([-1.0, 5.0, 2.0]))
+    graph = ss.TaskGraph.from_edges([1.0] * 3, recording=run)
+    graph.save(tmp_path / "g.simsched")
+    again = ss.load(tmp_path / "g.simsched")
+    assert again.recording.priorities.tolist() == [-1.0, 5.0, 2.0]
+    for one in (graph, again):
+        found = ss.simulate(one, "generic[cores=1]", "runtime[system=starpu-prio]", engine=engine)
+        assert found.start_order.tolist() == [1, 2, 0]
+    bad = Recording(np.zeros(1), np.ones(1), np.zeros(1, np.int32), ("a",), np.array([np.nan]))
+    with pytest.raises(ss.SimschedError, match="priorities"):
+        ss.TaskGraph.from_edges([1.0], recording=bad)
+
+
+def test_recordings_are_replayed_under_it() -> None:
+    run = Recording(np.array([0.0, 1.0, 2.0]), np.array([1.0, 2.0, 3.0]), np.zeros(3, np.int32), ("a",))
+    graph = ss.TaskGraph.from_edges([1.0] * 3, [(0, 1), (0, 2)], recording=run)
+    found = ss.replay_recorded(graph, "runtime[system=taskflow]")
+    assert found.plain.start_order.tolist() == [0, 2, 1]
+    assert ss.replay_recorded(graph, "work-stealing").plain.makespan_s == 3.0
+
+
+def test_unknown_systems_are_refused() -> None:
+    with pytest.raises(SpecError, match="expected one of starpu-eager"):
+        ss.policy("runtime[system=unknown]")
