@@ -70,6 +70,12 @@ def replacing(path: Path, *, durable: bool = False) -> Iterator[IO[bytes]]:
         part.unlink(missing_ok=True)
 
 
+def write_text(path: Path, text: str, *, durable: bool = False) -> None:
+    """Write a text in UTF-8 as `replacing` does; half of a character pair, which it lacks, as an escape."""
+    with replacing(path, durable=durable) as file:
+        file.write(text.encode("utf-8", "backslashreplace"))
+
+
 def _keep_names(folder: Path) -> None:
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:

@@ -3,8 +3,9 @@
 import numpy as np
 import pandas as pd
 from hypothesis import given, strategies as st
+from unmarked import unmarked
 
-from simsched.document.markdown import markdown, markdown_text, unmarked
+from simsched.document.markdown import markdown, markdown_text
 from simsched.document.parts import Bullets, Document, Paragraph, Section, Table
 from simsched.document.tables import table_of
 from simsched.document.terminal import LEAST_TEXT, document_text, fitted, table_text

@@ -18,7 +18,7 @@ import numpy as np
 
 from simsched.errors import CostError, SpecError
 from simsched.graph.taskgraph import Seconds
-from simsched.parameters import Parameters, not_negative, positive
+from simsched.parameters import Parameters, is_number, not_negative, positive
 from simsched.renamed import warn_renamed
 from simsched.spec import made, parse
 
@@ -150,7 +150,7 @@ def noise_of(given: float | str | Noise) -> Noise:
         given = _specified(given) if number is None else number
     if isinstance(given, Noise):
         return given
-    if isinstance(given, bool) or not isinstance(given, (int, float, np.number)) or not 0 <= given < np.inf:
+    if not is_number(given) or not 0 <= given < np.inf:
         raise CostError(f"noise is {given!r}; expected {EXPECTED}")
     return LogNormal(float(given))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from html import escape, unescape
+from html import escape
 
 from simsched.document.parts import Bullets, Document, Facts, Folded, Marked, Paragraph, Part, Section, Table
 from simsched.text import printable
@@ -83,14 +83,3 @@ def markdown_text(value: object) -> str:
     )
     # A space of no width: no backslash keeps a forge from mentioning a user, or linking an issue.
     return re.sub(r"[@#](?=\w)", r"\g<0>&#8203;", escaped)
-
-
-def unmarked(markdown: str) -> str:
-    r"""Return text as it was before `markdown_text`, for readers of the Markdown source.
-
-    Examples
-    --------
-    >>> unmarked(markdown_text("a|b * me@home <c>"))
-    'a|b * me@home <c>'
-    """
-    return unescape(re.sub(r"\\([\\`*~$|\]_#+=-])", r"\1", markdown.replace("&#8203;", "")))

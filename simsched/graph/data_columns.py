@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from simsched.graph.columns import Floats
-from simsched.graph.data import NOBODY, edges_of
+from simsched.graph.data import edges_of
 from simsched.parameters import is_whole
 
 if TYPE_CHECKING:
@@ -55,13 +55,6 @@ class EdgeRows:
         edges, objects = edges[order], objects[order]
         sizes = np.append(data.size_B, np.nan)[objects]
         return cls(sources[edges], targets[edges], sizes, objects)
-
-
-def beyond_edges(graph: TaskGraph) -> int:
-    """Return how many data objects of a graph no edge carries: inputs, and outputs without readers."""
-    if graph.data is None:
-        return 0
-    return int(((graph.data.producer == NOBODY) | (graph.data.readers.degrees() == 0)).sum())
 
 
 def numbered(labels: Sequence[Any], own: Sequence[bool]) -> npt.NDArray[np.int64]:

@@ -13,7 +13,7 @@ from simsched.document.html import framed, image, listed, text
 from simsched.document.markdown import markdown
 from simsched.document.parts import Bullets, Document, Paragraph, Section, Table
 from simsched.errors import SimschedError
-from simsched.files import replacing
+from simsched.files import write_text
 from simsched.plots.stacked import stacked_svg
 from simsched.report.findings import Findings
 from simsched.report.inputs_section import costs_section, graph_section, machine_section
@@ -166,8 +166,7 @@ class Report:
         """
         path = Path(path)
         text = self.html if written_as(path) == "html" else self.markdown
-        with replacing(path) as file:
-            file.write(text.encode("utf-8", "backslashreplace"))
+        write_text(path, text)
 
     def __repr__(self) -> str:
         return f"<Report: {self.headline}>"

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from simsched.files import replacing
-from simsched.schedule.gallery import file_stem, make_folder
+from simsched.files import write_text
+from simsched.schedule.gallery import file_stem, make_folder, write_figures
 
 if TYPE_CHECKING:
     from simsched.reproduce.reproduction import Reproduction
@@ -23,8 +24,7 @@ def write_reproduction(folder: Path, made: Reproduction) -> Iterator[Path]:
     """
     make_folder(folder)
     text = folder / f"{file_stem(str(made.system), set())}.md"
-    with replacing(text) as file:
-        file.write(made.to_markdown().encode())
+    write_text(text, made.to_markdown())
     yield text
     yield from write_pictures(folder, made)
 
@@ -37,11 +37,6 @@ def write_pictures(folder: Path, made: Reproduction) -> Iterator[Path]:
     SimschedError
         If a file cannot be written.
     """
-    from simsched.plots.picture import save_figure
-
-    taken: set[str] = set()
-    for table in made.system.pictures():
-        if table in made.tables:
-            path = folder / f"{file_stem(f'{made.system}-{table}', taken)}.png"
-            save_figure(path, lambda ax, table=table: made.plot(table, ax), (9.0, 4.5))  # type: ignore[misc]
-            yield path
+    tables = [table for table in made.system.pictures() if table in made.tables]
+    pictures = {f"{made.system}-{table}": partial(made.plot, table) for table in tables}
+    return write_figures(folder, pictures, (9.0, 4.5))

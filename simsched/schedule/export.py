@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from simsched.errors import MissingExtraError, SimschedError
-from simsched.files import replacing
+from simsched.files import replacing, write_text
 from simsched.graph.columns import plain_text
 from simsched.graph.saving import writers
 from simsched.later import later
@@ -108,9 +108,7 @@ def _write_picture(schedule: Schedule, path: Path) -> None:
 
 
 def _write_page(schedule: Schedule, path: Path) -> None:
-    text = later("plots").page(schedule)
-    with replacing(path) as file:
-        file.write(text.encode("utf-8", "backslashreplace"))
+    write_text(path, later("plots").page(schedule))
 
 
 WRITERS: dict[str, Writer] = {

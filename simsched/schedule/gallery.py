@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ from simsched.later import later
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
 
     from simsched.schedule.schedule import Schedule
 
@@ -41,7 +43,7 @@ def write_gallery(folder: Path, schedules: Sequence[Schedule], frame: pd.DataFra
     with replacing(table) as file:
         frame.to_csv(file, index=False)
     yield table
-    yield _bars(folder / "comparison.png", frame)
+    yield from write_figures(folder, {"comparison": partial(later("plots").comparison, frame)}, (7.0, 4.0))
     taken: set[str] = set()
     for schedule in schedules:
         stem = file_stem(schedule.policy, taken)
@@ -61,9 +63,15 @@ def file_stem(policy: str, taken: set[str]) -> str:
     return stem
 
 
-def _bars(path: Path, frame: pd.DataFrame) -> Path:
-    later("plots").save_figure(path, lambda ax: later("plots").comparison(frame, ax=ax))
-    return path
+def write_figures(
+    folder: Path, drawings: Mapping[str, Callable[[Axes], object]], size: tuple[float, float]
+) -> Iterator[Path]:
+    """Write drawings to a folder as PNG, by their names, in inches; yield each path written."""
+    taken: set[str] = set()
+    for name, draw in drawings.items():
+        path = folder / f"{file_stem(name, taken)}.png"
+        later("plots").save_figure(path, draw, size)
+        yield path
 
 
 def make_folder(folder: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from simsched.errors import SimschedError, SweepError
-from simsched.files import replacing
+from simsched.files import write_text
 from simsched.graph.storage import save
 from simsched.sweep.description import description, graph_id, identity, machine_id
 from simsched.version import version
@@ -96,5 +96,4 @@ def _plain(value: Any) -> Any:
 
 
 def _write_json(file: Path, value: Any) -> None:
-    with replacing(file, durable=True) as stream:
-        stream.write(json.dumps(value, indent=1, default=str).encode("utf-8", "backslashreplace"))
+    write_text(file, json.dumps(value, indent=1, default=str), durable=True)

@@ -17,7 +17,6 @@ from simsched.errors import FormatError, GraphError
 from simsched.graph import NOBODY, DataObjects, TaskGraph, with_data
 from simsched.graph.adjacency import Csr
 from simsched.graph.data_checks import with_reads
-from simsched.graph.data_columns import beyond_edges
 from simsched.graph.storage import digest
 
 Same = Callable[[TaskGraph, TaskGraph], None]
@@ -41,7 +40,6 @@ def test_inputs_and_outputs() -> None:
     assert data is not None
     assert data.inputs(3).neighbours(2).tolist() == [0, 2, 3]
     assert data.edge_bytes(diamond().successors).tolist() == [10.0, 20.0, 0.0]
-    assert beyond_edges(full()) == 2
     assert with_data(full(), None).data is None
 
 

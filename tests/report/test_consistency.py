@@ -6,9 +6,9 @@ import re
 
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
+from unmarked import unmarked
 
 import simsched as ss
-from simsched.document.markdown import unmarked
 from simsched.testing.strategies import graphs, machines
 from simsched.units import UNITS
 

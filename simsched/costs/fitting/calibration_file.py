@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from simsched.errors import CostError, FormatError
-from simsched.files import replacing
+from simsched.files import write_text
 from simsched.later import later
 from simsched.mistakes import refusal
 
@@ -40,8 +40,7 @@ def write(calibration: Calibration, path: Path) -> None:
         raise CostError(
             f"{path} cannot hold this calibration: {error}; facts are text or finite numbers"
         ) from error
-    with replacing(path) as file:
-        file.write(text.encode("utf-8", "backslashreplace") + b"\n")
+    write_text(path, f"{text}\n")
 
 
 def read(path: Path) -> Calibration:

@@ -34,6 +34,7 @@ from simsched.execute.run.prepared import PRECISION, Settings
 from simsched.execute.run.run import Case, interleaved
 from simsched.graph import TaskGraph
 from simsched.machine import Machine, machine as machine_of
+from simsched.parameters import is_whole
 from simsched.policy import RankPolicy, policy as policy_of
 from simsched.replay.checks import check_graph
 
@@ -74,7 +75,7 @@ def chosen_widths(machine: Machine, widths: Widths | None, step: int | None) -> 
 
 def _listed(widths: object, machine: Machine) -> list[int]:
     given, most = list(widths) if isinstance(widths, Iterable) else [], machine.n_threads
-    if not given or not all(isinstance(w, int) and not isinstance(w, bool) and 1 <= w <= most for w in given):
+    if not given or not all(is_whole(w, 1, most) for w in given):
         raise EngineError(
             f"widths={widths}; {machine} has teams of 1 to {most} threads, of which give a list"
         )

@@ -13,7 +13,7 @@ from simsched.document.markdown import markdown
 from simsched.execute.crosscheck.attribution import Sources, sources
 from simsched.execute.crosscheck.frames import over, rankings_frame
 from simsched.execute.run.execution import Execution
-from simsched.files import replacing
+from simsched.files import write_text
 from simsched.machine import RuntimeProfile
 from simsched.notes import weighed
 from simsched.plots.accuracy import accuracy
@@ -180,8 +180,7 @@ class CrossCheck:
         """
         text = markdown(self.document)
         if path is not None:
-            with replacing(Path(path)) as file:
-                file.write(text.encode())
+            write_text(Path(path), text)
         return text
 
     def to_html(self, path: str | Path) -> None:
@@ -196,9 +195,7 @@ class CrossCheck:
         """
         from simsched.execute.crosscheck.report import page
 
-        text = page(self)
-        with replacing(Path(path)) as file:
-            file.write(text.encode())
+        write_text(Path(path), page(self))
 
 
 def _row(case: Checked) -> dict[str, object]:

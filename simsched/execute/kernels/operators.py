@@ -13,6 +13,7 @@ from typing import Any
 from simsched.errors import EngineError
 from simsched.execute.kernels import rules, window_rules
 from simsched.graph.shapes import parse_shape
+from simsched.parameters import is_whole
 
 Options = Mapping[str, Mapping[str, int]]
 
@@ -102,7 +103,7 @@ def check_options(options: Options) -> None:
             raise EngineError(f"options: no kernel runs tasks of kind {kind!r}")
         for key, value in own.items():
             least = {"padding": -1, "pool_padding": 0}.get(key, 1)
-            if key not in defaults or not isinstance(value, int) or isinstance(value, bool) or value < least:
+            if key not in defaults or not is_whole(value, least):
                 raise EngineError(
                     f"options: {kind}: {key}={value!r}; there are whole numbers {', '.join(defaults)}"
                 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from math import inf
 from typing import Any, get_args
@@ -20,6 +20,7 @@ from simsched.execute.run.threads import Crews, Scheduler, Threads, cpus_of, thr
 from simsched.graph import TaskGraph
 from simsched.graph.adjacency import Csr
 from simsched.machine import Machine, RuntimeProfile, machine as machine_of
+from simsched.parameters import is_number, is_whole
 from simsched.policy import CandidateRule, Layout, Policy, Problem, RankPolicy, policy as policy_of
 from simsched.replay import layouts
 from simsched.replay.checks import check_graph, check_inputs
@@ -105,28 +106,30 @@ class Settings:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if not isinstance(self.warmup, int) or isinstance(self.warmup, bool) or self.warmup < 0:
-            raise EngineError(f"warmup is {self.warmup!r}; expected a whole number of 0 or more")
-        if not (_is_number(self.settle_s) and 0 <= self.settle_s < inf):
-            raise EngineError(f"settle_s is {self.settle_s!r}; expected seconds, 0 or more")
-        if not (_is_number(self.most_stolen) and self.most_stolen >= 0):
-            raise EngineError(f"most_stolen is {self.most_stolen!r}; expected a share, 0 or more")
-        if not (_is_number(self.patience) and 0 <= self.patience < inf):
-            raise EngineError(f"patience is {self.patience!r}; expected a number, 0 or more")
-        if not (_is_number(self.precision) and self.precision > 0):
-            raise EngineError(f"precision is {self.precision!r}; expected a share above zero")
-        for name in ("timeout_s", "memory_B"):
+        for name, fits, expected in _EXPECTED:
             value = getattr(self, name)
-            if value is not None and not (_is_number(value) and value > 0):
-                raise EngineError(f"{name} is {value!r}; expected a number above zero")
+            if not fits(value):
+                raise EngineError(f"{name} is {value!r}; expected {expected}")
         if self.scheduler not in get_args(Scheduler):
             raise EngineError(
                 f"scheduler={self.scheduler!r}; expected one of {', '.join(get_args(Scheduler))}"
             )
 
 
-def _is_number(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
+def _above_zero(value: object) -> bool:
+    return value is None or (is_number(value) and value > 0)
+
+
+#: What each setting has to be, in words, too.
+_EXPECTED: tuple[tuple[str, Callable[[object], bool], str], ...] = (
+    ("warmup", lambda value: is_whole(value, least=0), "a whole number of 0 or more"),
+    ("settle_s", lambda value: is_number(value) and 0 <= value < inf, "seconds, 0 or more"),
+    ("most_stolen", lambda value: is_number(value) and value >= 0, "a share, 0 or more"),
+    ("patience", lambda value: is_number(value) and 0 <= value < inf, "a number, 0 or more"),
+    ("precision", lambda value: is_number(value) and value > 0, "a share above zero"),
+    ("timeout_s", _above_zero, "a number above zero"),
+    ("memory_B", _above_zero, "a number above zero"),
+)
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,6 +19,7 @@ from simsched.execute.run.prepared import Prepared, Settings, prepared
 from simsched.execute.run.threads import Crews, Scheduler
 from simsched.graph import TaskGraph
 from simsched.machine import Machine
+from simsched.parameters import is_whole
 from simsched.policy import Layout, Policy
 
 #: Disturbed runs in a row after which a case is run only once per turn, until one is not.
@@ -248,7 +249,7 @@ def interleaved(
     >>> len(fifo), len(critical)
     (3, 3)
     """
-    if not isinstance(repeats, int) or isinstance(repeats, bool) or repeats < 1:
+    if not is_whole(repeats, least=1):
         raise EngineError(f"repeats is {repeats!r}; expected a whole number of 1 or more")
     settings = settings or Settings()
     ready = prepared([(case.graph, case.policy, case.layout) for case in cases], settings)

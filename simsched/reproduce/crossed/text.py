@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from simsched.document.markdown import markdown_table
 from simsched.document.parts import Document, Paragraph, Section, Table, notes_section
-from simsched.files import replacing
+from simsched.files import write_text
 from simsched.reproduce.crossed.rules import RULES
-from simsched.schedule.gallery import file_stem, make_folder
+from simsched.schedule.gallery import make_folder, write_figures
 from simsched.units import format_time
 
 if TYPE_CHECKING:
@@ -86,8 +87,7 @@ def write_crossed(folder: Path, crossed: Crossed) -> Iterator[Path]:
         ("crossed.md", crossed.to_markdown()),
         ("crossed.csv", crossed.table.to_csv(index=False)),
     ):
-        with replacing(folder / name) as file:
-            file.write(text.encode())
+        write_text(folder / name, text)
         yield folder / name
     yield from write_heat_maps(folder, crossed)
 
@@ -100,10 +100,5 @@ def write_heat_maps(folder: Path, crossed: Crossed) -> Iterator[Path]:
     SimschedError
         If a file cannot be written.
     """
-    from simsched.plots.picture import save_figure
-
-    taken: set[str] = set()
-    for on in crossed.machines:
-        path = folder / f"{file_stem(f'crossed-{on}', taken)}.png"
-        save_figure(path, lambda ax, on=on: crossed.plot(on, ax), (8.0, 4.0))  # type: ignore[misc]
-        yield path
+    pictures = {f"crossed-{on}": partial(crossed.plot, on) for on in crossed.machines}
+    return write_figures(folder, pictures, (8.0, 4.0))
