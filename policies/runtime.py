@@ -145,15 +145,16 @@ class Runtime(Policy):
 
 def _ranks(system: System, problem: Problem) -> list[float]:
     """Return what the one queue is ordered by, lowest first; all zeros where it is ordered by age."""
-    graph = problem.graph
+    graph, run = problem.graph, problem.graph.recording
+    ranks = np.zeros(graph.n_tasks)
     if system.ranked == "index":
-        return np.arange(graph.n_tasks, dtype=np.float64).tolist()
-    if system.ranked == "levels":
-        return (-graph.levels(np.ones(graph.n_tasks))).tolist()
-    run = graph.recording
-    if system.ranked == "priority" and run is not None and run.priorities is not None:
-        return (-run.priorities).tolist()
-    return [0.0] * graph.n_tasks
+        ranks = np.arange(graph.n_tasks, dtype=np.float64)
+    elif system.ranked == "levels":
+        ranks = -graph.levels(np.ones(graph.n_tasks))
+    elif system.ranked == "priority" and run is not None and run.priorities is not None:
+        ranks = np.asarray(-run.priorities, np.float64)
+    found: list[float] = ranks.tolist()
+    return found
 
 
 @dataclass(frozen=True, eq=False)
