@@ -230,54 +230,60 @@ void bind_data(nb::class_<PolicyView> &view) {
             "one"_a, "place"_a, "Return whether an object is at a place, or on its way there.")
         .def(
             "where",
-            [](const PolicyView &self, std::int32_t object) { return self.data ? self.data->where(object) : nowhere; },
+            [](const PolicyView &self, std::int32_t object) {
+                return self.data ? self.data->where(object) : nowhere;
+            },
             "one"_a, "Return whence an object is sent or read; -1 for nowhere.")
         .def(
             "held_B",
-            [](const PolicyView &self, std::int32_t place) { return self.data ? self.data->held_B(place) : 0; },
+            [](const PolicyView &self, std::int32_t place) {
+                return self.data ? self.data->held_B(place) : 0;
+            },
             "place"_a, "Return the bytes taken at a place, where these are counted during the replay.");
 }
 
 void bind_view(nb::module_ &m) {
-    auto view = nb::class_<PolicyView>(m, "PolicyView", "What a policy sees: see simsched.policy.View.")
-        .def(
-            "__init__",
-            [](PolicyView *self, nb::object problem, nb::object checks, nb::object running,
-               std::size_t n_tasks, std::size_t cores, std::size_t cores_per_tile, std::size_t ways,
-               double delay_s, double per_poller_s, double resize_s, double resize_per_thread_s,
-               bool several_kinds) {
-                new (self) PolicyView(problem, checks, running, n_tasks, cores, cores_per_tile, ways,
-                                      {delay_s, per_poller_s, resize_s, resize_per_thread_s}, several_kinds);
-            },
-            nb::kw_only(), "problem"_a.none(), "checks"_a, "running"_a, "n_tasks"_a, "cores"_a,
-            "cores_per_tile"_a, "ways"_a, "delay_s"_a, "per_poller_s"_a, "resize_s"_a,
-            "resize_per_thread_s"_a, "several_kinds"_a = false)
-        .def_ro("now_s", &PolicyView::now_s)
-        .def_prop_ro("ready",
-                     [](nb::handle_t<PolicyView> self) {
-                         return made<Numbers>(self, nb::inst_ptr<PolicyView>(self)->state.ready());
-                     })
-        .def_prop_ro("newly_ready", &newly_ready_of)
-        .def_prop_ro("running", &running_of)
-        .def_prop_ro("idle_cores",
-                     [](nb::handle_t<PolicyView> self) {
-                         return made<Numbers>(self, nb::inst_ptr<PolicyView>(self)->state.idle().all());
-                     })
-        .def_ro("problem", &PolicyView::problem)
-        .def_prop_ro("levels", [](const PolicyView &view) { return view.problem.attr("levels"); })
-        .def("ready_s", &ready_s, "task"_a)
-        .def("seconds", &seconds, "task"_a, "width"_a = 1, "core"_a = nb::none())
-        .def("became_ready_s", &known_s<&ReplayState::ready_s>, "task"_a,
-             "Return when a task became ready; None before.")
-        .def("finished_s", &known_s<&ReplayState::finished_s>, "task"_a,
-             "Return about when a task finished; None before.")
-        .def(
-            "teams",
-            [](const PolicyView &view) {
-                const auto [indptr, indices] = view.state.teams();
-                return nb::make_tuple(copied(indptr), copied(indices));
-            },
-            "Return every distinct team in order of first use, as indptr (int64) and indices (int32).");
+    auto view =
+        nb::class_<PolicyView>(m, "PolicyView", "What a policy sees: see simsched.policy.View.")
+            .def(
+                "__init__",
+                [](PolicyView *self, nb::object problem, nb::object checks, nb::object running,
+                   std::size_t n_tasks, std::size_t cores, std::size_t cores_per_tile, std::size_t ways,
+                   double delay_s, double per_poller_s, double resize_s, double resize_per_thread_s,
+                   bool several_kinds) {
+                    new (self)
+                        PolicyView(problem, checks, running, n_tasks, cores, cores_per_tile, ways,
+                                   {delay_s, per_poller_s, resize_s, resize_per_thread_s}, several_kinds);
+                },
+                nb::kw_only(), "problem"_a.none(), "checks"_a, "running"_a, "n_tasks"_a, "cores"_a,
+                "cores_per_tile"_a, "ways"_a, "delay_s"_a, "per_poller_s"_a, "resize_s"_a,
+                "resize_per_thread_s"_a, "several_kinds"_a = false)
+            .def_ro("now_s", &PolicyView::now_s)
+            .def_prop_ro("ready",
+                         [](nb::handle_t<PolicyView> self) {
+                             return made<Numbers>(self, nb::inst_ptr<PolicyView>(self)->state.ready());
+                         })
+            .def_prop_ro("newly_ready", &newly_ready_of)
+            .def_prop_ro("running", &running_of)
+            .def_prop_ro("idle_cores",
+                         [](nb::handle_t<PolicyView> self) {
+                             return made<Numbers>(self, nb::inst_ptr<PolicyView>(self)->state.idle().all());
+                         })
+            .def_ro("problem", &PolicyView::problem)
+            .def_prop_ro("levels", [](const PolicyView &view) { return view.problem.attr("levels"); })
+            .def("ready_s", &ready_s, "task"_a)
+            .def("seconds", &seconds, "task"_a, "width"_a = 1, "core"_a = nb::none())
+            .def("became_ready_s", &known_s<&ReplayState::ready_s>, "task"_a,
+                 "Return when a task became ready; None before.")
+            .def("finished_s", &known_s<&ReplayState::finished_s>, "task"_a,
+                 "Return about when a task finished; None before.")
+            .def(
+                "teams",
+                [](const PolicyView &view) {
+                    const auto [indptr, indices] = view.state.teams();
+                    return nb::make_tuple(copied(indptr), copied(indices));
+                },
+                "Return every distinct team in order of first use, as indptr (int64) and indices (int32).");
     bind_data(view);
 }
 

@@ -165,8 +165,8 @@ template <class Value, class Get> Result<Value> column(const std::vector<Message
     return values.release();
 }
 
-// Object, source, place, departure and arrival of each message, when each task was placed and when it began to
-// compute; None where data are near.
+// Object, source, place, departure and arrival of each message, when each task was placed and when it began
+// to compute; None where data are near.
 nb::object messages_of(const DataState *state) {
     if (!state)
         return nb::none();

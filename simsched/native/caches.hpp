@@ -16,7 +16,8 @@ class Caches {
   public:
     explicit Caches(const DataPlan &plan) : plan_(plan), near_(plan.n_core_places()) {}
     // Appends the objects that are not near a place, each with whence it is read; from now on they are near.
-    void read(std::span<const std::int32_t> objects, std::int32_t place, const std::vector<std::int32_t> &at_place,
+    void read(std::span<const std::int32_t> objects, std::int32_t place,
+              const std::vector<std::int32_t> &at_place,
               std::vector<std::pair<std::int32_t, std::int32_t>> &found);
     bool has(std::int32_t object, std::int32_t place) const { return near_[at(place)].has(object); }
     void write(std::span<const std::int32_t> objects, std::int32_t place);
@@ -38,7 +39,9 @@ class Caches {
 
     std::int32_t source(std::int32_t object, std::int32_t place) const;
     void keep(std::int32_t object, std::int32_t place);
-    std::int64_t size(std::int32_t object) const { return static_cast<std::int64_t>(plan_.size_B[at(object)]); }
+    std::int64_t size(std::int32_t object) const {
+        return static_cast<std::int64_t>(plan_.size_B[at(object)]);
+    }
 
     const DataPlan &plan_;
     std::vector<Near> near_;

@@ -40,8 +40,9 @@ void DataPlan::check(std::size_t n_tasks) const {
     const auto places = n_places(), objects = n_objects();
     if (places == 0 || inputs.n() != n_tasks || written.n() != n_tasks || readers.size() != objects ||
         size_B.size() != objects || home.size() != objects || goes_to.size() != objects ||
-        latency_s.size() != places * places || s_per_B.size() != places * places || place_B.size() != places ||
-        (!planned.empty() && planned.size() != n_tasks) || (shares_links() && ways.n() != places * places))
+        latency_s.size() != places * places || s_per_B.size() != places * places ||
+        place_B.size() != places || (!planned.empty() && planned.size() != n_tasks) ||
+        (shares_links() && ways.n() != places * places))
         throw std::invalid_argument("the columns of data have different lengths");
     for (const auto *rows : {&inputs, &written, &ways, &memory_of})
         check_rows(*rows, "data");

@@ -60,11 +60,11 @@ class Mail {
 
     const DataPlan &plan_;
     std::vector<Message> sent_;
-    std::vector<Moving> moving_;                // of each message
-    std::vector<std::vector<std::size_t>> on_;  // messages on each link
-    std::vector<double> share_;                 // seconds per byte of each on a link
-    std::vector<std::size_t> touched_;          // messages whose links carry more or fewer than before
-    std::vector<Due> due_;                      // a heap, the earliest in front
+    std::vector<Moving> moving_;               // of each message
+    std::vector<std::vector<std::size_t>> on_; // messages on each link
+    std::vector<double> share_;                // seconds per byte of each on a link
+    std::vector<std::size_t> touched_;         // messages whose links carry more or fewer than before
+    std::vector<Due> due_;                     // a heap, the earliest in front
 };
 
 } // namespace simsched

@@ -6,8 +6,8 @@
 namespace simsched {
 
 NoRoom::NoRoom(std::int32_t task, std::int32_t place, std::int64_t need_B, std::int64_t held_B, bool waits)
-    : std::runtime_error(std::to_string(task) + " " + std::to_string(place) + " " + std::to_string(need_B) + " " +
-                         std::to_string(held_B) + " " + std::to_string(waits)) {}
+    : std::runtime_error(std::to_string(task) + " " + std::to_string(place) + " " + std::to_string(need_B) +
+                         " " + std::to_string(held_B) + " " + std::to_string(waits)) {}
 
 Room::Room(const DataPlan &plan, const std::vector<std::int32_t> &at_place, Leaves forget, Leaves spill)
     : plan_(plan), at_place_(at_place), forget_(std::move(forget)), spill_(std::move(spill)),

@@ -16,8 +16,8 @@
 
 namespace simsched {
 
-// A task needs more than a place holds, or waits for ever. Its text has the task, the place, the bytes that it
-// needs and those that are taken, and whether it waits.
+// A task needs more than a place holds, or waits for ever. Its text has the task, the place, the bytes that
+// it needs and those that are taken, and whether it waits.
 struct NoRoom : std::runtime_error {
     NoRoom(std::int32_t task, std::int32_t place, std::int64_t need_B, std::int64_t held_B, bool waits);
 };
