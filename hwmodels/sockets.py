@@ -28,12 +28,14 @@ class Sockets(Structure):
     ----------
     per_tile : int
         Cores that share an L2.
-    sockets, domains, l3 : tuple of int
-        Cores of each, in the order of the cores; every one is made of whole tiles.
+    sockets, domains, l3, clusters : tuple of int
+        Cores of each, in the order of the cores; every one is made of whole tiles. Clusters have ways to memory.
     links : tuple of pairs of int
         Sockets that are joined directly.
     times : Times
         Seconds of a cache line.
+    cluster : str
+        Cluster mode in use, "any" where there are none.
     origin : Sockets, optional
         What `resized` scales: the structure of the machine's file, so that 64 cores are the same structure whatever
         number of cores came between.
@@ -53,8 +55,10 @@ class Sockets(Structure):
     sockets: tuple[int, ...]
     domains: tuple[int, ...]
     l3: tuple[int, ...]
+    clusters: tuple[int, ...]
     links: tuple[tuple[int, int], ...]
     times: Times
+    cluster: str = "any"
     origin: Sockets | None = field(default=None, compare=False, repr=False)
 
     @classmethod
@@ -67,8 +71,9 @@ class Sockets(Structure):
             If sockets, domains or L3 groups do not add up to the cores, split a tile or overlap in part, if links join
             missing sockets or leave some unconnected, or if a time that the machine needs is missing.
         """
-        domains = table.domains or table.sockets
-        sizes = {"sockets": table.sockets, "domains": domains, "l3": table.l3 or domains}
+        domains = _domains(table, cores_per_tile)
+        l3 = table.l3 or domains
+        sizes = {"sockets": table.sockets, "domains": domains, "l3": l3, "clusters": table.clusters or l3}
         mistakes = [m for key, size in sizes.items() for m in _mistakes(key, size, n_cores, cores_per_tile)]
         n_sockets = len(table.sockets)
         links = _links(table.links, n_sockets)
@@ -81,11 +86,10 @@ class Sockets(Structure):
             raise MachineError("[structure]:", mistakes)
         return cls(
             per_tile=cores_per_tile,
-            sockets=tuple(table.sockets),
-            domains=tuple(domains),
-            l3=tuple(sizes["l3"]),
+            **{key: tuple(size) for key, size in sizes.items()},
             links=links,
             times=times_in(table),
+            cluster=table.cluster or "any",
         )
 
     @property
@@ -103,10 +107,10 @@ class Sockets(Structure):
         """Memory domain of each core."""
         return _group_of(self.domains)
 
-    @property
+    @cached_property
     def cluster_of(self) -> Index:
-        """Cluster of each core: that of its L3."""
-        return self.l3_of
+        """Cluster of each core: by default that of its L3."""
+        return _group_of(self.clusters)
 
     @property
     def segment_of(self) -> Index:
@@ -163,15 +167,16 @@ class Sockets(Structure):
         first, tiles = self.origin or self, whole_tiles(n_cores, self.per_tile)
         before = first.n_cores // self.per_tile
         sizes = [
-            _scaled(size, self.per_tile, tiles, before) for size in (first.sockets, first.domains, first.l3)
+            _scaled(size, self.per_tile, tiles, before)
+            for size in (first.sockets, first.domains, first.l3, first.clusters)
         ]
         kept = {old: new for new, old in enumerate(i for i, size in enumerate(sizes[0]) if size)}
         # Sockets that vanish take their links along; the rest is then joined one to one.
         links = tuple((kept[a], kept[b]) for a, b in first.links if a in kept and b in kept)
         if _link_mistakes(links, len(kept)):
             links = _links(None, len(kept))
-        sockets, domains, l3 = (tuple(filter(None, size)) for size in sizes)
-        return Sockets(self.per_tile, sockets, domains, l3, links, self.times, origin=first)
+        kinds = (tuple(filter(None, size)) for size in sizes)
+        return Sockets(self.per_tile, *kinds, links, self.times, self.cluster, origin=first)
 
     def picture(self) -> Picture:
         """Return sockets side by side, with their domains, L3 groups, tiles and cores."""
@@ -183,8 +188,32 @@ class Sockets(Structure):
             "sockets": _told(self.sockets),
             "memory domains": _told(self.domains),
             "L3 groups": _told(self.l3),
+            **({} if self.clusters == self.l3 else {"clusters": _told(self.clusters)}),
+            **({} if self.cluster == "any" else {"cluster mode": self.cluster}),
             "links": ", ".join(f"{a}-{b}" for a, b in self.links) or "none",
         }
+
+
+def _domains(table: SocketsTable, per_tile: int) -> Sequence[int]:
+    """Return the cores of each domain: as stated, or equal parts of the sockets, in whole L3s and tiles."""
+    if table.cluster_domains is None:
+        return table.domains or table.sockets
+    parts = table.cluster_domains[str(table.cluster)]
+    unit_ends = np.cumsum(table.l3) if table.l3 else np.arange(per_tile, sum(table.sockets) + 1, per_tile)
+    sizes: list[int] = []
+    for end, size in zip(np.cumsum(table.sockets).tolist(), table.sockets, strict=True):
+        inside = unit_ends[(unit_ends > end - size) & (unit_ends <= end)]
+        nearest = [
+            int(np.abs(inside - (end - size + size * part / parts)).argmin()) for part in range(1, parts)
+        ]
+        borders = [end - size, *(int(inside[place]) for place in nearest), end]
+        sizes += [after - before for before, after in pairwise(borders) if after > before]
+    if len(sizes) < parts * len(table.sockets):
+        raise MachineError(
+            f"cluster_domains.{table.cluster}: {parts} domains a socket, of which each has whole L3s and tiles; "
+            f"there are fewer of these"
+        )
+    return sizes
 
 
 def _group_of(sizes: Sequence[int]) -> Index:

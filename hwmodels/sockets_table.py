@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 import numpy as np
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from simsched.machine.schema import Quantity, Strict, measures, si
 
@@ -27,6 +27,12 @@ class SocketsTable(Strict):
         Cores of each memory domain, in the same order; one a socket where left out.
     l3 : list of int, optional
         Cores that share each L3, in the same order; one a domain where left out.
+    clusters : list of int, optional
+        Cores of each cluster that has a way of its own to memory, in the same order; those of an L3 where left out.
+    cluster : str, optional
+        Cluster mode in use, one of `cluster_domains`.
+    cluster_domains : mapping of str to int, optional
+        Domains of each socket by cluster mode: `{ off = 1, snc2 = 2 }`. They replace `domains`.
     links : list of pairs, optional
         Sockets that are joined directly; every pair where left out.
     same_tile, same_l3, same_socket, other_socket, further_link : Quantity
@@ -38,12 +44,26 @@ class SocketsTable(Strict):
     sockets: Annotated[_Sizes, Field(max_length=1024)]
     domains: _Sizes | None = None
     l3: _Sizes | None = None
+    clusters: _Sizes | None = None
+    cluster: str | None = None
+    cluster_domains: dict[str, Annotated[int, Field(ge=1, le=1024, strict=True)]] | None = None
     links: list[_Link] | None = None
     same_tile: _Time | None = None
     same_l3: _Time | None = None
     same_socket: _Time | None = None
     other_socket: _Time | None = None
     further_link: _Time | None = None
+
+    @model_validator(mode="after")
+    def _one_of_the_modes(self) -> Self:
+        modes = self.cluster_domains
+        if (self.cluster is None) != (modes is None):
+            raise ValueError("cluster is one of the modes in cluster_domains; give both or none")
+        if modes is not None and self.cluster not in modes:
+            raise ValueError(f"cluster: {self.cluster!r} is none of {', '.join(modes)}")
+        if modes is not None and self.domains is not None:
+            raise ValueError("domains follow from cluster_domains; give one of them")
+        return self
 
 
 @dataclass(frozen=True)

@@ -169,16 +169,20 @@ def _memory(file: MachineFile, structure: Structure, stated: str | None) -> Memo
 
     mode: Mode = file.memory.modes[file.memory.mode]
     cluster = _cluster(structure)
+    own = dict(mode.clusters.get(cluster, ()))
+    core, every, sharpness = (
+        own.get(key) or getattr(mode, key) for key in ("core_bandwidth", "bandwidth", "sharpness")
+    )
     latency = mode.latency.get(cluster, mode.latency.get("any"))
     remote = mode.remote_latency.get(cluster, mode.remote_latency.get("any", latency))
     before = mode.latency.get(stated, mode.latency.get("any", latency)) if stated else latency
     slower = si(latency) / si(before) if latency and before and latency != before else 1.0
     return Memory(
         name=mode.title,
-        core_bandwidth_Bps=si(mode.core_bandwidth) / slower,
-        bandwidth_Bps=si(mode.bandwidth),
+        core_bandwidth_Bps=si(core) / (1.0 if own.get("core_bandwidth") else slower),
+        bandwidth_Bps=si(every),
         cores=structure.n_cores,
-        sharpness=si(mode.sharpness) if mode.sharpness else SHARPNESS,
+        sharpness=si(sharpness) if sharpness else SHARPNESS,
         latency_s=si(latency) if latency else 0.0,
         remote_latency_s=si(remote) if remote else 0.0,
         link_bandwidth_Bps=si(mode.link_bandwidth) if mode.link_bandwidth else float("inf"),
@@ -231,8 +235,17 @@ def _machine(
         data=DataWays.of(file.data),
         kinds=Kinds.of(file.kinds, structure.n_cores),
         tables=others,
+        power_W=si(file.power.limit) * structure.n_cores / si(cores.count) if file.power else None,
         facts=tuple(
-            Fact(place, _value(q["value"]), q["unit"], q["source"], q["confidence"])
+            Fact(
+                place,
+                _value(q["value"]),
+                q["unit"],
+                q["source"],
+                q["confidence"],
+                q.get("low"),
+                q.get("high"),
+            )
             for place, q in quantities(dict(now))
         ),
     )

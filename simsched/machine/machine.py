@@ -84,6 +84,8 @@ class Machine:
         Its kinds of cores; None where all are alike.
     tables : mapping of str to object
         Further tables of the file, as parsed by the packages that registered them.
+    power_W : float or None
+        Power limit of all chips, where known; in proportion to the cores where these are varied.
     facts : tuple of Fact
         Every number, as the file states it.
 
@@ -122,6 +124,7 @@ class Machine:
     data: DataWays | None = None
     kinds: Kinds | None = None
     tables: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    power_W: float | None = None
     facts: tuple[Fact, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:

@@ -33,6 +33,7 @@ UNITS: dict[str, dict[str, float]] = {
     "time": {"s": 1, "ms": 1e-3, "us": 1e-6, "ns": 1e-9},
     "time per thread": {"s/thread": 1, "ms/thread": 1e-3, "us/thread": 1e-6, "ns/thread": 1e-9},
     "time per poller": {"s/poller": 1, "ms/poller": 1e-3, "us/poller": 1e-6, "ns/poller": 1e-9},
+    "power": {"W": 1},
 }
 
 
@@ -58,12 +59,24 @@ class Quantity(Strict):
         Place of the number, or its derivation.
     confidence : {"high", "med", "low", "unverified"}
         How far to trust it.
+    low, high : float, optional
+        Ends of its 95 % interval, in `unit`, where they were measured; else they follow from the confidence.
     """
 
     value: Annotated[float, Field(allow_inf_nan=False, strict=True)]
     unit: str
     source: Annotated[str, Field(min_length=1)]
     confidence: Confidence
+    low: Annotated[float, Field(allow_inf_nan=False, strict=True)] | None = None
+    high: Annotated[float, Field(allow_inf_nan=False, strict=True)] | None = None
+
+    @model_validator(mode="after")
+    def _within(self) -> Self:
+        if (self.low is None) != (self.high is None):
+            raise ValueError("low and high are the ends of one interval; give both or none")
+        if self.low is not None and self.high is not None and not self.low <= self.value <= self.high:
+            raise ValueError(f"{self.value:g} is not within its interval, {self.low:g} to {self.high:g}")
+        return self
 
 
 def measures(
@@ -187,18 +200,31 @@ class Cores(CoreCount):
         return self
 
 
+_Bandwidth = Annotated[Quantity, measures("bandwidth", least=1e3, most=1e18)]
+_Sharpness = Annotated[Quantity, measures("share", least=0.5, most=1e6)]
+
+
+class ClusterNumbers(Strict):
+    """Numbers of a memory that differ in one cluster mode."""
+
+    core_bandwidth: _Bandwidth | None = None
+    bandwidth: _Bandwidth | None = None
+    sharpness: _Sharpness | None = None
+
+
 class Mode(Strict):
     """One of the memories a machine can be used with."""
 
     title: str
-    core_bandwidth: Annotated[Quantity, measures("bandwidth", least=1e3, most=1e18)]
-    bandwidth: Annotated[Quantity, measures("bandwidth", least=1e3, most=1e18)]
-    sharpness: Annotated[Quantity, measures("share", least=0.5, most=1e6)] | None = None
+    core_bandwidth: _Bandwidth
+    bandwidth: _Bandwidth
+    sharpness: _Sharpness | None = None
     size: Annotated[Quantity, measures("size", above=0)] | None = None
     latency: dict[str, Annotated[Quantity, measures("time", above=0)]] = {}
     remote_latency: dict[str, Annotated[Quantity, measures("time", above=0)]] = {}
     link_bandwidth: Annotated[Quantity, measures("bandwidth", above=0)] | None = None
-    cluster_bandwidth: Annotated[Quantity, measures("bandwidth", least=1e3, most=1e18)] | None = None
+    cluster_bandwidth: _Bandwidth | None = None
+    clusters: dict[str, ClusterNumbers] = {}
 
     @field_validator("latency", "remote_latency", mode="before")
     @classmethod
@@ -261,6 +287,12 @@ class Runtime(Strict):
     team_creation_per_thread: Annotated[Quantity, measures("time per thread")] | None = None
     unpinned_region: Annotated[Quantity, measures("share", least=1)] | None = None
     misplaced: Annotated[Quantity, measures("share", most=1)] | None = None
+
+
+class PowerTable(Strict):
+    """Power of the whole machine."""
+
+    limit: Annotated[Quantity, measures("power", above=0)]
 
 
 class EffectsTable(Strict):
@@ -364,6 +396,7 @@ class MachineFile(Strict):
     effects: EffectsTable = EffectsTable()
     data: DataTable | None = None
     kinds: KindsTable | None = None
+    power: PowerTable | None = None
 
 
 def factor(unit: str) -> float:

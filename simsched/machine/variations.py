@@ -10,7 +10,8 @@
 `smt=K`                    hardware threads of a core that are in use; more than one switch `share_cores` on
 `memory=MODE`              one of the memories of the file
 `domains=N`                memory domains, of equal numbers of cores; of machines with `structure.domains`, as `generic`
-`cluster=MODE`             how a mesh divides its memory, where it can
+`cluster=MODE`             how a chip divides its memory, where it can: `snc4` of a mesh, `nps4` of sockets
+`sockets=N`                as many of the file's sockets, each with its cores and its memory
 `contention=true`          all effects of `Effects`, or none; each also by its own name: `share_tiles=true`
 `reuse_teams=false`        teams that change size are created anew
 `like=NAME`                machine that supplies numbers unknown in a file of another format
@@ -42,7 +43,7 @@ from typing import Any
 from simsched.errors import MachineError
 from simsched.machine.effects import NAMES
 from simsched.machine.stated import meant
-from simsched.parameters import is_number
+from simsched.parameters import is_number, is_whole
 from simsched.spec import Scalar, format_scalar
 
 #: Numbers of the memory in use.
@@ -68,6 +69,7 @@ SHORT = (
     "memory",
     "domains",
     "cluster",
+    "sockets",
     "contention",
     *NAMES,
     "reuse_teams",
@@ -90,7 +92,7 @@ def edited(content: Mapping[str, Any], params: Mapping[str, Scalar], spec: str) 
         possible, the file's schema determines.
     """
     now: dict[str, Any] = deepcopy(dict(content))
-    # The mode first: bandwidths are those of the mode in use, wherever they are; all effects before one of them.
+    # The modes first: bandwidths are those of the modes in use, wherever they are; all effects before one of them.
     for key, value in sorted(params.items(), key=_turn):
         where = f"{spec}[{key}={format_scalar(value)}]"
         if key in BUILT:
@@ -101,6 +103,8 @@ def edited(content: Mapping[str, Any], params: Mapping[str, Scalar], spec: str) 
             now["memory"]["mode"] = _checked_mode(now, value, where)
         elif key == "cluster":
             _set_cluster(now, value, where)
+        elif key == "sockets":
+            _set_sockets(now, value, where)
         elif key in OF_DATA:
             _set_data(now, key, value, where)
         elif key == "kinds":
@@ -113,9 +117,7 @@ def edited(content: Mapping[str, Any], params: Mapping[str, Scalar], spec: str) 
                 raise MachineError(
                     f"{where}: memory.modes.{mode}.{name} sets the same number; give one of them"
                 )
-            # The file need not state it.
-            number = now["memory"]["modes"][mode].setdefault(name, {})
-            _set(number, value, where, "B/s" if key.endswith("_Bps") else "")
+            _set(_of_memory(now, name), value, where, "B/s" if key.endswith("_Bps") else "")
         else:
             _set_place(now, key, value, spec)
     if params:
@@ -128,7 +130,7 @@ def _turn(variation: tuple[str, Scalar]) -> int:
     """Return the place of a variation among others: `data=none` last, for it removes what others say of data."""
     if variation == ("data", "none"):
         return 3
-    return {"memory": 0, "contention": 0, "data": 1}.get(variation[0], 2)
+    return {"memory": 0, "cluster": 0, "sockets": 0, "contention": 0, "data": 1}.get(variation[0], 2)
 
 
 def _set(quantity: dict[str, Any], value: Scalar, where: str, unit: str) -> None:
@@ -139,6 +141,8 @@ def _set(quantity: dict[str, Any], value: Scalar, where: str, unit: str) -> None
     except OverflowError:
         raise MachineError(f"{where}: expected a number of at most {float_info.max:.3g}") from None
     quantity.update(value=number, unit=unit, source=f"varied: {where}", confidence="unverified")
+    for end in ("low", "high"):
+        quantity.pop(end, None)
 
 
 def _switch(content: dict[str, Any], key: str, value: Scalar, where: str) -> None:
@@ -159,7 +163,44 @@ def _checked_mode(content: Mapping[str, Any], value: Scalar, where: str) -> str:
 def _set_cluster(content: dict[str, Any], value: Scalar, where: str) -> None:
     if "cluster" not in content["structure"]:
         raise MachineError(f"{where}: this machine has no cluster modes")
+    modes = content["structure"].get("cluster_domains")
+    if modes is not None and value not in modes:
+        raise MachineError(f"{where}: expected one of {', '.join(modes)}")
     content["structure"]["cluster"] = value
+
+
+def _of_memory(content: dict[str, Any], name: str) -> dict[str, Any]:
+    """Return the place of a number of the memory in use: that of its cluster mode, where the file has one."""
+    mode = content["memory"]["modes"][content["memory"]["mode"]]
+    own = mode.get("clusters", {}).get(content["structure"].get("cluster"), {})
+    # The file need not state it.
+    return own[name] if name in own else mode.setdefault(name, {})
+
+
+def _set_sockets(content: dict[str, Any], value: Scalar, where: str) -> None:
+    """Repeat the sockets of a file, which are alike, with all that is counted over the whole machine."""
+    structure = content["structure"]
+    sizes = structure.get("sockets")
+    if not isinstance(sizes, list) or len(set(sizes)) > 1 or "kinds" in content:
+        raise MachineError(
+            f"{where}: only machines whose file has sockets, all alike, can have more or fewer"
+        )
+    if not is_whole(value, 1, 1024):
+        raise MachineError(f"{where}: expected a whole number of sockets from 1 to 1024")
+    before, count = len(sizes), int(value)
+    for key in ("sockets", "domains", "l3", "clusters"):
+        if key in structure:
+            structure[key] = structure[key][: len(structure[key]) // before] * count
+    structure.pop("links", None)
+    whole = [content["cores"]["count"], *content.get("power", {}).values()]
+    for mode in content["memory"]["modes"].values():
+        own = mode.get("clusters", {}).values()
+        whole += [part[key] for part in (mode, *own) for key in ("bandwidth", "size") if key in part]
+    for quantity in whole:
+        for key in {"value", "low", "high"} & quantity.keys():
+            number = quantity[key] * count / before
+            quantity[key] = int(number) if quantity["unit"] == "core" else number
+        quantity["source"] += f"; times {count}/{before}, for so many sockets"
 
 
 def _set_domains(content: dict[str, Any], value: Scalar, where: str) -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from copy import deepcopy
 from itertools import starmap, zip_longest
+from math import gcd, inf
 from operator import eq
 
 import numpy as np
@@ -21,7 +23,7 @@ from simsched.spec import Engine, Scalar, parse_path
 
 #: Numbers that describe and enter no model yet, as docs/machines.md says; and those from which others of a file follow,
 #: so that none changes alone.
-UNCOUNTED = ("caches.l1d", "caches.l3", "cores.count", "cores.per_tile", "cores.smt_ways")
+UNCOUNTED = ("caches.l1d", "caches.l3", "cores.count", "cores.per_tile", "cores.smt_ways", "kinds.cores")
 
 
 #: Elements of streams, up to 1 PB, in steps of a fifth, so that a memory a fifth smaller holds one less.
@@ -64,15 +66,24 @@ def _may_change(fact: Fact) -> bool:
 
 def observed(machine: Machine) -> Iterator[object]:
     """Yield results that depend on the numbers of a machine, in each of its memory and cluster modes."""
-    yield machine.structure.picture().boxes
-    for core in (0, machine.n_cores - 1):
-        yield from (machine.transfer_s(core).tolist(), machine.hops(core).tolist())
+    yield (machine.structure.picture().boxes, machine.power_W)
+    pair = list(_with_another_socket(machine))
+    for one in (machine, *pair):
+        for core in (0, one.n_cores - 1):
+            yield from (one.transfer_s(core).tolist(), one.hops(core).tolist())
     clocks = machine.clocks
     busy = (*clocks.busy, machine.n_cores)
     yield from (clocks.at(cores, vector) for vector in (None, *clocks.by_vector) for cores in busy)
     modes = list(_modes(machine))
+    if machine.n_domains == 1 and machine.memory.link_bandwidth_Bps < inf:
+        modes += pair  # the link is between its sockets
     for on in modes:
-        yield from (on.reach_Bps.tolist(), on.memory.remote_penalty, on.memory.latency_s)
+        yield from (
+            on.reach_Bps.tolist(),
+            on.memory.remote_penalty,
+            on.memory.latency_s,
+            on.transfer_s(0).tolist(),
+        )
     if "data" in machine.content and (network := machine.varied({"data": "sent"}).network) is not None:
         yield from (
             network.size_B.tolist(),
@@ -85,12 +96,20 @@ def observed(machine: Machine) -> Iterator[object]:
         yield from (run.finish_s.tolist() for run in replays(on))
 
 
+def _with_another_socket(machine: Machine) -> Iterator[Machine]:
+    """Yield the machine with two sockets, if it has one and its file knows how far apart two are."""
+    if len(machine.content["structure"].get("sockets", ())) == 1 and "kinds" not in machine.content:
+        with suppress(MachineError):
+            yield machine.varied({"sockets": 2})
+
+
 def _modes(machine: Machine) -> Iterator[Machine]:
-    modes = machine.content["memory"]["modes"]
+    modes, structure = machine.content["memory"]["modes"], machine.content["structure"]
     clusters = {name for mode in modes.values() for name in mode.get("latency", {})} - {"any"}
+    clusters |= set(structure.get("cluster_domains", ()))
     for mode in modes:
         on = machine.varied({"memory": mode})
-        if "cluster" not in machine.content["structure"]:
+        if "cluster" not in structure:
             yield on
             continue
         for cluster in sorted(clusters):
@@ -121,6 +140,10 @@ def replays(machine: Machine, engine: Engine = "auto") -> Iterator[Schedule]:
         ("corun", shared.varied({"reuse_teams": False}), (2, half)),
     ]
     for policy, on, layout in runs:
+        if on.kinds is not None and layout[1] > 1:
+            # No team of a layout has cores of several kinds.
+            width = gcd(*on.kinds.counts)
+            layout = (on.n_cores // width, width)
         if layout[0] * layout[1] <= on.n_threads:
             yield simulate(_graph(), on, policy, layout, engine=engine)
 
