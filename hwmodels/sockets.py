@@ -86,7 +86,10 @@ class Sockets(Structure):
             raise MachineError("[structure]:", mistakes)
         return cls(
             per_tile=cores_per_tile,
-            **{key: tuple(size) for key, size in sizes.items()},
+            sockets=tuple(sizes["sockets"]),
+            domains=tuple(sizes["domains"]),
+            l3=tuple(sizes["l3"]),
+            clusters=tuple(sizes["clusters"]),
             links=links,
             times=times_in(table),
             cluster=table.cluster or "any",
@@ -175,8 +178,8 @@ class Sockets(Structure):
         links = tuple((kept[a], kept[b]) for a, b in first.links if a in kept and b in kept)
         if _link_mistakes(links, len(kept)):
             links = _links(None, len(kept))
-        kinds = (tuple(filter(None, size)) for size in sizes)
-        return Sockets(self.per_tile, *kinds, links, self.times, self.cluster, origin=first)
+        sockets, domains, l3, clusters = (tuple(filter(None, size)) for size in sizes)
+        return Sockets(self.per_tile, sockets, domains, l3, clusters, links, self.times, self.cluster, first)
 
     def picture(self) -> Picture:
         """Return sockets side by side, with their domains, L3 groups, tiles and cores."""

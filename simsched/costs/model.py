@@ -195,10 +195,6 @@ class CostModel:
         runtime : RuntimeProfile, optional
             The software's own costs; the machine's when not given.
 
-        Returns
-        -------
-        TaskCosts
-
         Raises
         ------
         CostError

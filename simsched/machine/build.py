@@ -233,19 +233,11 @@ def _machine(
         runtime=_runtime(file.runtime, spec.params.get("reuse_teams", True), spec.name),
         effects=Effects(**dict(file.effects)),
         data=DataWays.of(file.data),
-        kinds=Kinds.of(file.kinds, structure.n_cores),
+        kinds=Kinds.of(file.kinds, structure.n_cores, int(si(cores.count))),
         tables=others,
         power_W=si(file.power.limit) * structure.n_cores / si(cores.count) if file.power else None,
         facts=tuple(
-            Fact(
-                place,
-                _value(q["value"]),
-                q["unit"],
-                q["source"],
-                q["confidence"],
-                q.get("low"),
-                q.get("high"),
-            )
+            Fact(place, _value(q["value"]), q["unit"], q["source"], q["confidence"])
             for place, q in quantities(dict(now))
         ),
     )

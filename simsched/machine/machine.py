@@ -349,10 +349,6 @@ class Machine:
         core : int
             From 0 to n_cores - 1.
 
-        Returns
-        -------
-        int64 array, shape (n_cores,)
-
         Examples
         --------
         >>> import simsched as ss

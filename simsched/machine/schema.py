@@ -59,24 +59,12 @@ class Quantity(Strict):
         Place of the number, or its derivation.
     confidence : {"high", "med", "low", "unverified"}
         How far to trust it.
-    low, high : float, optional
-        Ends of its 95 % interval, in `unit`, where they were measured; else they follow from the confidence.
     """
 
     value: Annotated[float, Field(allow_inf_nan=False, strict=True)]
     unit: str
     source: Annotated[str, Field(min_length=1)]
     confidence: Confidence
-    low: Annotated[float, Field(allow_inf_nan=False, strict=True)] | None = None
-    high: Annotated[float, Field(allow_inf_nan=False, strict=True)] | None = None
-
-    @model_validator(mode="after")
-    def _within(self) -> Self:
-        if (self.low is None) != (self.high is None):
-            raise ValueError("low and high are the ends of one interval; give both or none")
-        if self.low is not None and self.high is not None and not self.low <= self.value <= self.high:
-            raise ValueError(f"{self.value:g} is not within its interval, {self.low:g} to {self.high:g}")
-        return self
 
 
 def measures(

@@ -41,8 +41,6 @@ class Fact:
     unit, source : str
     confidence : str
         "high", "med", "low" or "unverified".
-    low, high : float or None
-        Ends of its 95 % interval in `unit`, where the file states them.
 
     Examples
     --------
@@ -57,8 +55,6 @@ class Fact:
     unit: str
     source: str
     confidence: str
-    low: float | None = None
-    high: float | None = None
 
 
 def meant(params: Mapping[str, Scalar], mode: str) -> set[str]:

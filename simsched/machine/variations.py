@@ -101,16 +101,10 @@ def edited(content: Mapping[str, Any], params: Mapping[str, Scalar], spec: str) 
             _switch(now, key, value, where)
         elif key == "memory":
             now["memory"]["mode"] = _checked_mode(now, value, where)
-        elif key == "cluster":
-            _set_cluster(now, value, where)
-        elif key == "sockets":
-            _set_sockets(now, value, where)
+        elif key in OF_STRUCTURE:
+            OF_STRUCTURE[key](now, value, where)
         elif key in OF_DATA:
             _set_data(now, key, value, where)
-        elif key == "kinds":
-            _set_kinds(now, value, where)
-        elif key == "domains":
-            _set_domains(now, value, where)
         elif key in OF_MEMORY:
             mode, name = now["memory"]["mode"], key.removesuffix("_Bps")
             if f"memory.modes.{mode}.{name}" in params:
@@ -141,8 +135,6 @@ def _set(quantity: dict[str, Any], value: Scalar, where: str, unit: str) -> None
     except OverflowError:
         raise MachineError(f"{where}: expected a number of at most {float_info.max:.3g}") from None
     quantity.update(value=number, unit=unit, source=f"varied: {where}", confidence="unverified")
-    for end in ("low", "high"):
-        quantity.pop(end, None)
 
 
 def _switch(content: dict[str, Any], key: str, value: Scalar, where: str) -> None:
@@ -197,9 +189,8 @@ def _set_sockets(content: dict[str, Any], value: Scalar, where: str) -> None:
         own = mode.get("clusters", {}).values()
         whole += [part[key] for part in (mode, *own) for key in ("bandwidth", "size") if key in part]
     for quantity in whole:
-        for key in {"value", "low", "high"} & quantity.keys():
-            number = quantity[key] * count / before
-            quantity[key] = int(number) if quantity["unit"] == "core" else number
+        number = quantity["value"] * count / before
+        quantity["value"] = int(number) if quantity["unit"] == "core" else number
         quantity["source"] += f"; times {count}/{before}, for so many sockets"
 
 
@@ -269,3 +260,12 @@ def quantities(table: Any, place: str = "") -> list[tuple[str, dict[str, Any]]]:
 
 def _is_quantity(table: Any) -> bool:
     return isinstance(table, dict) and {"value", "unit", "source", "confidence"} <= table.keys()
+
+
+#: What sets a variation of the structure in the content of a file.
+OF_STRUCTURE = {
+    "cluster": _set_cluster,
+    "sockets": _set_sockets,
+    "kinds": _set_kinds,
+    "domains": _set_domains,
+}

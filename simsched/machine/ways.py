@@ -175,8 +175,8 @@ class Kinds:
     memory_B: tuple[float, ...] = ()
 
     @classmethod
-    def of(cls, table: KindsTable | None, n_cores: int) -> Kinds | None:
-        """Return the kinds of a checked `[kinds]` table; None without one.
+    def of(cls, table: KindsTable | None, n_cores: int, stated: int) -> Kinds | None:
+        """Return the kinds of a checked `[kinds]` table, in proportion to other cores than stated; None without one.
 
         Raises
         ------
@@ -188,6 +188,8 @@ class Kinds:
         if table.each:
             return cls(tuple(f"core {core}" for core in range(n_cores)), (1,) * n_cores, (1.0,) * n_cores)
         counts = tuple(int(count) for count in table.cores.value) if table.cores else ()
+        if sum(counts) == stated and all(count * n_cores % stated == 0 for count in counts):
+            counts = tuple(count * n_cores // stated for count in counts)
         if sum(counts) != n_cores:
             raise MachineError(
                 f"kinds.cores: {' + '.join(map(str, counts))} cores are {sum(counts)}; the machine has {n_cores}"

@@ -139,11 +139,10 @@ def replays(machine: Machine, engine: Engine = "auto") -> Iterator[Schedule]:
         ("corun", shared, (2, half)),
         ("corun", shared.varied({"reuse_teams": False}), (2, half)),
     ]
-    for policy, on, layout in runs:
-        if on.kinds is not None and layout[1] > 1:
-            # No team of a layout has cores of several kinds.
-            width = gcd(*on.kinds.counts)
-            layout = (on.n_cores // width, width)
+    # No team of a layout has cores of several kinds.
+    of_a_kind = machine.n_cores if machine.kinds is None else gcd(*machine.kinds.counts)
+    for policy, on, (executors, width) in runs:
+        layout = (executors, width) if width <= of_a_kind else (on.n_cores // of_a_kind, of_a_kind)
         if layout[0] * layout[1] <= on.n_threads:
             yield simulate(_graph(), on, policy, layout, engine=engine)
 

@@ -74,7 +74,9 @@ def test_the_interconnect_is_built_for_its_cores(pair):
     machine, other = pair
     assert 0 < other.interconnect_share <= 1
     if other.n_cores > machine.n_cores:
-        assert mean_transfer_s(other) >= mean_transfer_s(machine) * 0.98, "larger is not nearer"
+        assert mean_transfer_s(other) >= mean_transfer_s(machine) * 0.95, (
+            "larger is not nearer, domains rounded"
+        )
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -97,4 +99,5 @@ def test_more_cores_do_not_slow_independent_work_down(name):
         )
         for n in (machine.n_cores, 2 * machine.n_cores)
     ]  # fmt: skip
-    assert [run.makespan_s for run in runs] == pytest.approx([1, 1])
+    slowest_s = 1 / min(machine.kinds.speeds) if machine.kinds else 1
+    assert [run.makespan_s for run in runs] == pytest.approx([slowest_s, slowest_s])
