@@ -47,13 +47,13 @@ def check_teams(why):
 
 
 def check_tasks(why, scale):
-    tasks, parts = why.tasks, ["dependency_s", "no_core_s", "queue_s", "dispatch_s"]
+    tasks, parts = why.tasks, ["dependency_s", "no_core_s", "queue_s", "dispatch_s", "data_s"]
     assert (tasks[parts[1:]].to_numpy() >= 0).all()
     assert tasks[parts].sum(axis=1).to_numpy() == pytest.approx(
         why.schedule.start_s, rel=1e-12, abs=1e-15 * scale
     )
     waits = (tasks[parts[1:]] > 0).any(axis=1)
-    assert waits.equals(tasks["reason"].isin(["no core", "queue", "dispatch"]))
+    assert waits.equals(tasks["reason"].isin(["no core", "queue", "dispatch", "data"]))
 
 
 def check_path(why):
