@@ -340,7 +340,7 @@ class SocketLinks(Interconnect):
     >>> import simsched as ss
     >>> links = ss.machine("xeon-8160x2").structure.interconnect
     >>> [link.name for link in links.links], links.ways([0, 1], [1, 0]).indices.tolist()
-    (['1 to 0', '0 to 1'], [1, 0])
+    (['0 to 1', '1 to 0'], [0, 1])
     """
 
     def __init__(self, sockets: Sockets) -> None:
