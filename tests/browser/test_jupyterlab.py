@@ -281,8 +281,9 @@ def test_hostile_names_execute_nothing_in_any_output(
         tooltip(frame)
     picture(page, "jupyterlab-hostile")
     rows = page.locator(".jp-WindowedPanel-outer")
-    # Cells out of sight are not in the page.
-    for top in range(0, rows.evaluate("(one) => one.scrollHeight"), 600):
+    # Cells out of sight are not in the page; the step leaves each place in sight at least once.
+    step = rows.evaluate("(one) => one.clientHeight") - 300
+    for top in range(0, rows.evaluate("(one) => one.scrollHeight"), step):
         rows.evaluate("(one, top) => one.scrollTo(0, top)", top)
         page.wait_for_timeout(500)
         for view in page.frames:

@@ -1,10 +1,14 @@
 """`simsched sweep`."""
 
 import json
+import sys
 
 import pandas as pd
 import pytest
 from daemons import Daemons
+
+from simsched.cli import app as cli
+from simsched.sweep import cluster
 
 SPEC = """
 graphs = ["lstm[layers=1,steps=2,hidden=64]"]
@@ -59,13 +63,19 @@ def test_errors_are_one_line(spec, tmp_path, piped):
             "the store of another sweep: seed, points differs",
         ),
         ([tmp_path / "wrong.toml", "--out", tmp_path / "new"], "sedes: unknown key"),
-        (
-            [spec, "--out", tmp_path / "new", "--cluster", "tcp://127.0.0.1:9"],
-            "no Dask scheduler at tcp://127.0.0.1:9",
-        ),
         ([spec], "--out"),
     ):
         done = piped("sweep", *arguments)
         assert done.returncode == 2
         assert words in done.stderr
         assert "Traceback" not in done.stderr
+
+
+def test_no_cluster_is_one_line(spec, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(cluster, "CONNECT_S", 0.2)
+    asked = ["sweep", str(spec), "--out", str(tmp_path / "new"), "--cluster", "tcp://127.0.0.1:9"]
+    monkeypatch.setattr(sys, "argv", ["simsched", *asked])
+    with pytest.raises(SystemExit) as exit_:
+        cli.main()
+    assert exit_.value.code == 2
+    assert "no Dask scheduler at tcp://127.0.0.1:9" in capsys.readouterr().err

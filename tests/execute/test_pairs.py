@@ -115,6 +115,16 @@ def test_disturbed_turns_are_dropped_unless_all_are():
     assert (pair.runs, pair.dropped) == (5, 0)
 
 
+def test_further_turns_of_one_graph_alone_do_not_count():
+    def run(cases):
+        beside, *alone = slower_beside(cases)
+        return [beside, Execution(alone[0].runs[:3]), alone[1]]
+
+    (pair,) = measured_pairs([graph("a")], TWO, measured(a=1e-3), 1, run).pairs
+    assert (pair.runs, pair.dropped) == (3, 0)
+    assert pair.slowdowns == pytest.approx((1.5 * 1.01,) * 2)
+
+
 def test_ops_that_are_too_far_apart_are_left_out():
     found = measured_pairs([graph("ab")], TWO, measured(a=1.0, b=2e-6), 2, slower_beside)
     assert [pair.kinds for pair in found.pairs] == [("a", "a"), ("b", "b")]

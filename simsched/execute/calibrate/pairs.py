@@ -209,8 +209,9 @@ def _scopes(strand: Strand, tasks: Tasks) -> list[str]:
 def _pair(
     chosen: tuple[Strand, Strand], width: int, lengths: Sequence[int], beside: Execution, *alone: Execution
 ) -> Pair:
-    turns = [slowdowns(both, ones, lengths) for both, *ones in zip(beside, *alone, strict=True)]
-    undisturbed = np.all([beside.undisturbed, *(one.undisturbed for one in alone)], axis=0)
+    # Where others disturbed most runs of a graph it has further turns, which the other graphs lack.
+    turns = [slowdowns(both, ones, lengths) for both, *ones in zip(beside, *alone, strict=False)]
+    undisturbed = np.all([one.undisturbed[: len(turns)] for one in (beside, *alone)], axis=0)
     kept = undisturbed if undisturbed.any() else np.ones(len(turns), bool)
     low, middle, high = np.percentile(np.array(turns)[kept], [25, 50, 75], axis=0)
     ops = [strand.measured.op for strand in chosen]
