@@ -1,5 +1,7 @@
 """Machines of hypothetical core counts stay sensible, whatever their structure."""
 
+from math import gcd, lcm
+
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
@@ -14,8 +16,9 @@ NAMES = sorted(set(registered("machines")) - {"host"})
 def scaled(draw):
     """A machine as its file has it, and one of whole tiles more or fewer."""
     machine = ss.machine(draw(st.sampled_from(NAMES)))
-    most = 4 * machine.n_tiles
-    return machine, machine.varied({"cores": draw(st.integers(1, most)) * machine.cores_per_tile})
+    kinds = 1 if machine.kinds is None else machine.n_cores // gcd(*machine.kinds.counts)
+    unit = lcm(machine.cores_per_tile, kinds)
+    return machine, machine.varied({"cores": draw(st.integers(1, 4 * machine.n_cores // unit)) * unit})
 
 
 def mean_transfer_s(machine):
@@ -74,7 +77,7 @@ def test_the_interconnect_is_built_for_its_cores(pair):
     machine, other = pair
     assert 0 < other.interconnect_share <= 1
     if other.n_cores > machine.n_cores:
-        assert mean_transfer_s(other) >= mean_transfer_s(machine) * 0.95, (
+        assert mean_transfer_s(other) >= mean_transfer_s(machine) * 0.9, (
             "larger is not nearer, domains rounded"
         )
 
