@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
@@ -47,10 +47,6 @@ class Span:
         As recorded; "" where there is none.
     args : dict
         Further fields of the event.
-    depth : int
-        Spans of its lane around it.
-    inner : int
-        Spans within it.
     """
 
     start_ns: int
@@ -60,8 +56,6 @@ class Span:
     name: str
     category: str
     args: dict[str, Any]
-    depth: int = 0
-    inner: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,14 +96,13 @@ class Events:
     other: dict[str, Any] = field(default_factory=dict)
     metadata: dict[str, Any] = field(default_factory=dict)
 
-    def lane_names(self, lanes: Sequence[int]) -> tuple[str, ...]:
-        """Return the names of lanes: their threads, and the processes where these are of several."""
-        several = len({self.lanes[lane][0] for lane in lanes}) > 1
-        return tuple(self._name(*self.lanes[lane], several) for lane in lanes)
-
-    def _name(self, process: str, thread: str, several: bool) -> str:
-        called = self.names.get((process, thread), f"thread {thread}")
-        return f"{self.names.get((process, ''), f'process {process}')}: {called}" if several else called
+    def called(self, lane: Lane) -> tuple[str, str]:
+        """Return the names of a lane's process and thread."""
+        process, thread = lane
+        return (
+            self.names.get((process, ""), f"process {process}"),
+            self.names.get(lane, f"thread {thread}"),
+        )
 
 
 class _Reading:

@@ -15,23 +15,20 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from simsched.errors import FormatError
 from simsched.graph.loading import plain_name
 from simsched.graph.report import ImportReport
-from simsched.traces.chrome.choosing import Choice, Flows, flow_edges
-from simsched.traces.chrome.events import Events, Span, read_events
+from simsched.traces.chrome.events import Events, read_events
+from simsched.traces.chrome.flows import arrow_ends, spans_of
 from simsched.traces.chrome.writer import graph_written, made_by_simsched
+from simsched.traces.shared.choice import OPTIONS, Choice
 from simsched.traces.shared.json_stream import shown
 from simsched.traces.shared.libraries import recorded_on
-from simsched.traces.shared.options import TOLERANT, mends_if
-from simsched.traces.shared.timeline import chain, recording
+from simsched.traces.shared.options import mends_if
+from simsched.traces.shared.spans import arrows, choose, edges_of, graph_of
 
 if TYPE_CHECKING:
     from simsched.graph.taskgraph import TaskGraph
-
-EDGES = ("lanes+flows", "lanes", "flows")
 
 
 class ChromeTrace:
@@ -57,15 +54,7 @@ class ChromeTrace:
     times = "us with decimals, exact"
     #: Formats that are Chrome traces, too, with readers that extract more.
     general = True
-    options = {  # noqa: RUF012 - the protocol's attribute
-        "depth": "how many spans of its lane are around a task: 2, or 1-3; any when not given",
-        "names": "patterns of the names of tasks, as load*+work*; any when not given",
-        "lanes": "patterns of the names of lanes, as Pool*; all when not given",
-        "level": "outermost (when not given) or innermost: which are tasks of chosen spans within each other",
-        "edges": "lanes+flows (when not given), lanes, or flows: where edges come from",
-        "process": "number or name of the process to take; all when not given",
-        "tolerant": TOLERANT,
-    }
+    options = OPTIONS
 
     def recognises(self, head: bytes) -> bool:
         """Recognise the key of the object form, or a first event of the list form."""
@@ -95,16 +84,14 @@ class ChromeTrace:
         GraphError
             If a trace of simsched's own holds an impossible graph.
         """
-        choice = Choice.of(path, level, depth, names, lanes)
-        if edges not in EDGES:
-            raise FormatError(f"{path}: edges is {shown(edges)}; expected one of {', '.join(EDGES)}")
+        choice = Choice.of(path, level, depth, names, lanes, edges)
         report = ImportReport(path.name, "chrome")
         # The format lets the list form end without its bracket: its writer may have been stopped at any time.
         events = read_events(path, mends_if(path, tolerant, report), report.note)
         if made_by_simsched(events):
             report.note(
                 "options choose nothing here: the graph was taken as written",
-                when=(choice, edges, process) != (Choice(), EDGES[0], None),
+                when=(choice, process) != (Choice(), None),
             )
             return graph_written(path, events, report)
         _restrict(path, events, process)
@@ -114,11 +101,20 @@ class ChromeTrace:
                 f"{path}: no span (events X, or B and E) in the trace; "
                 + ("; ".join([*dropped, *report.notes]) or "nothing ran, or was recorded")
             )
-        tasks = choice.tasks(path, events, report)
-        flows = flow_edges(events, tasks)
-        _tell(report, events, flows, edges)
-        in_order = chain(task.lane for task in tasks) if "lanes" in edges else []
-        return _graph(path, events, tasks, in_order + (flows.edges if "flows" in edges else []), report)
+        spans = spans_of(events)
+        rows = choose(path, spans, choice, report)
+        tasks = spans.taken(rows)
+        flows = arrows(tasks, *arrow_ends(events, tasks), report)
+        _tell(report, events, len(flows), edges)
+        return graph_of(
+            path,
+            tasks,
+            edges_of(tasks, flows, choice),
+            report,
+            plain_name(path, ".json"),
+            names=[f"{events.spans[row].name}@{events.spans[row].order}" for row in rows.tolist()],
+            recorded_on=recorded_on(events.metadata.get("cpu-brand")),
+        )
 
 
 CHROME_TRACE = ChromeTrace()
@@ -139,15 +135,10 @@ def _restrict(path: Path, events: Events, process: str | int | None) -> None:
     events.spans = [span for span in events.spans if events.lanes[span.lane][0] in wanted]
 
 
-def _tell(report: ImportReport, events: Events, flows: Flows, edges: str) -> None:
-    report.facts.update(
-        flow_edges=len(flows.edges),
-        flows_backwards=flows.backwards,
-        flows_unbound=flows.unbound,
-    )
+def _tell(report: ImportReport, events: Events, flows: int, edges: str) -> None:
     report.doubt(
         "a Chrome trace tells no dependencies: edges are the recorded order of each lane, a chain"
-        + (f", and {len(flows.edges)} arrows as hints" if flows.edges and "flows" in edges else "")
+        + (f", and {flows} arrows as hints" if flows and "flows" in edges else "")
         + "; no policy can run the tasks of a lane in parallel",
         when="lanes" in edges,
     )
@@ -158,24 +149,3 @@ def _tell(report: ImportReport, events: Events, flows: Flows, edges: str) -> Non
     for what, count in sorted(events.counts.items()):
         if count:
             report.facts[f"dropped, {what}"] = count
-
-
-def _graph(
-    path: Path, events: Events, tasks: list[Span], edges: list[tuple[int, int]], report: ImportReport
-) -> TaskGraph:
-    from simsched.graph.taskgraph import TaskGraph
-
-    start_ns = np.array([task.start_ns for task in tasks], np.int64)
-    finish_ns = np.array([task.finish_ns for task in tasks], np.int64)
-    lanes, lane = np.unique([task.lane for task in tasks], return_inverse=True)
-    return TaskGraph.from_edges(
-        (finish_ns - start_ns) / 1e9,
-        edges,
-        kinds=[task.name for task in tasks],
-        names=[f"{task.name}@{task.order}" for task in tasks],
-        scopes=[task.category for task in tasks],
-        name=plain_name(path, ".json"),
-        recorded_on=recorded_on(events.metadata.get("cpu-brand")),
-        report=report,
-        recording=recording(path, start_ns, finish_ns, lane, events.lane_names(lanes.tolist())),
-    )

@@ -27,6 +27,7 @@ from simsched.text import printable
 from simsched.traces.chrome.events import Events, Span
 from simsched.traces.shared.json_stream import shown
 from simsched.traces.shared.libraries import recorded_on
+from simsched.traces.shared.spans import lane_names
 from simsched.traces.shared.timeline import recording
 
 if TYPE_CHECKING:
@@ -62,6 +63,7 @@ def graph_written(path: Path, events: Events, report: ImportReport) -> TaskGraph
         np.array([getattr(t, key) for t in tasks], np.int64) for key in ("start_ns", "finish_ns")
     )
     _tell_origin(events, report)
+    names = lane_names([events.called(events.lanes[number]) for number in lanes.tolist()])
     return TaskGraph.from_edges(
         (finish_ns - start_ns) / 1e9,
         [(before, i) for i, task in enumerate(tasks) for before in _before(path, task, len(tasks))],
@@ -71,7 +73,7 @@ def graph_written(path: Path, events: Events, report: ImportReport) -> TaskGraph
         name=str(events.other.get("graph", path.name)),
         recorded_on=recorded_on(events.other.get("cpu_model")),
         report=report,
-        recording=recording(path, start_ns, finish_ns, lane, events.lane_names(lanes.tolist()), origin_ns=0),
+        recording=recording(path, start_ns, finish_ns, lane, names, origin_ns=0),
     )
 
 

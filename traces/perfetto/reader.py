@@ -13,19 +13,18 @@ import numpy as np
 from simsched.errors import FormatError
 from simsched.graph import ImportReport, TaskGraph
 from simsched.graph.loading import plain_name
-from simsched.traces.chrome.choosing import Choice
-from simsched.traces.chrome.reader import EDGES, ChromeTrace
 from simsched.traces.perfetto.packets import Content, read_packets
-from simsched.traces.shared.json_stream import shown
+from simsched.traces.shared.choice import OPTIONS, Choice
 from simsched.traces.shared.options import mends_if
 from simsched.traces.shared.spans import (
     Spans,
     Whole,
     arrows,
     choose,
+    edges_of,
     enclosing,
     graph_of,
-    in_order,
+    lane_names,
     of_process,
 )
 from simsched.traces.shared.timeline import recording
@@ -64,7 +63,7 @@ class PerfettoTrace:
     title = "Perfetto trace (protobuf): track events of any program"
     dependencies = "recorded order of each track, a chain, and flows as hints; simsched's own: as written"
     times = "ns"
-    options = ChromeTrace.options
+    options = OPTIONS
 
     def recognises(self, head: bytes) -> bool:
         """Recognise the first packet by its fields."""
@@ -102,15 +101,13 @@ class PerfettoTrace:
         GraphError
             If a trace of simsched's own holds an impossible graph.
         """
-        choice = Choice.of(path, level, depth, names, lanes)
-        if edges not in EDGES:
-            raise FormatError(f"{path}: edges is {shown(edges)}; expected one of {', '.join(EDGES)}")
+        choice = Choice.of(path, level, depth, names, lanes, edges)
         report = ImportReport(path.name, "perfetto")
         content = read_packets(path, mends_if(path, tolerant, report))
         if content.own is not None:
             report.note(
                 "options choose nothing here: the graph was taken as written",
-                when=(choice, edges, process) != (Choice(), EDGES[0], None),
+                when=(choice, process) != (Choice(), None),
             )
             return _written(path, content, report)
         spans = content.spans
@@ -126,11 +123,13 @@ class PerfettoTrace:
         tasks = spans.taken(rows)
         flows = arrows(tasks, *_flows(content, tasks, rows), report)
         report.facts.update(dropped)
-        chosen = [in_order(tasks.lane)] if "lanes" in edges else []
-        chosen += [flows] if "flows" in edges else []
         _tell(report, edges, len(flows))
         return graph_of(
-            path, tasks, np.concatenate(chosen), report, plain_name(path, ".pftrace", ".perfetto-trace")
+            path,
+            tasks,
+            edges_of(tasks, flows, choice),
+            report,
+            plain_name(path, ".pftrace", ".perfetto-trace"),
         )
 
 
@@ -174,6 +173,7 @@ def _written(path: Path, content: Content, report: ImportReport) -> TaskGraph:
     spans = content.spans.taken(order)
     report.note("simsched wrote this trace; durations are those of its schedule")
     lanes, lane = np.unique(spans.lane, return_inverse=True)
+    names = lane_names([spans.lanes[number] for number in lanes.tolist()])
     widths = content.width[order]
     if widths.min() < 1 or widths.max() > 2**31 - 1:
         raise FormatError(f"{path}: a task has width {widths.min()}; the file was edited or damaged")
@@ -187,9 +187,7 @@ def _written(path: Path, content: Content, report: ImportReport) -> TaskGraph:
         widths=widths,
         name=content.own or path.name,
         report=report,
-        recording=recording(
-            path, spans.start_ns, spans.finish_ns, lane, spans.lane_names(lanes.tolist()), origin_ns=0
-        ),
+        recording=recording(path, spans.start_ns, spans.finish_ns, lane, names, origin_ns=0),
     )
 
 

@@ -1,7 +1,4 @@
-"""Spans of lanes as columns, for files that hold millions: pairing, nesting, the choice of tasks, edges, the graph.
-
-The rules are those of `simsched.traces.chrome`, whose spans are objects, each with all of its fields.
-"""
+"""Spans of lanes as columns, for files that hold millions: pairing, nesting, the choice of tasks, edges, the graph."""
 
 from __future__ import annotations
 
@@ -17,9 +14,9 @@ import numpy.typing as npt
 from simsched.errors import FormatError
 from simsched.graph.cleanup.matching import matcher
 from simsched.graph.report import ImportReport
-from simsched.traces.chrome.choosing import MOST_LISTED, Choice, _listed, _spelled
+from simsched.traces.shared.choice import MOST_LISTED, Choice, listed, spelled
 from simsched.traces.shared.json_stream import shown
-from simsched.traces.shared.timeline import recording
+from simsched.traces.shared.timeline import in_order, recording
 
 if TYPE_CHECKING:
     from simsched.graph.taskgraph import TaskGraph
@@ -82,13 +79,17 @@ class Spans:
             self.inner[rows] if len(self.inner) else self.inner,
         )
 
-    def lane_names(self, lanes: Sequence[int]) -> list[str]:
-        """Return the names of lanes: their threads, and the processes where these are of several."""
-        several = len({self.lanes[lane][0] for lane in lanes}) > 1
-        return [
-            f"{process}: {thread}" if several and process else thread
-            for process, thread in (self.lanes[i] for i in lanes)
-        ]
+
+def lane_names(lanes: Sequence[tuple[str, str]]) -> list[str]:
+    """Return the names of lanes: their threads, and the processes where these are of several.
+
+    Examples
+    --------
+    >>> lane_names([("", "main"), ("", "pool")]), lane_names([("a", "main"), ("b", "main")])
+    (['main', 'pool'], ['a: main', 'b: main'])
+    """
+    several = len({process for process, _ in lanes}) > 1
+    return [f"{process}: {thread}" if several and process else thread for process, thread in lanes]
 
 
 def paired(
@@ -174,7 +175,7 @@ def choose(path: Path, spans: Spans, choice: Choice, report: ImportReport) -> Wh
     report.facts["overlaps"] = nest(spans)
     by_depth = enumerate(np.bincount(spans.depth).tolist())
     report.facts.update(
-        spans=len(spans), spans_by_depth=_listed((f"{depth}: {n}" for depth, n in by_depth if n), MOST_LISTED)
+        spans=len(spans), spans_by_depth=listed((f"{depth}: {n}" for depth, n in by_depth if n), MOST_LISTED)
     )
     every, rows = len(spans), np.arange(len(spans))
     for option, value, chosen, codes, called in _filters(spans, choice):
@@ -183,7 +184,7 @@ def choose(path: Path, spans: Spans, choice: Choice, report: ImportReport) -> Wh
             there = Counter(codes[rows].tolist()).most_common()
             raise FormatError(
                 f"{path}: {option} is {shown(value)}, which chooses none of {len(rows)} spans; there are "
-                f"{_listed((f'{called(code)} ({n})' for code, n in there), MOST_LISTED)}"
+                f"{listed((f'{called(code)} ({n})' for code, n in there), MOST_LISTED)}"
             )
         report.facts[f"left_out_{option}"] = int((~kept).sum())
         rows = rows[kept]
@@ -198,7 +199,7 @@ def choose(path: Path, spans: Spans, choice: Choice, report: ImportReport) -> Wh
         report.note(
             f"{others}: they lie within others, or hold others. Spans by depth: {report.facts['spans_by_depth']}; "
             "depth=, names= and lanes= choose others"
-            if choice == Choice(choice.level)
+            if choice == Choice(choice.level, edges=choice.edges)
             else f"{others}: the options chose others"
         )
     return rows[np.lexsort((rows, spans.finish_ns[rows], spans.start_ns[rows]))]
@@ -207,7 +208,7 @@ def choose(path: Path, spans: Spans, choice: Choice, report: ImportReport) -> Wh
 def _filters(spans: Spans, choice: Choice) -> Iterator[tuple[str, str, Any, Small, Callable[[int], str]]]:
     """Yield name and value of each option, which spans it selects, and what it looks at, with the words for that."""
     if choice.lanes:
-        names, alone = spans.lane_names(range(len(spans.lanes))), [thread for _, thread in spans.lanes]
+        names, alone = lane_names(spans.lanes), [thread for _, thread in spans.lanes]
         fits = [any(map(matcher(choice.lanes), pair)) for pair in zip(names, alone, strict=True)]
         yield "lanes", choice.lanes, np.array(fits)[spans.lane], spans.lane, lambda code: shown(names[code])
     if choice.names:
@@ -221,7 +222,7 @@ def _filters(spans: Spans, choice: Choice) -> Iterator[tuple[str, str, Any, Smal
         )
     if choice.depths is not None:
         within = (spans.depth >= choice.depths.start) & (spans.depth < choice.depths.stop)
-        yield "depth", _spelled(choice.depths), within, spans.depth, str
+        yield "depth", spelled(choice.depths), within, spans.depth, str
 
 
 def of_process(path: Path, spans: Spans, process: object) -> Whole:
@@ -238,27 +239,24 @@ def of_process(path: Path, spans: Spans, process: object) -> Whole:
     fits = np.array([name in wanted for name, _ in spans.lanes], np.bool_)
     rows = np.flatnonzero(fits[spans.lane])
     if not len(rows):
-        known = _listed(sorted({shown(name) for name, _ in spans.lanes}), MOST_LISTED)
+        known = listed(sorted({shown(name) for name, _ in spans.lanes}), MOST_LISTED)
         raise FormatError(f"{path}: process is {shown(process)}; expected one of {known}")
     return rows
 
 
-def in_order(lanes: npt.NDArray[Any]) -> Whole:
-    """Return the edges that keep the tasks of every lane in their order, shape (m, 2).
+def edges_of(tasks: Spans, flows: Whole, choice: Choice) -> Whole:
+    """Return the edges that an option asks for: of tasks in their order on each lane, and of flows, shape (m, 2).
 
     Parameters
     ----------
-    lanes : int array, shape (n,)
-        Of the tasks, in the order in which they started.
-
-    Examples
-    --------
-    >>> in_order(np.array([0, 1, 0, 0])).tolist()
-    [[0, 2], [2, 3]]
+    tasks : Spans
+        By start.
+    flows : int64 array, shape (k, 2)
+        Edges of flows; see `arrows`.
+    choice : Choice
     """
-    order = np.argsort(lanes, kind="stable")
-    same = lanes[order][1:] == lanes[order][:-1]
-    return np.column_stack([order[:-1][same], order[1:][same]])
+    chosen = [in_order(tasks.lane)] if "lanes" in choice.edges else []
+    return np.concatenate([*chosen, flows] if "flows" in choice.edges else chosen)
 
 
 def enclosing(tasks: Spans, lane: Small, time_ns: Whole) -> Whole:
@@ -332,6 +330,12 @@ def graph_of(
         scopes=[tasks.labels[code] for code in tasks.scope.tolist()],
         name=name,
         report=report,
-        recording=recording(path, tasks.start_ns, tasks.finish_ns, lane, tasks.lane_names(lanes.tolist())),
+        recording=recording(
+            path,
+            tasks.start_ns,
+            tasks.finish_ns,
+            lane,
+            lane_names([tasks.lanes[number] for number in lanes.tolist()]),
+        ),
         **columns,
     )

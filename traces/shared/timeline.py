@@ -6,8 +6,8 @@ import re
 from collections.abc import Hashable, Iterable, Sequence
 from decimal import Decimal
 from heapq import heappop, heappush
-from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -159,6 +159,25 @@ def _natural(name: str) -> list[tuple[int, str]]:
     return [(len(part.lstrip("0")), part.lstrip("0")) if part.isdigit() else (0, part) for part in parts]
 
 
+def in_order(lanes: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+    """Return the edges that keep the tasks of every lane in their order, shape (m, 2).
+
+    Parameters
+    ----------
+    lanes : int array, shape (n,)
+        Of the tasks, in the order in which they started.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> in_order(np.array([0, 1, 0, 0])).tolist()
+    [[0, 2], [2, 3]]
+    """
+    order = np.argsort(lanes, kind="stable")
+    same = lanes[order][1:] == lanes[order][:-1]
+    return np.column_stack([order[:-1][same], order[1:][same]])
+
+
 def chain(lanes: Iterable[Hashable]) -> list[tuple[int, int]]:
     """Return the edges that keep the tasks of every lane in their order.
 
@@ -172,10 +191,9 @@ def chain(lanes: Iterable[Hashable]) -> list[tuple[int, int]]:
     >>> chain(["a", "b", "a", "a"])
     [(0, 2), (2, 3)]
     """
-    on: dict[Hashable, list[int]] = {}
-    for task, lane in enumerate(lanes):
-        on.setdefault(lane, []).append(task)
-    return [edge for tasks in on.values() for edge in pairwise(tasks)]
+    numbers: dict[Hashable, int] = {}
+    codes = np.array([numbers.setdefault(lane, len(numbers)) for lane in lanes], np.int64)
+    return [(before, after) for before, after in in_order(codes).tolist()]
 
 
 def covered(intervals: Iterable[tuple[int, int]], start: int, finish: int) -> int:

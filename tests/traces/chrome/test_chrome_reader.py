@@ -8,14 +8,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given
 
 import simsched as ss
 from simsched.errors import FormatError, GraphError
 from simsched.graph import TaskGraph
 from simsched.testing.strategies import graphs
-from simsched.traces.chrome.choosing import nest
-from simsched.traces.chrome.events import Span
 from simsched.traces.chrome.reader import CHROME_TRACE
 
 Event = dict[str, Any]
@@ -221,27 +219,6 @@ def test_other_formats_are_theirs() -> None:
     assert CHROME_TRACE.recognises(b'[ {"name": "a", "ph": "X"}')
     assert not CHROME_TRACE.recognises(b'{"nodes": []}')
     assert not CHROME_TRACE.recognises(b"[1]")
-
-
-@given(st.lists(st.tuples(st.integers(0, 12), st.integers(0, 6), st.integers(0, 1)), max_size=10))
-def test_nesting_is_what_it_is_by_definition(drawn: list[tuple[int, int, int]]) -> None:
-    spans = [Span(a, a + length, lane, i, "", "", {}) for i, (a, length, lane) in enumerate(drawn)]
-    if nest(spans):
-        return
-    for one in spans:
-        within = [s for s in spans if s.lane == one.lane and _holds(s, one)]
-        assert one.depth == len(within)
-        assert one.inner == sum(_holds(one, s) for s in spans if s.lane == one.lane)
-
-
-def _holds(outer: Span, inner: Span) -> bool:
-    """Tell whether a span lies within another one; of two alike, the later in the file lies within."""
-    if outer is inner or not outer.start_ns <= inner.start_ns <= inner.finish_ns <= outer.finish_ns:
-        return False
-    if (outer.start_ns, outer.finish_ns) == (inner.start_ns, inner.finish_ns):
-        return outer.order < inner.order
-    # A moment at the very end of a span is after it.
-    return inner.start_ns < outer.finish_ns
 
 
 @given(graphs())

@@ -1,0 +1,108 @@
+"""Which spans of lanes become tasks: the options of readers whose files know spans and no tasks."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from simsched.errors import FormatError
+from simsched.traces.shared.json_stream import shown
+from simsched.traces.shared.options import TOLERANT
+
+LEVELS = ("outermost", "innermost")
+EDGES = ("lanes+flows", "lanes", "flows")
+OPTIONS = {
+    "depth": "how many spans of its lane are around a task: 2, or 1-3; any when not given",
+    "names": "patterns of the names of tasks, as load*+work*; any when not given",
+    "lanes": "patterns of the names of lanes, as Pool*; all when not given",
+    "level": "outermost (when not given) or innermost: which are tasks of chosen spans within each other",
+    "edges": "lanes+flows (when not given), lanes, or flows: where edges come from",
+    "process": "number or name of the process to take; all when not given",
+    "tolerant": TOLERANT,
+}
+_DEPTH = re.compile(r"(?P<least>[0-9]{1,6})(?:-(?P<most>[0-9]{1,6}))?", re.ASCII)
+#: Most names, lanes and depths in messages, and most characters.
+MOST_LISTED, MOST_CHARACTERS = 8, 300
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The spans that the options of the reader select.
+
+    Parameters
+    ----------
+    level : str
+        The outermost or the innermost of nested chosen spans.
+    depths : range or None
+        How many spans of its lane may be around a span; any where None.
+    names, lanes : str
+        Patterns as those of clean-up steps (`simsched.graph.cleanup.matching`); any where empty.
+    edges : str
+        Where edges come from.
+    """
+
+    level: str = "outermost"
+    depths: range | None = None
+    names: str = ""
+    lanes: str = ""
+    edges: str = EDGES[0]
+
+    @classmethod
+    def of(
+        cls, path: Path, level: object, depth: object, names: object, lanes: object, edges: object
+    ) -> Choice:
+        """Return the selection of some options; raise `FormatError` where one is invalid."""
+        if level not in LEVELS:
+            raise FormatError(f"{path}: level is {shown(level)}; expected one of {', '.join(LEVELS)}")
+        if edges not in EDGES:
+            raise FormatError(f"{path}: edges is {shown(edges)}; expected one of {', '.join(EDGES)}")
+        return cls(
+            level=str(level),
+            depths=_depths(path, depth),
+            names=_patterns(path, "names", names),
+            lanes=_patterns(path, "lanes", lanes),
+            edges=str(edges),
+        )
+
+
+def _patterns(path: Path, option: str, value: object) -> str:
+    if value is None:
+        return ""
+    if not isinstance(value, str) or not value.strip("+ "):
+        raise FormatError(
+            f"{path}: {option} is {shown(value)}; expected patterns joined by +, as in load*+work*"
+        )
+    return value
+
+
+def _depths(path: Path, value: object) -> range | None:
+    if value is None:
+        return None
+    text = str(value) if type(value) is int else value
+    found = _DEPTH.fullmatch(text) if isinstance(text, str) else None
+    depths = range(int(found["least"]), int(found["most"] or found["least"]) + 1) if found else range(0)
+    if not depths:
+        raise FormatError(
+            f"{path}: depth is {shown(value)}; expected how many spans are around a task, as in 0 (outermost), 2 or 1-3"
+        )
+    return depths
+
+
+def spelled(depths: range) -> str:
+    """Return depths as the option is written."""
+    return f"{depths[0]}-{depths[-1]}" if len(depths) > 1 else str(depths[0])
+
+
+def listed(values: Iterable[str], most: int) -> str:
+    """Return the first of some values in a line, and the number of the others."""
+    every = list(values)
+    first, characters = list[str](), 0
+    for value in every[:most]:
+        characters += len(value) + 2
+        if first and characters > MOST_CHARACTERS:
+            break
+        first.append(value)
+    more = len(every) - len(first)
+    return ", ".join(first) + (f" and {more} more" if more else "")
