@@ -1,4 +1,4 @@
-"""The schedulers of task runtimes, by name: which ready task a worker takes next, as their sources have it."""
+"""The schedulers of task runtimes, by name: which ready task a worker takes next."""
 
 from __future__ import annotations
 
@@ -88,7 +88,9 @@ SYSTEMS = {
     ),
     "tensorflow": System(
         "TensorFlow's executor", "core/common_runtime/executor.cc, ScheduleReady: one expensive node stays on the "
-        "thread, others go to the front of its queue in Eigen's pool", own=True, keeps="first", reverse=True,
+        "thread, the last of a node's edges; others go to the front of its queue in Eigen's pool. Graphs of "
+        "recordings have the order of starts in place of that of edges: here it is the first",
+        own=True, keeps="first", reverse=True,
     ),
     "pytorch-interop": System("PyTorch's inter-op pool", "c10/core/thread_pool.cpp: one std::queue"),
     "dask": System(

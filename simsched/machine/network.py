@@ -106,13 +106,13 @@ class Network:
     def home_of(self, n_objects: int) -> Index:
         """Return the place where each object lives that no task has written yet, shape (k,); -1 for everywhere.
 
-        Objects go round the memories: object i lives in memory i modulo their number.
+        Objects go round the memories: object i lives in memory i modulo their number; without memories, at the host.
         """
+        memories = self.memory_of.indices
         if self.ways.home == "everywhere":
             return np.full(n_objects, -1, np.int32)
-        if self.ways.home == "host":
+        if self.ways.home == "host" or not len(memories):
             return np.full(n_objects, self.host, np.int32)
-        memories = self.memory_of.indices
         return memories[np.arange(n_objects) % len(memories)]
 
     def below(self, place: int, one: int) -> int:

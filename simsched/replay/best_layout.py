@@ -68,12 +68,13 @@ class Search:
         return self._labelled(self._why())
 
     def nearest(self) -> Schedule:
-        """Return the shortest replay of the few shortest estimates, which are rough for limits and ignore data.
+        """Return the shortest replay of few: estimates are rough for limits, and ignore data and kinds of cores.
 
         One executor is among them, to which nothing needs to be sent.
         """
         ranked, _ = self._ranked()
-        self._try([*ranked[:LIKELY], *(one for one in self.layouts if one.executors == 1)])
+        likely = [one for one in ranked if self.possible(one)][:LIKELY]
+        self._try([*likely, *(one for one in self.layouts if one.executors == 1)])
         tried = len(self.makespans_s)
         why = (
             f"the shortest of {tried} replays, of the shortest estimates of {len(self.layouts)} layouts; layout='best' "

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, strategies as st
 from pydantic import ValidationError
 
+import simsched as ss
 from simsched.errors import MachineError
 from simsched.hwmodels.sockets import Sockets
 from simsched.hwmodels.sockets_table import SocketsTable
@@ -176,3 +177,50 @@ def test_the_picture_shows_every_core_once_inside_its_frame():
         assert frame.x < box.x < box.x + 1 < frame.x + frame.width
         assert frame.y < box.y < box.y + 1 < frame.y + frame.height
     assert len(found.picture().links) == 3
+
+
+@pytest.mark.parametrize(
+    ("spec", "cores", "domains", "bandwidth_Bps"),
+    [
+        ("graviton4[sockets=2]", 192, 2, 2 * 457e9),
+        ("grace[sockets=1]", 72, 1, 806.8e9 / 2),
+        ("xeon-8470[cluster=off]", 52, 1, 226.9e9),
+        ("xeon-8470[cluster=snc2]", 52, 2, 226.9e9),
+        ("xeon-6148x2", 40, 2, 161.1e9),
+        ("xeon-6148x2[cluster=snc2]", 40, 4, 170.8e9),  # its file has numbers of its own for this mode
+        ("xeon-6148x2[cluster=snc2,sockets=1]", 20, 2, 85.4e9),
+    ],
+)
+def test_sockets_and_cluster_modes_in_brackets(spec, cores, domains, bandwidth_Bps):
+    machine = ss.machine(spec)
+    assert (machine.n_cores, machine.n_domains) == (cores, domains)
+    assert machine.bandwidth_Bps == pytest.approx(bandwidth_Bps)
+    assert ss.machine(str(machine)).structure == machine.structure
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ("graviton4[sockets=0]", "expected a whole number of sockets from 1 to 1024"),
+        ("graviton4[sockets=1.5]", "expected a whole number of sockets"),
+        ("core-i7-1370p[sockets=2]", "only machines whose file has sockets, all alike"),
+        ("knl-7250[sockets=2]", "only machines whose file has sockets"),
+        ("xeon-8470[cluster=snc3]", "expected one of off, snc2, snc4"),
+        ("sg2042[cluster=snc2]", "has no cluster modes"),
+        ("sg2042[sockets=2]", "give the time of a cache line"),
+    ],
+)
+def test_sockets_and_cluster_modes_that_cannot_be(spec, message):
+    with pytest.raises(MachineError, match=message):
+        ss.machine(spec)
+
+
+def test_a_power_limit_follows_the_cores():
+    assert ss.machine("grace").power_W == 2 * ss.machine("grace[sockets=1]").power_W == 500
+    assert ss.machine("generic").power_W is None
+
+
+def test_cores_of_kinds_stay_in_proportion():
+    assert ss.machine("core-i7-1370p[cores=7]").kinds.counts == (3, 4)
+    with pytest.raises(MachineError, match="6 \\+ 8 cores are 14; the machine has 8"):
+        ss.machine("core-i7-1370p[cores=8]")

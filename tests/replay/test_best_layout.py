@@ -74,3 +74,11 @@ def test_noise_that_shortens_tasks_cuts_no_search():
     graph = ss.TaskGraph.from_edges([1.0] * 12, kinds="MatMul")
     short = ss.simulate(graph, "generic[cores=12]", "fifo", "best", factors=[0.1] * 12)
     assert int(short.inputs.layout_why.split(" replays")[0].split()[-1]) >= 5
+
+
+def test_the_default_on_kinds_of_cores_is_found_by_replays():
+    """One executor per core leaves long tasks to slow cores; estimates do not know that."""
+    graph, machine = ss.workload("lstm[layers=2,steps=8,batch=64]"), "core-i7-1370p"
+    found = ss.simulate(graph, machine, "fifo")
+    assert found.inputs.layout_by == "replays"
+    assert found.makespan_s <= ss.simulate(graph, machine, "fifo", layout="14x1").makespan_s

@@ -138,19 +138,26 @@ def _number(values, unit):
     return f"{{ value = {values}, unit = '{unit}', source = 'made up', confidence = 'low' }}\n"
 
 
+def with_devices(tmp_path, processor_cores, places="domain"):
+    """A file of cores of a processor, if any, and a device of 1 GB on a link of 4 GB/s and 2 us."""
+    own = [] if not processor_cores else ["processor"]
+    source = (Path(__file__).parents[2] / "hwmodels/generic.toml").read_text("utf-8")
+    source = re.sub(r"count( +)= { value = 16", rf"count\1= {{ value = {processor_cores + 1}", source)
+    zero, cores = [0] * len(own), [processor_cores] * len(own)
+    kinds = (
+        f"\n[kinds]\nnames = {[*own, 'device']}\ncores = " + _number([*cores, 1], "core")
+        + "link_bandwidth = " + _number([*zero, 4], "GB/s") + "link_latency = " + _number([*zero, 2], "us")
+        + "memory_size = " + _number([*zero, 1], "GB") + f"[data]\nmode = 'sent'\nplaces = '{places}'\n"
+    )  # fmt: skip
+    path = tmp_path / "with-device.toml"
+    path.write_text(source.replace('name = "generic"', 'name = "with-device"') + kinds, "utf-8")
+    return path
+
+
 @pytest.mark.rule("Places")
 def test_a_device_has_a_memory_and_a_link(replay, tmp_path):
     """From the processor's cores to the device: 2 us + 8 MB at 4 GB/s; its seconds are its own."""
-    source = (Path(__file__).parents[2] / "hwmodels/generic.toml").read_text("utf-8")
-    kinds = (
-        "\n[kinds]\nnames = ['processor', 'device']\ncores = " + _number([2, 1], "core")
-        + "link_bandwidth = " + _number([0, 4], "GB/s") + "link_latency = " + _number([0, 2], "us")
-        + "memory_size = " + _number([0, 1], "GB") + "[data]\nmode = 'sent'\nplaces = 'domain'\n"
-    )  # fmt: skip
-    path = tmp_path / "with-device.toml"
-    source = re.sub(r"count( +)= { value = 16", r"count\1= { value = 3", source)
-    path.write_text(source.replace('name = "generic"', 'name = "with-device"') + kinds, "utf-8")
-    machine = ss.machine(path)
+    machine = ss.machine(with_devices(tmp_path, 2))
     network = machine.network
     assert (network.names[1], network.size_B[1]) == ("device (core 2)", 1e9)
     seconds = [[1, 9], [9, 1], [9, 1]]
@@ -168,3 +175,12 @@ def test_links_tell_what_passed_over_them(replay):
     assert table.loc["into core 1", ["bytes_B", "busy_s"]].tolist() == [4, 4]
     nothing, _ = replay([1.0])
     assert nothing.links.empty
+
+
+@pytest.mark.rule("Homes")
+@pytest.mark.parametrize("places", ["core", "domain"])
+def test_without_a_memory_inputs_are_at_the_host(replay, tmp_path, places):
+    machine = ss.machine(with_devices(tmp_path, 0, places)).varied({"home": "memory"})
+    schedule, found = replay([1.0], machine=machine, layout="1x1", input_bytes=[4e9])
+    assert schedule.start_s[0] >= 1
+    assert len(found) == 1
