@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from simsched.errors import MachineError
 from simsched.graph.adjacency import Csr, Index
-from simsched.machine.interconnect import Interconnect, Link
+from simsched.machine.interconnect import Interconnect
 from simsched.machine.schema import si
 
 if TYPE_CHECKING:
@@ -82,11 +82,6 @@ class Network:
         """Place of the host."""
         return self.n_places - 1
 
-    @property
-    def n_links(self) -> int:
-        """Number of links."""
-        return len(self.capacity_Bps)
-
     def link_names(self, links: npt.ArrayLike) -> list[str]:
         """Return the names of links."""
         n, between = self.n_places, self.interconnect.links
@@ -98,10 +93,6 @@ class Network:
             else between[link - 2 * n].name
             for link in np.asarray(links).tolist()
         ]
-
-    def drawn(self, link: int) -> Link | None:
-        """Return a link of the interconnect; None for one into or out of a place."""
-        return self.interconnect.links[link - 2 * self.n_places] if link >= 2 * self.n_places else None
 
     def home_of(self, n_objects: int) -> Index:
         """Return the place where each object lives that no task has written yet, shape (k,); -1 for everywhere.

@@ -14,6 +14,7 @@ from simsched.plots.graph import draw_graph, graph_frame
 from simsched.plots.interactive import Explorer, explore
 from simsched.plots.layouts import layouts, layouts_frame
 from simsched.plots.learned import learned_curve
+from simsched.plots.link_load import link_load
 from simsched.plots.machine import draw_machine as draw_machine
 from simsched.plots.memory import memory, memory_frame
 from simsched.plots.model_curves import model_curves_frame
@@ -55,6 +56,7 @@ __all__ = [
     "layouts",
     "layouts_frame",
     "learned_curve",
+    "link_load",
     "memory",
     "memory_frame",
     "model_curves_frame",

@@ -71,10 +71,6 @@ class Mail:
         self._moving: dict[int, Message] = {}
         self.sent: list[Message] = []
 
-    def seconds(self, one: int, source: int, place: int) -> float:
-        """Return the seconds of an object's way alone."""
-        return self._latency_s[source][place] + self._size_B[one] * self._s_per_B[source][place]
-
     def send(self, one: int, source: int, place: int, now_s: float) -> int:
         """Send an object; return the number of the message, which has arrived where it takes no time."""
         number, message = len(self.sent), Message(one, source, place, now_s)
