@@ -19,7 +19,13 @@ PAGE = HERE.with_suffix(".md")
 #: A block of code, and the picture that stands below it.
 SHOWN = re.compile(r"```python\n(.*?)```\s*!\[[^\]]*\]\(plots/([\w-]+)\.png\)", re.DOTALL)
 #: Inches of the pictures that are not as wide as the others, or not as high.
-SIZES = {"core-use": (6.3, 8.5), "scaling": (8.0, 4.0), "tornado": (8.0, 5.0), "gantt": (9.0, 4.4)}
+SIZES = {
+    "core-use": (6.3, 8.5),
+    "link-load": (6.3, 8.5),
+    "scaling": (8.0, 4.0),
+    "tornado": (8.0, 5.0),
+    "gantt": (9.0, 4.4),
+}
 USUAL = (8.0, 4.4)
 
 

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from simsched.machine.structure import Picture
     from simsched.schedule import Schedule
 
+#: Percent at the ends of the colour bar.
+WHOLE = (0.0, 100.0)
 #: Distance of a link from the line between its ends, to its right, over the picture's shorter side.
 ASIDE = 0.006
 
@@ -64,10 +66,10 @@ def link_load(schedule: Schedule, ax: Axes | None = None) -> Axes:
     busy = np.zeros(len(network.capacity_Bps))
     busy[table["link"].to_numpy(np.int64)] = table["busy"]
     ports = np.maximum(busy[:n], busy[n : 2 * n])[network.place_of]
-    ax = draw_machine(machine, ax, ports, "busiest link, share of the time", (0.0, 1.0))
+    ax = draw_machine(machine, ax, 100 * ports, "busiest link (% of the makespan)", WHOLE)
     used = [int(link) for link in table["link"] if link >= 2 * n]
     lines = np.array([network.interconnect.links[link - 2 * n].line for link in used]).reshape(-1, 2, 2)
-    colours, _ = shaded(busy[used], (0.0, 1.0))
+    colours, _ = shaded(100 * busy[used], WHOLE)
     beside = _beside(lines, machine.structure.picture())
     ax.add_collection(LineCollection(beside, colors=colours, linewidths=2.5, zorder=3.5), autolim=False)
     return ax

@@ -30,6 +30,9 @@ from simsched.schedule.bounds import bounds
 from simsched.schedule.inputs import Inputs
 from simsched.spec import Engine
 
+#: Note on a graph without data objects on a machine on which these move.
+NO_DATA = "data: nothing moves, as the graph has no data objects (edge_bytes= of from_edges)"
+
 
 @dataclass(frozen=True, eq=False)
 class Scenario:
@@ -180,7 +183,8 @@ class _Case:
             chosen.why, found.by, found.why,
         )  # fmt: skip
         schedule = chosen.replay(plan, self.scenario.progress)
-        return replace(schedule, inputs=inputs, notes=(*schedule.notes, *remarks_of(found.policy)))
+        still = [NO_DATA] if problem.machine.data is not None and problem.graph.data is None else []
+        return replace(schedule, inputs=inputs, notes=(*schedule.notes, *remarks_of(found.policy), *still))
 
     @cached_property
     def search(self) -> Search | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -106,7 +107,7 @@ def _passed(sent: Messages, size_B: Seconds, network: Network) -> tuple[Index, S
     order = np.lexsort((begin_s[row], link))
     row, link = row[order], link[order]
     found, first = np.unique(link, return_index=True)
-    ends = zip(first, [*first[1:], len(link)], strict=True)
+    ends = pairwise([*first, len(link)])
     busy_s = np.array([_covered(begin_s[row[a:b]], end_s[row[a:b]]) for a, b in ends])
     return found, np.add.reduceat(size_B[sent.object[moving[row]]], first) if len(found) else busy_s, busy_s
 

@@ -9,7 +9,7 @@ from functools import cache
 import numpy as np
 
 from simsched.errors import GraphError
-from simsched.graph import TaskGraph
+from simsched.graph import DataObjects, TaskGraph, with_data
 from simsched.graph.report import ImportReport
 from simsched.graph.shapes import format_shape
 from simsched.workloads.cell_work import CellWork
@@ -252,7 +252,7 @@ class Builder:
         return [first[task] for task in range(len(self._kinds))]
 
     def graph(self, name: str) -> TaskGraph:
-        """Return the task graph of the ops so far; durations are unknown, FLOPs and bytes are known."""
+        """Return the task graph of the ops so far; durations are unknown, FLOPs, bytes and data objects are known."""
         n = len(self._kinds)
         edges = [
             (before, task)
@@ -260,7 +260,7 @@ class Builder:
             for before in {x.task for x in inputs}
             if before != NO_TASK
         ]
-        return TaskGraph.from_edges(
+        graph = TaskGraph.from_edges(
             np.full(n, np.nan),
             np.array(edges, np.int64).reshape(-1, 2),
             kinds=self._kinds,
@@ -275,6 +275,19 @@ class Builder:
             bytes_B=self._bytes,
             name=name,
             report=ImportReport("workload", facts={"parameters": self.n_parameters}),
+        )
+        return with_data(graph, self._objects())
+
+    def _objects(self) -> DataObjects:
+        """Return the memory that ops read and write: a view's is that of the tensor that it views."""
+        readers: dict[Tensor, dict[int, None]] = {made.storage: {} for made in self._made}
+        for task, inputs in enumerate(self._inputs):
+            for tensor in inputs:
+                readers.setdefault(tensor.storage, {})[task] = None
+        return DataObjects.from_lists(
+            [tensor.size_B for tensor in readers],
+            [tensor.task for tensor in readers],
+            [list(tasks) for tasks in readers.values()],
         )
 
 

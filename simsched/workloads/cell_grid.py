@@ -65,14 +65,18 @@ def cell_grid(network: Recurrent) -> TaskGraph:
     columns = [_block(network, phase, work[batch], batch) for phase, batch in blocks]
     columns += [_finals(network)] if network.training else []
     flops, bytes_B, kinds, shapes, scopes = (np.concatenate(column) for column in zip(*columns, strict=True))
+    edges = np.concatenate([np.stack([a.ravel(), b.ravel()], axis=1) for a, b in _edges(network)])
+    objects, object_B = _objects(network, edges, n)
     return TaskGraph.from_edges(
         np.full(len(flops), np.nan),
-        np.concatenate([np.stack([a.ravel(), b.ravel()], axis=1) for a, b in _edges(network)]),
+        edges,
         kinds=kinds.tolist(),
         shapes=shapes.tolist(),
         scopes=scopes.tolist(),
         flops=flops,
         bytes_B=bytes_B,
+        edge_objects=objects,
+        edge_bytes=object_B,
         name=str(network),
         report=ImportReport("workload", facts={"parameters": network.n_parameters}),
     )
@@ -158,3 +162,17 @@ def _edges(network: Recurrent) -> Iterator[tuple[Index, Index]]:
     yield finals[:-1], finals[1:]
     first = b[:, 0, :]
     yield first, np.broadcast_to(np.maximum(finals - 1, 2 * cells)[:, None], first.shape)
+
+
+def _objects(network: Recurrent, edges: Index, cells: int) -> tuple[Index, Amounts]:
+    """Return the number of the object that each edge carries, and its bytes.
+
+    A cell hands its state to other cells, and backward the gradients of its layer's parameters to a final task; a
+    final task hands on those of all.
+    """
+    before, after = edges.T
+    gradients = (after >= cells) & (before < cells)
+    own, states = before + gradients * (edges.max(initial=0) + 1), network.n_states * network.hidden
+    state_B = np.tile(np.repeat(network.parts, network.steps * network.layers), 2) * states * ELEMENT_B
+    parameters_B = ELEMENT_B * network.n_parameters / np.where(gradients, network.layers, 1)
+    return own, np.where(after >= cells, parameters_B, state_B[np.minimum(before, cells - 1)])

@@ -175,6 +175,8 @@ def test_links_tell_what_passed_over_them(replay):
     assert table.loc["into core 1", ["bytes_B", "busy_s"]].tolist() == [4, 4]
     nothing, _ = replay([1.0])
     assert nothing.links.empty
+    stays, _ = replay([1.0, 1.0], [(0, 1)], edge_bytes=4)
+    assert stays.links.empty
 
 
 @pytest.mark.rule("Homes")

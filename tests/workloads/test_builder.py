@@ -53,6 +53,20 @@ def test_flops_and_bytes() -> None:
     assert graph.report.facts["parameters"] == 3 * 5 + 5
 
 
+def test_data_objects_are_memory_that_views_share() -> None:
+    net = Builder()
+    hidden = matmul(net.input(4, 3), net.parameter(3, 5))
+    sigmoid(reshaped(hidden, 20))
+    sigmoid(hidden)
+    graph = net.graph("handed on")
+    data = graph.data
+    assert data is not None
+    assert [graph.kinds[i] for i in range(3)] == ["MatMul", "Sigmoid", "Sigmoid"], "a reshape is no op"
+    readers = [tuple(data.readers.neighbours(i)) for i in range(data.n)]
+    found = set(zip(data.size_B, data.producer, readers, strict=True))
+    assert found == {(48, -1, (0,)), (60, -1, (0,)), (80, 0, (1, 2)), (80, 1, ()), (80, 2, ())}
+
+
 def test_gradients_of_a_value_used_twice_are_added() -> None:
     net = Builder()
     x = net.parameter(4, 2)

@@ -212,6 +212,31 @@ def test_a_batch_that_does_not_divide() -> None:
     assert network.parts == (22, 22, 21, 21, 21, 21)
 
 
+def test_cells_hand_on_their_states_and_gradients() -> None:
+    """4 x 16 states of two kinds of float32 a cell; backward the gradients of a layer, of 4 (16 + 16 + 1) 16 each."""
+    graph = ss.workload("lstm[granularity=cell,layers=2,steps=3,batch=8,mini_batches=2,hidden=16]")
+    parameters, data = graph.report.facts["parameters"], graph.data
+    assert parameters == 2 * 4 * (16 + 16 + 1) * 16
+    sizes, count = np.unique(data.size_B, return_counts=True)
+    assert dict(zip(sizes, count, strict=True)) == {4 * 16 * 2 * 4: 22, 2 * parameters: 4, 4 * parameters: 1}
+    states = data.size_B == 512
+    assert sorted(data.producer[states]) == [
+        i for i in range(24) if graph.successors.neighbours(i).min() < 24
+    ]
+    inference = ss.workload("lstm[granularity=cell,layers=2,steps=3,training=false,batch=8,hidden=16]")
+    assert inference.data.size_B.tolist() == [1024] * 5, "nobody reads the last cell"
+
+
+@pytest.mark.parametrize("granularity", ["op", "cell"])
+def test_messages_take_time(granularity) -> None:
+    graph = ss.workload(f"lstm[granularity={granularity},layers=2,steps=3,batch=8,hidden=16]")
+    still, sent = (
+        ss.simulate(graph, f"knl-7250[cores=4{data}]", "fifo", "4x1").makespan_s
+        for data in ("", ",data=sent,link_Bps=2e4")
+    )
+    assert sent > still
+
+
 @pytest.mark.parametrize("granularity", ["op", "cell"])
 def test_replay(engine, granularity) -> None:
     graph = ss.workload("gru", layers=2, steps=3, hidden=16, batch=4, granularity=granularity)
