@@ -82,6 +82,8 @@ class Structure(ABC):
         Name of the kind, as `[structure] kind` of machine files gives it.
     schema : class of pydantic model
         What else that table holds.
+    one_way : bool
+        Whether links lead one way only, so that the way back may be longer.
 
     Examples
     --------
@@ -95,6 +97,7 @@ class Structure(ABC):
 
     kind: ClassVar[str]
     schema: ClassVar[type[BaseModel]]
+    one_way: ClassVar[bool] = False
 
     @classmethod
     @abstractmethod

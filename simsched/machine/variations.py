@@ -12,6 +12,7 @@
 `domains=N`                memory domains, of equal numbers of cores; of machines with `structure.domains`, as `generic`
 `cluster=MODE`             how a chip divides its memory, where it can: `snc4` of a mesh, `nps4` of sockets
 `sockets=N`                as many of the file's sockets, each with its cores and its memory
+`noc=N`                    network of a torus that data take: 0 goes right, then down, 1 up, then left
 `contention=true`          all effects of `Effects`, or none; each also by its own name: `share_tiles=true`
 `reuse_teams=false`        teams that change size are created anew
 `like=NAME`                machine that supplies numbers unknown in a file of another format
@@ -70,6 +71,7 @@ SHORT = (
     "domains",
     "cluster",
     "sockets",
+    "noc",
     "contention",
     *NAMES,
     "reuse_teams",
@@ -159,6 +161,12 @@ def _set_cluster(content: dict[str, Any], value: Scalar, where: str) -> None:
     if modes is not None and value not in modes:
         raise MachineError(f"{where}: expected one of {', '.join(modes)}")
     content["structure"]["cluster"] = value
+
+
+def _set_noc(content: dict[str, Any], value: Scalar, where: str) -> None:
+    if "noc" not in content["structure"]:
+        raise MachineError(f"{where}: this machine is no torus, it has no networks to choose from")
+    content["structure"]["noc"] = value
 
 
 def _of_memory(content: dict[str, Any], name: str) -> dict[str, Any]:
@@ -266,6 +274,7 @@ def _is_quantity(table: Any) -> bool:
 OF_STRUCTURE = {
     "cluster": _set_cluster,
     "sockets": _set_sockets,
+    "noc": _set_noc,
     "kinds": _set_kinds,
     "domains": _set_domains,
 }

@@ -97,7 +97,7 @@ def test_variations_keep_the_structure_sensible_or_say_why_not(name, params):
     assert structure.tile_of.shape == structure.domain_of.shape == (machine.n_cores,)
     assert (np.bincount(structure.tile_of) == machine.cores_per_tile).all()
     far = machine.n_cores - 1
-    assert machine.hops(0)[far] == machine.hops(far)[0]
+    assert structure.one_way or machine.hops(0)[far] == machine.hops(far)[0]
     assert machine.transfer_s(0)[0] == 0
     assert (machine.transfer_s(far) >= 0).all()
     if list(machine.memory_throughput) == sorted(machine.memory_throughput):
@@ -210,7 +210,7 @@ BROKEN = [
     ("schema = 2", "schema = 1", "schema: Input should be 2"),
     ("[memory]", "[memory]\nspeed = 3", r"memory\.speed: unknown key"),
     ("[memory]", "[ldn]\nsize = 3\n[memory]", r"ldn: unknown key"),
-    ('kind = "flat"', 'kind = "torus"', r"structure\.kind: expected one of core_groups, flat, mesh.*got 'torus'"),
+    ('kind = "flat"', 'kind = "tree"', r"structure\.kind: expected one of core_groups, flat, mesh.*got 'tree'"),
     ('kind = "flat"', 'kind = "mesh"', r"structure\.layout: missing.*structure\.cluster"),
     ('mode = "memory"', 'mode = "hbm"', "mode 'hbm' is none of memory"),
     ("share_tiles        = false", "share_tiles = 1", r"effects\.share_tiles: .*boolean"),
