@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from math import inf
+from math import gcd, inf
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -191,8 +191,16 @@ class Kinds:
         if sum(counts) == stated and all(count * n_cores % stated == 0 for count in counts):
             counts = tuple(count * n_cores // stated for count in counts)
         if sum(counts) != n_cores:
+            hint = (
+                ""
+                if sum(counts) != stated
+                else (
+                    f": kinds keep their shares in multiples of {stated // gcd(*counts)} cores; kinds=none takes all as alike"
+                )
+            )
+            sums = " + ".join(map(str, counts))
             raise MachineError(
-                f"kinds.cores: {' + '.join(map(str, counts))} cores are {sum(counts)}; the machine has {n_cores}"
+                f"kinds.cores: {sums} cores are {sum(counts)}; the machine has {n_cores}{hint}"
             )
         zero = (0.0,) * len(counts)
         sizes = table.values("memory_size", zero)

@@ -2,6 +2,7 @@
 
 import contextlib
 import re
+from math import gcd
 from pathlib import Path
 
 import numpy as np
@@ -87,6 +88,10 @@ def test_variations_keep_the_structure_sensible_or_say_why_not(name, params):
     if params.get("cores", base.n_cores) < base.n_domains * base.cores_per_tile:
         # Every socket and domain keeps a core, which is the structure's to say.
         with contextlib.suppress(MachineError):
+            base.varied(params)
+        return
+    if base.kinds is not None and params.get("cores", 0) * gcd(*base.kinds.counts) % base.n_cores:
+        with pytest.raises(MachineError, match="kinds keep their shares in multiples of"):
             base.varied(params)
         return
     machine = base.varied(params)

@@ -74,7 +74,9 @@ def test_fused_off_tiles_work_again_first():
     assert ss.machine("wormhole[cores=80]").structure.resized(72) == machine.structure
     assert [11, 1] in ss.machine("wormhole[cores=73]").structure.stops.enabled.tolist()
     grown = ss.machine("wormhole[cores=100]").structure
-    assert (len(grown.stops.rows), grown.interconnect.memories.tolist()[-1]) == (14, 65), "rows of tiles below"
+    assert (len(grown.stops.rows), grown.interconnect.memories.tolist()[-1]) == (14, 65), (
+        "rows of tiles below"
+    )
 
 
 def test_networks_of_other_machines():
