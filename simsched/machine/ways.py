@@ -191,16 +191,12 @@ class Kinds:
         if sum(counts) == stated and all(count * n_cores % stated == 0 for count in counts):
             counts = tuple(count * n_cores // stated for count in counts)
         if sum(counts) != n_cores:
-            hint = (
-                ""
-                if sum(counts) != stated
-                else (
-                    f": kinds keep their shares in multiples of {stated // gcd(*counts)} cores; kinds=none takes all as alike"
-                )
-            )
+            unit = stated // (gcd(*counts) or 1)
+            kept = f": kinds keep their shares in multiples of {unit} cores; kinds=none takes all as alike"
             sums = " + ".join(map(str, counts))
             raise MachineError(
-                f"kinds.cores: {sums} cores are {sum(counts)}; the machine has {n_cores}{hint}"
+                f"kinds.cores: {sums} cores are {sum(counts)}; the machine has {n_cores}"
+                f"{kept if sum(counts) == stated else ''}"
             )
         zero = (0.0,) * len(counts)
         sizes = table.values("memory_size", zero)
