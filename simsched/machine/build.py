@@ -11,9 +11,10 @@ from simsched.later import later
 from simsched.machine.clocks import Clocks
 from simsched.machine.effects import Effects
 from simsched.machine.memory import SHARPNESS, Memory
+from simsched.machine.power import Power
 from simsched.machine.runtime import RuntimeProfile
 from simsched.machine.stated import Fact, varied_spec
-from simsched.machine.variations import edited, quantities
+from simsched.machine.variations import OF_POWER, edited, quantities
 from simsched.machine.ways import DataWays, Kinds
 from simsched.mistakes import described, refusal, short
 from simsched.parameters import is_whole
@@ -210,7 +211,7 @@ def _machine(
 
     cores, caches, ways = file.cores, file.caches, int(si(file.cores.smt_ways))
     peak = si(cores.clock) * si(cores.flop_per_cycle)
-    one = (1.0,) * ways
+    one, scale = (1.0,) * ways, structure.n_cores / si(cores.count)
     return later("Machine")(
         spec=str(spec),
         title=file.title,
@@ -235,7 +236,8 @@ def _machine(
         data=DataWays.of(file.data),
         kinds=Kinds.of(file.kinds, structure.n_cores, int(si(cores.count))),
         tables=others,
-        power_W=si(file.power.limit) * structure.n_cores / si(cores.count) if file.power else None,
+        power_W=scale * si(file.power.limit) if file.power and file.power.limit else None,
+        power=Power.of(file.power, 1.0 if OF_POWER.keys() & spec.params.keys() else scale),
         facts=tuple(
             Fact(place, _value(q["value"]), q["unit"], q["source"], q["confidence"])
             for place, q in quantities(dict(now))

@@ -18,6 +18,7 @@ from simsched.machine.clocks import Clocks
 from simsched.machine.effects import Effects
 from simsched.machine.memory import Memory
 from simsched.machine.network import Network, network_of
+from simsched.machine.power import Power
 from simsched.machine.reach import team_reach_Bps
 from simsched.machine.runtime import RuntimeProfile
 from simsched.machine.stated import Fact, unused
@@ -84,8 +85,8 @@ class Machine:
         Its kinds of cores; None where all are alike.
     tables : mapping of str to object
         Further tables of the file, as parsed by the packages that registered them.
-    power_W : float or None
-        Power limit of all chips, where known; in proportion to the cores where these are varied.
+    power_W, power : float and Power, or None
+        Power limit of all chips, and what they draw, where known; in proportion to cores where these are varied.
     facts : tuple of Fact
         Every number, as the file states it.
 
@@ -125,6 +126,7 @@ class Machine:
     kinds: Kinds | None = None
     tables: Mapping[str, Any] = field(default_factory=dict, repr=False)
     power_W: float | None = None
+    power: Power | None = None
     facts: tuple[Fact, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:

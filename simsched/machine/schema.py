@@ -278,9 +278,19 @@ class Runtime(Strict):
 
 
 class PowerTable(Strict):
-    """Power of the whole machine."""
+    """Power of the whole machine; see `Power`."""
 
-    limit: Annotated[Quantity, measures("power", above=0)]
+    limit: Annotated[Quantity, measures("power", above=0)] | None = None
+    idle: Annotated[Quantity, measures("power")] | None = None
+    busy: Annotated[Quantity, measures("power")] | None = None
+    all_cores: Annotated[Quantity, measures("power")] | None = None
+
+    @model_validator(mode="after")
+    def _all_or_none(self) -> Self:
+        stated = [self.idle is not None, self.busy is not None, self.all_cores is not None]
+        if any(stated) and not all(stated):
+            raise ValueError("expected idle, busy and all_cores, or none of them")
+        return self
 
 
 class EffectsTable(Strict):

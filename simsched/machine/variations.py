@@ -25,6 +25,7 @@
 `hop_Bps=X`                bytes per second of a link of the interconnect, `hop_latency_s=X` what each adds to a move
 `memory_Bps=X`             bytes per second out of a memory, and into it, `memory_latency_s=X` what it adds to a move
 `place_B=X`                bytes that a place holds
+`idle_W=X`, `busy_W=X`, `all_cores_W=X`  watts of the whole machine: idle; busy, next to no load; all cores busy
 `kinds=each`               each core is a kind of its own; `kinds=none` for all alike
 `a.b=X`                    any number of the file by its place, in its unit there: `runtime.dispatch=200`
 =========================  ==============================================================================
@@ -63,6 +64,8 @@ OF_DATA = {
     "memory_latency_s": ("memory_latency", "s"),
     "place_B": ("place_size", "B"),
 }
+#: Of the table `[power]`, in watts.
+OF_POWER = {"idle_W": "idle", "busy_W": "busy", "all_cores_W": "all_cores"}
 SHORT = (
     "cores",
     *OF_MEMORY,
@@ -76,6 +79,7 @@ SHORT = (
     *NAMES,
     "reuse_teams",
     *OF_DATA,
+    *OF_POWER,
     "kinds",
 )
 #: Carried out when the machine is built, not in its file.
@@ -107,6 +111,8 @@ def edited(content: Mapping[str, Any], params: Mapping[str, Scalar], spec: str) 
             OF_STRUCTURE[key](now, value, where)
         elif key in OF_DATA:
             _set_data(now, key, value, where)
+        elif key in OF_POWER:
+            _set(now.setdefault("power", {}).setdefault(OF_POWER[key], {}), value, where, "W")
         elif key in OF_MEMORY:
             mode, name = now["memory"]["mode"], key.removesuffix("_Bps")
             if f"memory.modes.{mode}.{name}" in params:

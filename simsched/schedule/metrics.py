@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from simsched.graph.longest_path import longest_path_to_sinks
-from simsched.schedule.events import Events
+from simsched.schedule.events import Events, covered_s
 
 if TYPE_CHECKING:
     from simsched.schedule.schedule import Schedule
@@ -42,6 +42,8 @@ def metrics(schedule: Schedule) -> dict[str, float]:
             Cores that ran at least one task.
         queue_wait_s
             Seconds between ready and start, summed over tasks; 0 of a recorded task that started before it was ready.
+        energy_J
+            Joules of the machine over the makespan (`Power`), where it says what it draws.
     """
     busy = schedule.finish_s - schedule.start_s
     makespan = schedule.makespan_s
@@ -50,7 +52,7 @@ def metrics(schedule: Schedule) -> dict[str, float]:
     bound = max(path, area)
     held = np.unique(schedule.team)
     running = Events.of(schedule).running
-    return {
+    found = {
         "makespan_s": makespan,
         "utilization": schedule.utilization,
         "critical_path_s": path,
@@ -65,3 +67,13 @@ def metrics(schedule: Schedule) -> dict[str, float]:
         else 0.0,
         "queue_wait_s": float(np.maximum(schedule.start_s - schedule.ready_s, 0.0).sum()),
     }
+    power = schedule.machine.power if schedule.machine else None
+    if power is not None:
+        found["energy_J"] = power.energy_J(makespan, _covered_s(schedule), schedule.utilization * makespan)
+    return found
+
+
+def _covered_s(schedule: Schedule) -> float:
+    """Return the seconds in which a task ran."""
+    order = np.argsort(schedule.start_s, kind="stable")
+    return covered_s(schedule.start_s[order], schedule.finish_s[order])

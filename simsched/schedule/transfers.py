@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from simsched.machine.interconnect import steps
+from simsched.schedule.events import covered_s
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -108,11 +109,5 @@ def _passed(sent: Messages, size_B: Seconds, network: Network) -> tuple[Index, S
     row, link = row[order], link[order]
     found, first = np.unique(link, return_index=True)
     ends = pairwise([*first, len(link)])
-    busy_s = np.array([_covered(begin_s[row[a:b]], end_s[row[a:b]]) for a, b in ends])
+    busy_s = np.array([covered_s(begin_s[row[a:b]], end_s[row[a:b]]) for a, b in ends])
     return found, np.add.reduceat(size_B[sent.object[moving[row]]], first) if len(found) else busy_s, busy_s
-
-
-def _covered(begin_s: Seconds, end_s: Seconds) -> float:
-    """Return the seconds that intervals cover, those that begin first first."""
-    reached = np.maximum.accumulate(end_s)
-    return float((reached - np.maximum(begin_s, np.append(0.0, reached[:-1]))).clip(0).sum())

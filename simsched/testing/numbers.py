@@ -66,7 +66,7 @@ def _may_change(fact: Fact) -> bool:
 
 def observed(machine: Machine) -> Iterator[object]:
     """Yield results that depend on the numbers of a machine, in each of its memory and cluster modes."""
-    yield (machine.structure.picture().boxes, machine.power_W)
+    yield (machine.structure.picture().boxes, machine.power_W, machine.power)
     pair = list(_with_another_socket(machine))
     for one in (machine, *pair):
         for core in (0, one.n_cores - 1):

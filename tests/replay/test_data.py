@@ -99,6 +99,21 @@ def test_reading_from_afar_takes_longer(replay):
     assert both.makespan_s == 1 + 1 + 1.5
 
 
+@pytest.mark.rule("Plans")
+def test_simgrids_tutorial(replay):
+    """dag-tuto: 1e9, 5e9 and 2e9 operations on hosts of 98.095 and 76.296 Mflop/s; 5e8 bytes in 75.089178 s."""
+    flops, host_flops = np.array([1e9, 5e9, 2e9]), np.array([98.095e6, 76.296e6])
+    schedule = replay(
+        flops[:, None] / host_flops,
+        [(0, 2), (1, 2)],
+        [5e8, 0],
+        AsTold(executor=(0, 1, 1)),
+        f"generic[cores=2,kinds=each,data=sent,link_Bps={5e8 / 75.089178!r}]",
+    )
+    assert schedule.finish_s == pytest.approx([10.194200, 65.534235, 111.497072], abs=1e-6)
+    assert schedule.transfers["arrive_s"].max() == pytest.approx(85.283378, abs=1e-6)
+
+
 @pytest.mark.rule("Places")
 @pytest.mark.parametrize(("places", "start_s"), [("core", 3.5), ("domain", 1)])
 def test_within_a_place_objects_take_no_time(replay, places, start_s):

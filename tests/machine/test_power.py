@@ -1,0 +1,65 @@
+"""Energy of schedules, from the watts that a machine states."""
+
+import pytest
+
+import simsched as ss
+from simsched.errors import MachineError
+from simsched.hwmodels import machine_file
+from simsched.machine.power import Power
+
+FAST = "generic[cores=4,idle_W=100,busy_W=93.33,all_cores_W=200]"
+
+
+def energy_J(machine, graph, layout="4x1"):
+    return ss.simulate(graph, machine, "fifo", layout=layout).metrics().get("energy_J")
+
+
+def test_simgrids_host():
+    """One second of one core of four: 120 J, as SimGrid's energy example prints; 10 s asleep before it 1000 J more."""
+    machine = ss.machine(FAST)
+    assert energy_J(FAST, ss.TaskGraph.from_edges([1.0])) == pytest.approx(120, abs=0.01)
+    assert machine.power.energy_J(11.0, 1.0, 0.25) == pytest.approx(1120, abs=0.01)
+    assert energy_J(FAST, ss.TaskGraph.from_edges([1.0] * 4)) == pytest.approx(200)
+
+
+def test_idle_cores_and_idle_machines_draw_what_they_draw():
+    """1 s on both cores, 1 s on one, on a machine of 10 W idle, 20 W busy and 40 W with both."""
+    graph = ss.TaskGraph.from_edges([1.0, 2.0])
+    assert energy_J("generic[cores=2,idle_W=10,busy_W=20,all_cores_W=40]", graph, "2x1") == pytest.approx(
+        40 + 30
+    )
+
+
+def test_watts_of_a_file_are_in_proportion_to_its_cores(tmp_path):
+    """Those in brackets are of the machine that the brackets describe."""
+    text = machine_file("generic").read_text("utf-8")
+    watts = "".join(
+        f'{key} = {{ value = {value}, unit = "W", source = "a test", confidence = "low" }}\n'
+        for key, value in (("idle", 16), ("busy", 32), ("all_cores", 64))
+    )
+    (tmp_path / "m.toml").write_text(f"{text}\n[power]\n{watts}", "utf-8")
+    cores = ss.machine("generic").n_cores
+    half = ss.machine(f"{tmp_path / 'm.toml'}[cores={cores // 2}]")
+    assert half.power == Power(8, 16, 32)
+    assert ss.machine(f"generic[cores={cores // 2},idle_W=8,busy_W=16,all_cores_W=32]").power == half.power
+
+
+def test_waits_for_data_are_idle():
+    graph = ss.TaskGraph.from_edges([1.0, 1.0], [(0, 1)], edge_bytes=3.0)
+    machine = "generic[cores=2,data=sent,route=host,link_Bps=2,idle_W=10,busy_W=20,all_cores_W=40]"
+    schedule = ss.simulate(graph, machine, "fifo", layout="2x1")
+    idle_s = schedule.makespan_s - 2
+    assert idle_s > 0
+    assert schedule.metrics()["energy_J"] == pytest.approx(10 * idle_s + 2 * 30)
+
+
+def test_without_watts_there_is_no_energy():
+    assert energy_J("generic[cores=4]", ss.TaskGraph.from_edges([1.0])) is None
+    assert energy_J(FAST, ss.TaskGraph.from_edges([])) == 0
+
+
+def test_all_watts_or_none():
+    with pytest.raises(MachineError, match="idle, busy and all_cores, or none"):
+        ss.machine("generic[idle_W=5]")
+    with pytest.raises(MachineError, match="idle_W"):
+        ss.machine("generic[idle_W=-5,busy_W=1,all_cores_W=1]")
