@@ -15,7 +15,7 @@ from simsched.costs.curves import Curve, default_curves, normalised
 from simsched.costs.discrepancy import Discrepancy
 from simsched.costs.kernels.library import DEFAULT, Parameters, parameters
 from simsched.costs.noise import Noise, noise_of
-from simsched.costs.rescaling import Mask, one_core_of_recorded, rescaled
+from simsched.costs.rescaling import Mask, one_core_of_recorded, one_core_roofline_s, rescaled
 from simsched.costs.shapes.by_shape import ShapeCosts, by_shape, planner_of
 from simsched.costs.task_costs import TaskCosts, Terms
 from simsched.costs.width_table import MeasuredSeconds, WidthTable
@@ -23,6 +23,7 @@ from simsched.errors import CostError
 from simsched.graph import LabelColumn, TaskGraph
 from simsched.graph.taskgraph import Seconds
 from simsched.machine import Machine, RuntimeProfile
+from simsched.machine.ways import Kinds
 from simsched.notes import Note, Weight
 from simsched.renamed import warn_renamed
 
@@ -241,6 +242,7 @@ class CostModel:
             notes=(*said, *notes, *_families(graph, curves, covers)),
             table=table,
             kinds_s=_by_kind(graph, machine, t1),
+            devices=() if machine.kinds is None else tuple(bps > 0 for bps in machine.kinds.link_Bps),
         )
         return found if self.discrepancy is None else self.discrepancy.on(found, graph, machine, curves)
 
@@ -303,7 +305,7 @@ def _by_kind(graph: TaskGraph, machine: Machine, one_core: Seconds) -> Seconds |
     """Return the seconds of each task on one core of each kind; None where the machine's cores are alike.
 
     They are the graph's own, where it gives them, in proportion where tasks were recorded on another width or machine;
-    else those of a core of the file over the kind's speed.
+    else those of a core of the file over the kind's speed, or in the proportion of the rooflines of both cores.
     """
     given = graph.seconds_by_kind
     if machine.kinds is None:
@@ -314,7 +316,13 @@ def _by_kind(graph: TaskGraph, machine: Machine, one_core: Seconds) -> Seconds |
             )
         return None
     if given is None:
-        return np.asarray(one_core[:, None] / np.array(machine.kinds.speeds))
+        return np.stack(
+            [
+                _of_kind(graph, machine, machine.kinds, one_core, kind)
+                for kind in range(len(machine.kinds.names))
+            ],
+            1,
+        )
     if given.shape[1] != len(machine.kinds.names):
         raise CostError(
             f"the graph has seconds for {given.shape[1]} kinds of cores; {machine} has {len(machine.kinds.names)}"
@@ -323,6 +331,17 @@ def _by_kind(graph: TaskGraph, machine: Machine, one_core: Seconds) -> Seconds |
     with np.errstate(invalid="ignore", divide="ignore"):
         scaled = given * np.nan_to_num(one_core / graph.durations_s)[:, None]
     return np.where(same[:, None], given, scaled)
+
+
+def _of_kind(graph: TaskGraph, machine: Machine, kinds: Kinds, one_core: Seconds, kind: int) -> Seconds:
+    """Return the seconds of each task on one core of a kind, from its speed or its roofline."""
+    flops, Bps = machine.core_flops, machine.one_core_Bps
+    found = np.asarray(one_core / kinds.speeds[kind])
+    if kinds.flops_ratio:
+        here = one_core_roofline_s(graph, flops * kinds.flops_ratio[kind], Bps * kinds.bandwidth_ratio[kind])
+        before = one_core_roofline_s(graph, flops, Bps)
+        np.divide(one_core * here, before, out=found, where=before > 0)
+    return found + kinds.start_s[kind] if kinds.start_s else found
 
 
 def _traffic(bytes_B: Seconds, machine: Machine, one_core: Seconds, used: Seconds) -> Seconds:

@@ -85,6 +85,8 @@ class TaskCosts:
         Seconds that replace the formula, for some of the tasks; `one_core_s` are theirs, too.
     kinds_s : float64 array, shape (n, kinds of cores), or None
         Seconds on one core of each kind; None where the machine has one kind.
+    devices : tuple of bool
+        Of each kind, whether it is a device: what it moves to and from its own memory slows nobody down.
     stretch : float64 array, shape (labels, widest + 1), optional
         Factor on the formula's seconds of teams of each width, though no team gains more than its threads;
         see `simsched.costs.discrepancy`. By default 1.
@@ -107,6 +109,7 @@ class TaskCosts:
     notes: tuple[str, ...] = ()
     table: WidthTable | None = None
     kinds_s: Seconds | None = None
+    devices: tuple[bool, ...] = ()
     stretch: Seconds | None = None
 
     def __post_init__(self) -> None:
@@ -184,7 +187,14 @@ class TaskCosts:
         """Return the costs on teams of cores of one kind."""
         if self.kinds_s is None:
             return self
-        return replace(self, one_core_s=np.ascontiguousarray(self.kinds_s[:, kind]), kinds_s=None)
+        apart = kind < len(self.devices) and self.devices[kind]
+        traffic_B = np.zeros_like(self.traffic_B) if apart else self.traffic_B
+        return replace(self._on_other_cores(self.kinds_s[:, kind]), traffic_B=traffic_B)
+
+    def _on_other_cores(self, one_core_s: Seconds) -> TaskCosts:
+        """Return the costs where each task takes other seconds on one core, and its team in proportion."""
+        table = None if self.table is None else self.table.beside(one_core_s)
+        return replace(self, one_core_s=np.ascontiguousarray(one_core_s), table=table, kinds_s=None)
 
     def on_teams(self, teams: Csr, team: Index, kind_of: Index) -> Seconds:
         """Return the seconds of each task on its team, as long as on its slowest kind of cores, shape (n,).
@@ -209,9 +219,7 @@ class TaskCosts:
 
     def fastest_kind(self) -> TaskCosts:
         """Return costs that no team beats: each task on cores of the kind on which it is fastest."""
-        return (
-            self if self.kinds_s is None else replace(self, one_core_s=self.kinds_s.min(axis=1), kinds_s=None)
-        )
+        return self if self.kinds_s is None else self._on_other_cores(self.kinds_s.min(axis=1))
 
     def part(self, tasks: slice | Index) -> TaskCosts:
         """Return the costs of some of the tasks: of a range, or in any order."""

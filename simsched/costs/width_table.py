@@ -150,6 +150,27 @@ class WidthTable:
         """Return the table of some of the tasks."""
         return replace(self, rows=self.rows[tasks])
 
+    def beside(self, one_core_s: Seconds) -> WidthTable:
+        """Return the table of the same tasks on other cores: each curve in proportion to seconds on one of these.
+
+        Parameters
+        ----------
+        one_core_s : float64 array, shape (n,)
+            Seconds of each task on one of the other cores.
+        """
+        covered = np.flatnonzero(self.covers)
+        pairs = np.stack([self.rows[covered].astype(np.float64), one_core_s[covered]])
+        distinct, number = np.unique(pairs, axis=1, return_inverse=True)
+        old, here = distinct[0].astype(np.int64), distinct[1]
+        known = self.seconds_s[old, 1]
+        factor = np.divide(here, known, out=np.ones(len(here)), where=known > 0)
+        seconds_s = self.seconds_s[old] * factor[:, None]
+        seconds_s[:, 1] = here
+        rows = np.full(len(self.rows), -1, np.int32)
+        rows[covered] = number
+        known_to = None if self.measured_to is None else self.measured_to[old]
+        return WidthTable(rows, seconds_s, self.overhead_s[old] * factor, known_to)
+
     def _or(self, formula: npt.NDArray[np.generic], found: _Found) -> npt.NDArray[np.float64]:
         result = np.array(formula)
         covered = self.covers

@@ -234,7 +234,7 @@ def _machine(
         runtime=_runtime(file.runtime, spec.params.get("reuse_teams", True), spec.name),
         effects=Effects(**dict(file.effects)),
         data=DataWays.of(file.data),
-        kinds=Kinds.of(file.kinds, structure.n_cores, int(si(cores.count))),
+        kinds=Kinds.of(file.kinds, structure.n_cores, cores, memory.core_bandwidth_Bps),
         tables=others,
         power_W=scale * si(file.power.limit) if file.power and file.power.limit else None,
         power=Power.of(file.power, 1.0 if OF_POWER.keys() & spec.params.keys() else scale),

@@ -332,6 +332,10 @@ class KindsTable(Strict):
     names: tuple[Annotated[str, Field(min_length=1, max_length=100)], ...] = ()
     cores: Quantities | None = None
     speed: Quantities | None = None
+    clock: Quantities | None = None
+    flop_per_cycle: Quantities | None = None
+    core_bandwidth: Quantities | None = None
+    start: Quantities | None = None
     link_bandwidth: Quantities | None = None
     link_latency: Quantities | None = None
     memory_size: Quantities | None = None
@@ -373,6 +377,10 @@ class KindsTable(Strict):
 OF_KINDS = {
     "cores": ("cores", 1.0, 2.0**20),
     "speed": ("share", 1e-6, 2.0**20),
+    "clock": ("frequency", 1e-6, 1e6),
+    "flop_per_cycle": ("work per cycle", 1e-6, 1e12),
+    "core_bandwidth": ("bandwidth", 1e-6, 1e18),
+    "start": ("time", 0.0, 1e9),
     "link_bandwidth": ("bandwidth", 0.0, 1e18),
     "link_latency": ("time", 0.0, 1e9),
     "memory_size": ("size", 0.0, 1e18),

@@ -10,12 +10,13 @@ import numpy as np
 import numpy.typing as npt
 
 from simsched.errors import MachineError
+from simsched.machine.schema import si
 from simsched.units import format_bytes, format_time
 
 if TYPE_CHECKING:
     from simsched.graph.adjacency import Index
     from simsched.machine.machine import Machine
-    from simsched.machine.schema import DataTable, KindsTable
+    from simsched.machine.schema import Cores, DataTable, KindsTable
     from simsched.machine.structure import Structure
 
 
@@ -68,8 +69,6 @@ class DataWays:
     @classmethod
     def of(cls, table: DataTable | None) -> DataWays | None:
         """Return the ways of a checked `[data]` table; None without one, or where it says that nothing moves."""
-        from simsched.machine.schema import si
-
         if table is None or table.mode == "none":
             return None
         link_Bps = si(table.link_bandwidth) if table.link_bandwidth else inf
@@ -159,6 +158,11 @@ class Kinds:
         others; 0 for other kinds.
     memory_B : tuple of float
         Bytes of the memory of each core that is a device; infinite where unknown.
+    flops_ratio, bandwidth_ratio : tuple of float
+        Operations and bytes per second of a core of each kind, over those of the file's `[cores]` and memory; empty
+        where the file states speeds alone.
+    start_s : tuple of float
+        Seconds that each task takes there besides, as the launch of a kernel; empty for none.
 
     Examples
     --------
@@ -173,10 +177,23 @@ class Kinds:
     link_Bps: tuple[float, ...] = ()
     link_latency_s: tuple[float, ...] = ()
     memory_B: tuple[float, ...] = ()
+    flops_ratio: tuple[float, ...] = ()
+    bandwidth_ratio: tuple[float, ...] = ()
+    start_s: tuple[float, ...] = ()
 
     @classmethod
-    def of(cls, table: KindsTable | None, n_cores: int, stated: int) -> Kinds | None:
+    def of(cls, table: KindsTable | None, n_cores: int, cores: Cores, core_Bps: float) -> Kinds | None:
         """Return the kinds of a checked `[kinds]` table, in proportion to other cores than stated; None without one.
+
+        Parameters
+        ----------
+        table : KindsTable or None
+        n_cores : int
+            Cores of the machine.
+        cores : Cores
+            What the file states of its cores.
+        core_Bps : float
+            What one of them gets from memory.
 
         Raises
         ------
@@ -185,6 +202,7 @@ class Kinds:
         """
         if table is None:
             return None
+        stated = int(si(cores.count))
         if table.each:
             return cls(tuple(f"core {core}" for core in range(n_cores)), (1,) * n_cores, (1.0,) * n_cores)
         counts = tuple(int(count) for count in table.cores.value) if table.cores else ()
@@ -198,15 +216,19 @@ class Kinds:
                 f"kinds.cores: {sums} cores are {sum(counts)}; the machine has {n_cores}"
                 f"{kept if sum(counts) == stated else ''}"
             )
-        zero = (0.0,) * len(counts)
+        zero, one = (0.0,) * len(counts), (1.0,) * len(counts)
         sizes = table.values("memory_size", zero)
+        flops, Bps = _ratios(table, cores, core_Bps)
         return cls(
             table.names,
             counts,
-            table.values("speed", (1.0,) * len(counts)),
+            table.values("speed", tuple(map(min, flops, Bps)) or one),
             table.values("link_bandwidth", zero),
             table.values("link_latency", zero),
             tuple(size or inf for size in sizes),
+            flops,
+            Bps,
+            table.values("start", ()),
         )
 
     @property
@@ -219,3 +241,14 @@ class Kinds:
     def of_core(self) -> Index:
         """Kind of each core, int32 (n_cores,)."""
         return np.repeat(np.arange(len(self.counts), dtype=np.int32), self.counts)
+
+
+def _ratios(table: KindsTable, cores: Cores, core_Bps: float) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Return operations and bytes per second of each kind over those of a file's cores; empty where not stated."""
+    if not {"clock", "flop_per_cycle", "core_bandwidth"} & table.rows.keys():
+        return (), ()
+    clock, per_cycle = si(cores.clock), si(cores.flop_per_cycle)
+    n = len(table.names)
+    clocks, cycles = table.values("clock", (clock,) * n), table.values("flop_per_cycle", (per_cycle,) * n)
+    flops = tuple(hz * each / (clock * per_cycle) for hz, each in zip(clocks, cycles, strict=True))
+    return flops, tuple(Bps / core_Bps for Bps in table.values("core_bandwidth", (core_Bps,) * n))

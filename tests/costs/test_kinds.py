@@ -1,0 +1,96 @@
+"""Seconds on kinds of cores: by speed, by rooflines, on teams and on devices."""
+
+import numpy as np
+import pytest
+
+import simsched as ss
+from simsched.costs.width_table import WidthTable
+from simsched.hwmodels import machine_file
+
+
+@pytest.fixture
+def hybrid(tmp_path):
+    """Make a machine of two cores, 32 FLOP a cycle at 1 GHz and 10 GB/s each, and of one core of another kind."""
+
+    def make(**rows):
+        text = machine_file("generic").read_text("utf-8").replace("value = 16, ", "value = 3, ")
+        numbers = [
+            f"{key} = {{ value = {value}, unit = '{unit}', source = 'a test', confidence = 'low' }}"
+            for key, (value, unit) in {"cores": ([2, 1], "core"), **rows}.items()
+        ]
+        text += "\n".join(["", "[kinds]", 'names = ["own", "other"]', *numbers, ""])
+        (tmp_path / "hybrid.toml").write_text(text, "utf-8")
+        return ss.machine(tmp_path / "hybrid.toml")
+
+    return make
+
+
+def on_kinds(machine, **work):
+    graph = ss.TaskGraph.from_edges([1.0], kinds="mine", **work)
+    costs = ss.CostModel().on(graph, machine)
+    return [float(costs.of_kind(kind).seconds(1)[0]) for kind in (0, 1)]
+
+
+def test_rooflines_of_kinds(hybrid):
+    """Four times the operations and twice the bytes a second, 0.25 s to start."""
+    machine = hybrid(
+        clock=([1, 2], "GHz"), flop_per_cycle=([32, 64], "FLOP/cycle"),
+        core_bandwidth=([10, 20], "GB/s"), start=([0, 0.25], "s"),
+    )  # fmt: skip
+    assert on_kinds(machine, flops=[32e9]) == [1, 0.25 + 0.25]
+    assert on_kinds(machine, flops=[1e9], bytes_B=[10e9]) == [1, 0.5 + 0.25]
+    assert on_kinds(machine, flops=[32e9], bytes_B=[9e9]) == [1, pytest.approx(0.45 + 0.25)]
+    assert on_kinds(machine) == [1, 0.5 + 0.25], "the lesser of both, where the work is unknown"
+    assert on_kinds(hybrid(speed=([1, 8], "")), flops=[32e9]) == [1, 0.125]
+
+
+def test_teams_of_a_kind_take_its_curve_in_proportion(hybrid):
+    """A modelled curve of products: on the slow kind, every width takes as many times as long."""
+    machine = hybrid(speed=([1, 0.5], ""))
+    graph = ss.workload("lstm[size=small]")
+    costs = ss.CostModel().on(graph, machine)
+    assert costs.table is not None
+    for width in (1, 2, 3):
+        own, other = (costs.of_kind(kind).seconds(width) for kind in (0, 1))
+        np.testing.assert_allclose(other, 2 * own)
+    np.testing.assert_allclose(costs.fastest_kind().seconds(2), costs.of_kind(0).seconds(2))
+
+
+def test_a_table_beside_other_cores():
+    table = WidthTable(
+        np.array([0, -1, 0, 1], np.int32),
+        np.array([[0, 4.0, 2.0], [0, 0.0, 0.0]]),
+        np.array([0.5, 0.0]),
+        np.array([2, 1]),
+    )
+    beside = table.beside(np.array([4.0, 9.0, 8.0, 3.0]))
+    assert beside.over(np.full(4, 7.0), 2).tolist() == [2, 7, 4, 0]
+    assert beside.one_core(np.full(4, 7.0)).tolist() == [4, 7, 8, 3]
+    assert beside.overhead_s[beside.rows[[0, 2]]].tolist() == [0.5, 1]
+    assert beside.beyond(3).tolist() == [True, False, True, True]
+
+
+def test_devices_slow_nobody_down(hybrid, engine):
+    """Two tasks of 10 GB: on two cores that share 10 GB/s 2 s each; on a core and a device 1 s each."""
+    machine = hybrid(link_bandwidth=([0, 5], "GB/s")).varied({"bandwidth_Bps": 10e9})
+    shared, apart = (
+        ss.simulate(
+            ss.TaskGraph.from_edges([[1.0, 9], second], bytes_B=[10e9, 10e9]),
+            machine,
+            "heft",
+            "3x1",
+            engine=engine,
+        )
+        for second in ([1.0, 9.0], [9.0, 1.0])
+    )
+    assert shared.finish_s.tolist() == [2, 2]
+    assert apart.finish_s.tolist() == [1, 1]
+    assert sorted(apart.executor.tolist()) == [0, 2]
+
+
+def test_a_processor_and_a_graphics_processor(engine):
+    """1 TFLOP goes to the GPU, a small product stays: there, its launch alone would take longer."""
+    graph = ss.TaskGraph.from_edges([np.nan] * 2, kinds="MatMul", flops=[1e12, 1e5], bytes_B=[1e6, 1e4])
+    schedule = ss.simulate(graph, "grace-hopper", "heft", "73x1", engine=engine)
+    assert schedule.executor.tolist() == [72, 0]
+    assert schedule.makespan_s == pytest.approx(1e12 / (1.83e9 * 33792 * 0.68), rel=0.01)
