@@ -19,7 +19,7 @@ END = "<!-- as far as here -->"
 
 def pages() -> list[Path]:
     """Return the pages, one a machine."""
-    return sorted(HERE.glob("*.md"))
+    return sorted(HERE.glob("*.md"), key=lambda page: page.stem)
 
 
 def numbers(name: str) -> str:

@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from copy import deepcopy
 from itertools import starmap, zip_longest
-from math import gcd, inf
+from math import inf
 from operator import eq
 
 import numpy as np
 
+from simsched.costs import CostModel
 from simsched.costs.kernels import Convolution, Stream, Team, convolution_s, gemm_s, stream_s
 from simsched.errors import MachineError, SimschedError
 from simsched.graph import TaskGraph
@@ -90,6 +91,8 @@ def observed(machine: Machine) -> Iterator[object]:
             network.capacity_Bps.tolist(),
             *(part.tolist() for part in network.tables),
         )
+    if (seconds := CostModel().on(_graph(), machine).kinds_s) is not None:
+        yield seconds.tolist()
     # The quick checks of all modes first.
     for on in modes:
         yield _kernels(on)
@@ -140,10 +143,11 @@ def replays(machine: Machine, engine: Engine = "auto") -> Iterator[Schedule]:
         ("corun", shared.varied({"reuse_teams": False}), (2, half)),
     ]
     # No team of a layout has cores of several kinds.
-    of_a_kind = machine.n_cores if machine.kinds is None else gcd(*machine.kinds.counts)
-    for policy, on, (executors, width) in runs:
-        layout = (executors, width) if width <= of_a_kind else (on.n_cores // of_a_kind, of_a_kind)
-        if layout[0] * layout[1] <= on.n_threads:
+    of_a_kind = machine.n_threads if machine.kinds is None else machine.kinds.counts[0]
+    for policy, on, (executors, wanted) in runs:
+        width = min(wanted, of_a_kind)
+        layout = (executors if width == 1 else min(executors, of_a_kind // width), width)
+        if layout[0] * width <= on.n_threads:
             yield simulate(_graph(), on, policy, layout, engine=engine)
 
 
