@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from simsched.text import printable
+from simsched.text import bounded
+
+#: Mistakes that a message shows; `mistakes` has all.
+MOST_SHOWN = 100
 
 
 class SimschedError(Exception):
     """Base of all errors that simsched raises on bad input; the message says what to do.
 
-    Names in messages may come from files: their control characters are shown as escapes.
+    Names in messages may come from files: their control characters are shown as escapes, and of each line at most
+    `simsched.text.MOST_LINE` characters, without its middle where it is longer.
 
     Parameters
     ----------
@@ -38,9 +42,11 @@ class SimschedError(Exception):
         if len(self.mistakes) == 1:
             lines = f"{lines} {self.mistakes[0]}"
         elif self.mistakes:
+            more = len(self.mistakes) - MOST_SHOWN
+            shown = [*self.mistakes[:MOST_SHOWN], *([f"and {more} more"] if more > 0 else [])]
             # A mistake may be a file with its own mistakes.
-            lines = "\n  ".join([lines, *(mistake.replace("\n", "\n  ") for mistake in self.mistakes)])
-        return "\n".join(map(printable, lines.split("\n")))
+            lines = "\n  ".join([lines, *(mistake.replace("\n", "\n  ") for mistake in shown)])
+        return "\n".join(map(bounded, lines.split("\n")))
 
 
 class SpecError(SimschedError):

@@ -15,7 +15,6 @@ from simsched.errors import FormatError, GraphError
 from simsched.graph import TaskGraph
 from simsched.traces.dot.reader import DOT
 
-pytest.importorskip("lark")
 
 TRICKY = r"""
 // what a program may write
@@ -157,7 +156,7 @@ def test_wrong_options_and_cycles(tmp_path: Path) -> None:
 
 def test_product_of_subgraphs_is_bounded(tmp_path: Path) -> None:
     many = " ".join(f"a{i}" for i in range(3000))
-    with pytest.raises(FormatError, match="more than 4000000 edges; refused"):
+    with pytest.raises(FormatError, match=r"more than 1\d{6} edges, the most for files of this size; .* higher limit"):
         read(tmp_path, f"digraph {{ {{ {many} }} -> {{ {many.replace('a', 'b')} }} }}")
 
 
