@@ -49,7 +49,9 @@ def open_regular(path: Path) -> io.BufferedReader:
     if stat.S_ISREG(found.st_mode) and found.st_dev not in _kernel():
         return os.fdopen(file, "rb")
     os.close(file)
-    raise FormatError(f"{path}: this is made by the kernel or a device, not a file; copy what it holds to a file first")
+    raise FormatError(
+        f"{path}: this is made by the kernel or a device, not a file; copy what it holds to a file first"
+    )
 
 
 def read_small(path: Path, most_B: int, noun: str) -> bytes:

@@ -53,7 +53,9 @@ def format_bytes(bytes_B: float) -> str:
     return f"{bytes_B / 1000.0**power:.3g} {names[power]}"
 
 
-_BYTES = re.compile(r"([0-9]{1,18}(?:\.[0-9]{0,9})?(?:e[0-9]{1,2})?) ?(k|M|G|T|P|Ki|Mi|Gi|Ti|Pi)?B?", re.ASCII)
+_BYTES = re.compile(
+    r"([0-9]{1,18}(?:\.[0-9]{0,9})?(?:e[0-9]{1,2})?) ?(k|M|G|T|P|Ki|Mi|Gi|Ti|Pi)?B?", re.ASCII
+)
 
 
 def parse_bytes(given: object) -> float:

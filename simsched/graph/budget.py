@@ -19,7 +19,7 @@ from simsched.units import format_bytes, parse_bytes
 #: Bytes that any file may become, and further ones for each of its own.
 FLOOR_B, GROWTH = 16 * 1024 * 1024, 50
 #: Part of the budget that each item takes: some of what readers hold for it in memory.
-COST_B = {"tasks": 48, "edges": 16, "columns": 4096, "bytes of text": 1}
+COST_B = {"tasks": 24, "edges": 16, "columns": 1024, "bytes": 1}
 
 
 @dataclass
@@ -35,6 +35,7 @@ class Budget:
     limit_B: float | None = None
     _sizes_B: dict[Path, int] = field(default_factory=dict)
     _expanded_B: dict[Path, int] = field(default_factory=dict)
+    _enough: dict[tuple[Path, str], int] = field(default_factory=dict)
 
     def expanded(self, path: Path, read_B: int, expanded_B: int) -> None:
         """Count bytes of a file after decompression.
@@ -54,7 +55,9 @@ class Budget:
         self._sizes_B[path] = max(self._sizes_B.get(path, 0), read_B)
         self._expanded_B[path] = max(self._expanded_B.get(path, 0), expanded_B)
         if sum(self._expanded_B.values()) > self._most_B(path):
-            raise self._refusal(path, f"becomes more than {format_bytes(self._most_B(path))} when decompressed")
+            raise self._refusal(
+                path, f"becomes more than {format_bytes(self._most_B(path))} when decompressed"
+            )
 
     def check(self, path: Path, count: float, what: str) -> None:
         """Refuse a file that holds too much.
@@ -73,11 +76,15 @@ class Budget:
         FormatError
             If they are more than the budget.
         """
-        if count > self.most(path, what):
-            raise self._refusal(path, f"more than {self.most(path, what)} {what}")
+        # What a file may hold only grows while it is read.
+        if count <= self._enough.get((path, what), -1):
+            return
+        most = self._enough[path, what] = self.most(path, what)
+        if count > most:
+            raise self._refusal(path, f"more than {most} {what}")
 
     def most(self, path: Path, what: str) -> int:
-        """Return how many tasks, edges, columns or bytes of text a file may hold."""
+        """Return how many tasks, edges, columns or bytes a file may hold."""
         if path not in self._sizes_B:
             self._sizes_B[path] = path.stat().st_size
         return int(self._most_B(path) // COST_B[what])

@@ -125,7 +125,9 @@ class _Builder:
         self._numbers: dict[str, int] = {}
         self._missing: dict[int, int] = {}
         self._declared, self._ends = array("q"), array("q")
-        self._most = {kind: budget().most(path, f"{what}s") for kind, what in (("node", "task"), ("edge", "edge"))}
+        self._most = {
+            kind: budget().most(path, f"{what}s") for kind, what in (("node", "task"), ("edge", "edge"))
+        }
         self._open: list[str] = []
         # Data of the node or edge at hand; key and text of the datum, and whether it has no elements in it.
         self._row: Row = {}
@@ -254,7 +256,8 @@ class _Builder:
         kind, around = self._open.pop(), self._open[-1] if self._open else ""
         if kind == "data" and around in self._wanted:
             self._parser.CharacterDataHandler = None
-            if self._text and self._plain:
+            # An empty datum is absent, but a task may have an empty name.
+            if self._plain and (self._text or self._keys[self._key].name == "name"):
                 self._keep(around)
         elif kind == "default" and around == "key":
             self._parser.CharacterDataHandler = None
@@ -284,7 +287,9 @@ class _Builder:
         try:
             return key.value(text)
         except (KeyError, ValueError):
-            raise self._refused(f"{printable(key.name)[:60]} is {shown(text)}; expected {key.type}, the type of its key") from None
+            raise self._refused(
+                f"{printable(key.name)[:60]} is {shown(text)}; expected {key.type}, the type of its key"
+            ) from None
 
     def _declare(self, attributes: dict[str, str]) -> None:
         name = attributes.get("attr.name")
@@ -292,7 +297,9 @@ class _Builder:
         if "yfiles.type" in attributes:
             name, kind = attributes["yfiles.type"], "yfiles"
         if name is None or kind not in _TYPES:
-            problem = "no attr.name" if name is None else f"attr.type {shown(kind)}, which GraphML does not have"
+            problem = (
+                "no attr.name" if name is None else f"attr.type {shown(kind)}, which GraphML does not have"
+            )
             raise self._refused(f"key {shown(attributes.get('id'))} has {problem}")
         self._key = attributes.get("id")
         self._keys[self._key] = _Key(name, kind, attributes.get("for"))

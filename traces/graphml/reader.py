@@ -18,6 +18,7 @@ _BEGINNING = re.compile(
     rb"<(?:[A-Za-z_][\w.-]{0,40}:)?graphml[\s>]"
 )
 
+
 class GraphmlFile:
     """Reader of GraphML files.
 

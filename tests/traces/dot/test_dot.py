@@ -156,7 +156,9 @@ def test_wrong_options_and_cycles(tmp_path: Path) -> None:
 
 def test_product_of_subgraphs_is_bounded(tmp_path: Path) -> None:
     many = " ".join(f"a{i}" for i in range(3000))
-    with pytest.raises(FormatError, match=r"more than 1\d{6} edges, the most for files of this size; .* higher limit"):
+    with pytest.raises(
+        FormatError, match=r"more than 1\d{6} edges, the most for files of this size; .* higher limit"
+    ):
         read(tmp_path, f"digraph {{ {{ {many} }} -> {{ {many.replace('a', 'b')} }} }}")
 
 
