@@ -85,12 +85,14 @@ class Budget:
 
     def most(self, path: Path, what: str) -> int:
         """Return how many tasks, edges, columns or bytes a file may hold."""
-        if path not in self._sizes_B:
-            self._sizes_B[path] = path.stat().st_size
         return int(self._most_B(path) // COST_B[what])
 
     def _most_B(self, path: Path) -> float:
-        return FLOOR_B + GROWTH * sum(self._sizes_B.values()) if self.limit_B is None else self.limit_B
+        if self.limit_B is not None:
+            return self.limit_B
+        # A reader that was called by itself may not have read the file through `open_plain`.
+        unread_B = 0 if path in self._sizes_B else path.stat().st_size
+        return FLOOR_B + GROWTH * (sum(self._sizes_B.values()) + unread_B)
 
     def _refusal(self, path: Path, problem: str) -> FormatError:
         most_B = self._most_B(path)

@@ -121,7 +121,9 @@ def test_bombs_are_refused(tmp_path: Path) -> None:
     (tmp_path / "bomb").write_bytes(b"".join([gzip.compress(bytes(1 << 20))] * 99))
     read_B = 0
     with (
-        pytest.raises(FormatError, match=r"bomb: becomes more than 1\d.\d MB when decompressed, .* limit=\d+ MB"),
+        pytest.raises(
+            FormatError, match=r"bomb: becomes more than 1\d.\d MB when decompressed, .* limit=\d+ MB"
+        ),
         open_plain(tmp_path / "bomb") as stream,
     ):
         while part := stream.read(1 << 16):
@@ -134,12 +136,16 @@ def test_a_limit_is_one_for_all_files(tmp_path: Path) -> None:
     (tmp_path / "a.tasks.csv").write_text(text)
     (tmp_path / "a.edges.csv").write_text("before,after\n" + "1,2\n" * 1000)
     assert load(tmp_path / "a.tasks.csv", limit="24 kB").n_tasks == 1000
-    with pytest.raises(FormatError, match=r"a\.tasks\.csv: more than 999 tasks, the most within limit=24 kB; raise"):
+    with pytest.raises(
+        FormatError, match=r"a\.tasks\.csv: more than 999 tasks, the most within limit=24 kB; raise"
+    ):
         load(tmp_path / "a.tasks.csv", limit=23_999.0)
     (tmp_path / "b.csv").write_text(text + " " * 20_000)
     with pytest.raises(FormatError, match=r"a\.edges\.csv: becomes more than 25 kB when decompressed"):
         load(tmp_path / "b.csv", format="csv", edges=tmp_path / "a.edges.csv", limit="25kB")
-    with pytest.raises(FormatError, match=r"a\.tasks\.csv: limit is '8 apples'; expected a number of bytes above zero"):
+    with pytest.raises(
+        FormatError, match=r"a\.tasks\.csv: limit is '8 apples'; expected a number of bytes above zero"
+    ):
         load(tmp_path / "a.tasks.csv", limit="8 apples")
 
 
@@ -158,7 +164,9 @@ def test_memory_that_runs_out_is_said(saved: Path, monkeypatch: pytest.MonkeyPat
         raise MemoryError
 
     monkeypatch.setattr("simsched.graph.stored.labels", fail)
-    with pytest.raises(FormatError, match=r"g\.simsched: reading it takes more memory than there is; record or"):
+    with pytest.raises(
+        FormatError, match=r"g\.simsched: reading it takes more memory than there is; record or"
+    ):
         load(saved)
 
 

@@ -125,9 +125,7 @@ class _Builder:
         self._numbers: dict[str, int] = {}
         self._missing: dict[int, int] = {}
         self._declared, self._ends = array("q"), array("q")
-        self._most = {
-            kind: budget().most(path, f"{what}s") for kind, what in (("node", "task"), ("edge", "edge"))
-        }
+        self._budget = budget()
         self._open: list[str] = []
         # Data of the node or edge at hand; key and text of the datum, and whether it has no elements in it.
         self._row: Row = {}
@@ -303,7 +301,7 @@ class _Builder:
             raise self._refused(f"key {shown(attributes.get('id'))} has {problem}")
         self._key = attributes.get("id")
         self._keys[self._key] = _Key(name, kind, attributes.get("for"))
-        budget().check(self._path, len(self._keys), "columns")
+        self._budget.check(self._path, len(self._keys), "columns")
 
     def _graph(self, attributes: dict[str, str]) -> None:
         self._graphs += 1
@@ -325,8 +323,7 @@ class _Builder:
         self._missing.pop(number, None)
         self._declared.append(number)
         self._row = self._found.rows[node] = {}
-        if len(self._declared) > self._most["node"]:
-            budget().check(self._path, len(self._declared), "tasks")
+        self._budget.check(self._path, len(self._declared), "tasks")
 
     def _edge(self, attributes: dict[str, str]) -> None:
         if attributes.get("directed", "true") not in ("true", "1"):
@@ -339,8 +336,7 @@ class _Builder:
                 self._missing[number] = self._parser.CurrentLineNumber
             self._ends.append(number)
         self._row = {}
-        if len(self._ends) > 2 * self._most["edge"]:
-            budget().check(self._path, len(self._ends) // 2, "edges")
+        self._budget.check(self._path, len(self._ends) // 2, "edges")
 
     def _hyperedge(self, attributes: dict[str, str]) -> None:
         raise self._refused(HYPEREDGE)

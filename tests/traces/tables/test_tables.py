@@ -278,7 +278,11 @@ def test_what_is_absent_in_parquet(tmp_path: Path) -> None:
         ({"width": [1e30, None]}, None, "whole numbers of threads"),
         ({**RUN, "lane": [0, None]}, None, "row 2 has no lane"),
         ({**RUN, "lane": [None, "w"]}, None, "row 1 has no lane"),
-        ({"task": [["a"], ["b"]]}, {"before": [["a"]], "after": [["b"]]}, "column .task. holds .*; expected plain values"),
+        (
+            {"task": [["a"], ["b"]]},
+            {"before": [["a"]], "after": [["b"]]},
+            "column .task. holds .*; expected plain values",
+        ),
         ({"task": [{"a": 1}, {"a": 2}]}, None, "column .task. holds .*; expected plain values"),
     ],
 )
