@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 
 from simsched.text import bounded
@@ -49,6 +50,21 @@ class SimschedError(Exception):
         return "\n".join(map(bounded, lines.split("\n")))
 
 
+def refuse_interrupt(error: BaseException | None) -> None:
+    """Raise `KeyboardInterrupt` if that is what an error came from.
+
+    Compiled modules, such as NumPy's, turn Ctrl-C while they are imported into an `ImportError`.
+
+    Raises
+    ------
+    KeyboardInterrupt
+    """
+    while error is not None:
+        if isinstance(error, KeyboardInterrupt):
+            raise KeyboardInterrupt
+        error = error.__cause__ or error.__context__
+
+
 class SpecError(SimschedError):
     """A `name[key=value,...]` string is malformed, or names something that is not registered."""
 
@@ -93,6 +109,7 @@ class MissingExtraError(SimschedError, ImportError):
     """An optional library is missing; the message is the command to install it."""
 
     def __init__(self, library: str, extra: str, purpose: str) -> None:
+        refuse_interrupt(sys.exception())
         super().__init__(
             f"{purpose} needs {library}, which is not installed: pip install 'simsched[{extra}]'"
         )

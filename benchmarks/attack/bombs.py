@@ -22,15 +22,12 @@ from random import Random
 
 import numpy as np
 
-from simsched.graph.budget import FLOOR_B
-from simsched.testing import Seed, seeds_in
-from simsched.testing.bombs import Reading, bomb, measured
+from simsched.testing import seeds_in
+from simsched.testing.bombs import GROWN_B, Reading, measured
+from simsched.testing.reading import MOST_B, MOST_S, bombed
 
 SEEDS = Path(__file__).resolve().parents[2] / "tests/traces/seeds"
-MOST_S, MOST_B = 10.0, 1e9
 EDGES = b"before,after\n"
-#: Bytes after decompression: as many as any file may become, and more.
-SIZES_B = (FLOOR_B - 2 * 2**20, FLOOR_B - 2 * 2**20, 6 * FLOOR_B)
 
 Files = dict[str, bytes]
 
@@ -148,7 +145,7 @@ def by_hand(formats: list[str]) -> Iterator[tuple[str, str, Files, dict[str, str
         if format in formats:
             yield format, name, make(), {}
     for format, begin, piece, end in PIECES:
-        for grown_B in sorted(set(SIZES_B)) if format in formats else ():
+        for grown_B in sorted(set(GROWN_B)) if format in formats else ():
             packed = _packed(begin, piece, grown_B // len(piece), end)
             files = {"main": packed, **({"edges": EDGES} if format == "csv" else {})}
             yield format, f"{piece!r}, {grown_B >> 20} MiB", files, {}
@@ -161,12 +158,8 @@ def from_seeds(
     seeds = {format: found for format, found in seeds_in(SEEDS).items() if format in formats}
     for number in range(inputs):
         format = sorted(seeds)[number % len(seeds)]
-        random = Random(f"bomb {seed} {number}")  # noqa: S311 - no secret
-        one: Seed = random.choice(seeds[format])
-        files: Files = {"main": one.main, **one.companions}
-        hit = random.choice([*files, "main"])
-        files[hit] = bomb(files[hit], random, random.choice(SIZES_B))
-        yield format, f"seed {seed}, {number}: {one.name}, {hit}", files, dict(one.options)
+        files, one = bombed(seeds[format], Random(f"bomb {seed} {number}"))  # noqa: S311 - no secret
+        yield format, f"seed {seed}, {number}: {one.name}", files, dict(one.options)
 
 
 def read(format: str, files: Files, options: dict[str, str]) -> Reading:

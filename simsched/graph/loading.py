@@ -82,7 +82,7 @@ def load(
         them to other machines; by default the file's own data.
     limit : float or str, optional
         Bytes that the file and its companions may become after decompression, as a number or as `8GB`; each task counts
-        as 24 of them and each edge as 16. When not given 16 MiB, and 50 for each byte of the files: a real trace
+        as 12 of them and each edge as 8. When not given 8 MiB, and 50 for each byte of the files: a real trace
         never needs more, and a file made to fill the memory is refused.
     **options
         Options of the format, such as companion files or the step to read; see `simsched list formats`.
@@ -258,8 +258,8 @@ def open_plain(path: Path, mend: Mend | None = None) -> Iterator[BinaryIO]:
     Raises
     ------
     FormatError
-        If the file cannot be opened, is a device or a pipe, its compressed data is broken or cut off, or it becomes more
-        than the budget (`simsched.graph.budget`).
+        If the file cannot be opened, is a device or a pipe, its compressed data is broken or cut off, or it becomes
+        more than the budget (`simsched.graph.budget`).
     """
     try:
         with open_regular(path) as raw:

@@ -20,11 +20,12 @@ from pathlib import Path
 from random import Random
 
 from simsched.errors import SimschedError
+from simsched.graph.budget import FLOOR_B
 
-#: Bytes of a file after decompression; shorter ones need no bomb.
-GROWN_B = 96 * 1024 * 1024
-#: A process that takes more memory than this is ended.
-_MOST_B = 6 * 2**30
+#: Bytes of a file after decompression: nearly as many as any file may become, and more.
+GROWN_B = (FLOOR_B - 2**20, FLOOR_B - 2**20, 6 * FLOOR_B)
+#: A process that takes more memory or seconds than this is ended.
+_MOST_B, _MOST_S = 6 * 2**30, 40
 
 _NUMBER = re.compile(rb"[0-9]+")
 _WORD = re.compile(rb"[A-Za-z_]{2,}")
@@ -38,7 +39,7 @@ class Reading:
     Parameters
     ----------
     seconds : float
-        Of the reading; infinite where it did not end.
+        Of the reading, of one core; infinite where it did not end.
     peak_B : float
         Most memory of the process, Python and the libraries included.
     said : str
@@ -53,7 +54,7 @@ class Reading:
     clear: bool
 
 
-def bomb(data: bytes, random: Random, grown_B: int = GROWN_B) -> bytes:
+def bomb(data: bytes, random: Random, grown_B: int) -> bytes:
     """Return a file that becomes large when it is decompressed: valid data of which a part repeats, or one grows.
 
     Parameters
@@ -154,7 +155,7 @@ _WAYS: tuple[Callable[[bytes, Random], Parts], ...] = (_lines, _lines, _window, 
 
 
 def measured(
-    format: str, main: Path, options: Mapping[str, str], timeout_s: float = 60.0, limit: str = ""
+    format: str, main: Path, options: Mapping[str, str], timeout_s: float = 900.0, limit: str = ""
 ) -> Reading:
     """Read a file in a process of its own, and return what that took.
 
@@ -180,7 +181,7 @@ def measured(
     try:
         return Reading(**json.loads(done.stdout.splitlines()[-1]))
     except (IndexError, ValueError, TypeError):
-        return Reading(float("nan"), float("nan"), f"died: {done.returncode} {done.stderr[-300:]}", False)
+        return Reading(float("inf"), float("nan"), f"died: {done.returncode} {done.stderr[-300:]}", False)
 
 
 def _peak_B() -> int:
@@ -195,6 +196,7 @@ def _main(format: str, path: str, *options: str) -> None:
     from simsched.graph.loading import load
 
     resource.setrlimit(resource.RLIMIT_AS, (_MOST_B, _MOST_B))
+    resource.setrlimit(resource.RLIMIT_CPU, (_MOST_S, _MOST_S))
     said, clear, begin = "", True, time.process_time()
     try:
         load(path, format=format or None, **dict(option.split("=", 1) for option in options))  # type: ignore[arg-type]

@@ -247,6 +247,8 @@ def _bounded(records: list[Record], place: Place) -> None:
 def _parsed(kind: Any, content: bytes, place: Place) -> Any:
     try:
         return kind.FromString(content)
+    except MemoryError:
+        raise
     except Exception as error:
         raise place.error(
             f"no message of Chakra's schema ({str(error)[:80]})", "the file is damaged"

@@ -1,7 +1,7 @@
 """DOT's statements, each read when it is complete: nodes with defaults of their scope, chains, subgraphs.
 
-One pass over the text with two regular expressions, in time that grows with its length alone. pydot and networkx stop at
-an unquoted negative id, which Nanos++ writes; Graphviz itself is a program that would have to be installed.
+One pass over the text with regular expressions, in time that grows with its length alone. pydot and networkx stop at an
+unquoted negative id, which Nanos++ writes; Graphviz itself is a program that would have to be installed.
 
 References
 ----------

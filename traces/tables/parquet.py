@@ -161,7 +161,7 @@ def _refuse_bomb(path: Path, arrow: Any, metadata: Any, kept: Sequence[Any], wha
     for field in kept:
         if arrow.types.is_nested(field.type):
             raise FormatError(
-                f"{path}: column {field.name!r} holds {str(field.type):.80}; expected plain values"
+                f"{path}: column {field.name!r} holds {field.type!s:.80}; expected plain values"
             )
         if arrow.types.is_fixed_size_binary(field.type):
             held.check(path, field.type.byte_width * metadata.num_rows, "bytes")

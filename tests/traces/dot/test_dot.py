@@ -15,7 +15,6 @@ from simsched.errors import FormatError, GraphError
 from simsched.graph import TaskGraph
 from simsched.traces.dot.reader import DOT
 
-
 TRICKY = r"""
 // what a program may write
 # 1 "preprocessed.c"
