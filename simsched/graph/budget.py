@@ -19,7 +19,7 @@ from simsched.units import format_bytes, parse_bytes
 #: Bytes that any file may become, and further ones for each of its own.
 FLOOR_B, GROWTH = 8 * 1024 * 1024, 50
 #: Part of the budget that each item takes: some of what readers hold for it in memory.
-COST_B = {"tasks": 12, "edges": 8, "columns": 1024, "bytes": 1}
+COST_B = {"tasks": 24, "edges": 8, "columns": 1024, "bytes": 1}
 
 
 @dataclass

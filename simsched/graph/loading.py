@@ -82,7 +82,7 @@ def load(
         them to other machines; by default the file's own data.
     limit : float or str, optional
         Bytes that the file and its companions may become after decompression, as a number or as `8GB`; each task counts
-        as 12 of them and each edge as 8. When not given 8 MiB, and 50 for each byte of the files: a real trace
+        as 24 of them and each edge as 8. When not given 8 MiB, and 50 for each byte of the files: a real trace
         never needs more, and a file made to fill the memory is refused.
     **options
         Options of the format, such as companion files or the step to read; see `simsched list formats`.

@@ -135,14 +135,14 @@ def test_a_limit_is_one_for_all_files(tmp_path: Path) -> None:
     text = "duration_s\n" + "1\n" * 1000
     (tmp_path / "a.tasks.csv").write_text(text)
     (tmp_path / "a.edges.csv").write_text("before,after\n" + "1,2\n" * 1000)
-    assert load(tmp_path / "a.tasks.csv", limit="12 kB").n_tasks == 1000
+    assert load(tmp_path / "a.tasks.csv", limit="24 kB").n_tasks == 1000
     with pytest.raises(
-        FormatError, match=r"a\.tasks\.csv: more than 999 tasks, the most within limit=12 kB; raise"
+        FormatError, match=r"a\.tasks\.csv: more than 999 tasks, the most within limit=24 kB; raise"
     ):
-        load(tmp_path / "a.tasks.csv", limit=11_999.0)
-    (tmp_path / "b.csv").write_text(text + " " * 8_000)
-    with pytest.raises(FormatError, match=r"a\.edges\.csv: becomes more than 13 kB when decompressed"):
-        load(tmp_path / "b.csv", format="csv", edges=tmp_path / "a.edges.csv", limit="13kB")
+        load(tmp_path / "a.tasks.csv", limit=23_999.0)
+    (tmp_path / "b.csv").write_text(text + " " * 20_000)
+    with pytest.raises(FormatError, match=r"a\.edges\.csv: becomes more than 25 kB when decompressed"):
+        load(tmp_path / "b.csv", format="csv", edges=tmp_path / "a.edges.csv", limit="25kB")
     with pytest.raises(
         FormatError, match=r"a\.tasks\.csv: limit is '8 apples'; expected a number of bytes above zero"
     ):
@@ -154,7 +154,7 @@ def test_what_grows_with_the_file_is_read(tmp_path: Path) -> None:
     found, path = Budget(), tmp_path / "g.gz"
     for read_B in range(0, 10**7, 10**5):
         found.expanded(path, read_B, 40 * read_B)
-        found.check(path, FLOOR_B // 12 + read_B, "tasks")
+        found.check(path, FLOOR_B // 24 + read_B, "tasks")
     with pytest.raises(FormatError, match=r"g\.gz: more than \d+ edges"):
         found.check(path, 10**9, "edges")
 

@@ -70,7 +70,7 @@ class Dot:
     of_edges : dict of int to mapping
         The attributes that were asked for of each edge that has any.
     clusters : dict of str to dict of int to None
-        Positions of the nodes in each named subgraph.
+        Positions of the nodes in all subgraphs of a name.
     attributes : dict of str to str
         Of the graph, those that were asked for.
     unread : set of str
@@ -100,10 +100,21 @@ _End = Collection[int]
 
 
 @dataclass
+class _Place:
+    """A subgraph, which may be opened again under its name in the same one: its nodes, defaults and own subgraphs."""
+
+    members: dict[int, None] = field(default_factory=dict)
+    nodes: Attributes = field(default_factory=dict)
+    edges: Attributes = field(default_factory=dict)
+    inner: dict[str, _Place] = field(default_factory=dict)
+
+
+@dataclass
 class _Scope:
     """An open graph or subgraph: its defaults, its nodes in order, and the chain of edges that it is an end of."""
 
     name: str
+    place: _Place
     nodes: Attributes
     edges: Attributes
     chain: list[_End]
@@ -119,7 +130,7 @@ class _Parser:
         self.dot = Dot()
         self._path, self._text = path, text
         self._wanted = {"node": set(nodes), "edge": set(edges), "graph": set(graph)}
-        self._scopes = [_Scope("", {}, {}, [])]
+        self._scopes = [_Scope("", _Place(), {}, {}, [])]
         self._index: dict[str, int] = {}
         self._most_nodes, self._most_edges = (budget().most(path, what) for what in ("tasks", "edges"))
         self._at, self._begin, self._kind, self._word, self._mark = 0, 0, 0, "", ""
@@ -231,9 +242,9 @@ class _Parser:
         if kind == "graph":
             self._of_graph(attributes)
         elif kind == "node":
-            scope.nodes = {**scope.nodes, **attributes}
+            scope.nodes, scope.place.nodes = {**scope.nodes, **attributes}, {**scope.place.nodes, **attributes}
         else:
-            scope.edges = {**scope.edges, **attributes}
+            scope.edges, scope.place.edges = {**scope.edges, **attributes}, {**scope.place.edges, **attributes}
 
     def _number(self, name: str) -> int:
         """Return the position of a node, created with the defaults at its first occurrence."""
@@ -308,7 +319,10 @@ class _Parser:
         if len(self._scopes) > MAX_DEPTH:
             raise FormatError(f"{self._path}: subgraphs nested more than {MAX_DEPTH} deep; refused")
         outer = self._scopes[-1]
-        self._scopes.append(_Scope(name, outer.nodes, outer.edges, chain))
+        place = outer.place.inner.setdefault(name, _Place()) if name else _Place()
+        nodes = {**outer.nodes, **place.nodes} if place.nodes else outer.nodes
+        edges = {**outer.edges, **place.edges} if place.edges else outer.edges
+        self._scopes.append(_Scope(name, place, nodes, edges, chain))
         self._next()
 
     def _close(self) -> bool:
@@ -319,11 +333,10 @@ class _Parser:
         scope = self._scopes.pop()
         if len(self._scopes) > 1:
             self._scopes[-1].members |= scope.members
-        members = scope.members
+        scope.place.members |= scope.members
         if scope.name:
-            members = self.dot.clusters.setdefault(scope.name, {})
-            members |= scope.members
-        scope.chain.append(members.keys())
+            self.dot.clusters.setdefault(scope.name, {}).update(scope.members)
+        scope.chain.append(scope.place.members.keys())
         self._chain(scope.chain)
         return True
 
