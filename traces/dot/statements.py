@@ -242,9 +242,15 @@ class _Parser:
         if kind == "graph":
             self._of_graph(attributes)
         elif kind == "node":
-            scope.nodes, scope.place.nodes = {**scope.nodes, **attributes}, {**scope.place.nodes, **attributes}
+            scope.nodes, scope.place.nodes = (
+                {**scope.nodes, **attributes},
+                {**scope.place.nodes, **attributes},
+            )
         else:
-            scope.edges, scope.place.edges = {**scope.edges, **attributes}, {**scope.place.edges, **attributes}
+            scope.edges, scope.place.edges = (
+                {**scope.edges, **attributes},
+                {**scope.place.edges, **attributes},
+            )
 
     def _number(self, name: str) -> int:
         """Return the position of a node, created with the defaults at its first occurrence."""

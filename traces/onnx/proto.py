@@ -91,7 +91,14 @@ def read_proto(file: Path) -> Any:
         raise FormatError(f"{file}: not an ONNX model ({error}); was it copied completely?") from None
     graph = model.graph
     # An empty one of these is two bytes, and a kilobyte for those that infer shapes.
-    parts = graph.node, graph.input, graph.output, graph.value_info, graph.initializer, graph.sparse_initializer
+    parts = (
+        graph.node,
+        graph.input,
+        graph.output,
+        graph.value_info,
+        graph.initializer,
+        graph.sparse_initializer,
+    )
     budget().check(file, sum(map(len, parts)), "tasks")
     return model
 

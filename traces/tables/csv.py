@@ -173,12 +173,17 @@ def _table(path: Path, columns: Sequence[str], needed: Sequence[str]) -> tuple[p
 
 
 def _refuse_long(path: Path, what: str) -> None:
-    """Reject a table of too many lines: a cell of one digit is two bytes in the file and 75 in memory."""
-    ends = [0, 0]
+    """Reject a table of too many lines, or cells in a line: these are a byte in the file, and up to 1.5 kB in memory."""
+    rows = cells = 0
     with open_plain(path) as file:
         while part := file.read(CHUNK_B):
-            ends = [found + part.count(end) for found, end in zip(ends, (b"\n", b"\r"), strict=True)]
-            budget().check(path, max(ends) - 1, what)
+            data = np.frombuffer(part, np.uint8)
+            ends = np.flatnonzero((data == ord("\n")) | (data == ord("\r")))
+            commas = np.cumsum(data == ord(","))
+            in_lines = np.diff(commas[ends], prepend=-cells, append=commas[-1])
+            budget().check(path, int(in_lines.max()) + 1, "columns")
+            rows, cells = rows + max(part.count(b"\n"), part.count(b"\r")), int(in_lines[-1])
+            budget().check(path, rows - 1, what)
 
 
 def _refuse_blank_lines(path: Path) -> None:
