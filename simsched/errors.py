@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 
-from simsched.text import printable
+from simsched.text import bounded
+
+#: Mistakes that a message shows; `mistakes` has all.
+MOST_SHOWN = 100
 
 
 class SimschedError(Exception):
     """Base of all errors that simsched raises on bad input; the message says what to do.
 
-    Names in messages may come from files: their control characters are shown as escapes.
+    Names in messages may come from files: their control characters are shown as escapes, and of each line at most
+    `simsched.text.MOST_LINE` characters, without its middle where it is longer.
 
     Parameters
     ----------
@@ -38,9 +43,26 @@ class SimschedError(Exception):
         if len(self.mistakes) == 1:
             lines = f"{lines} {self.mistakes[0]}"
         elif self.mistakes:
+            more = len(self.mistakes) - MOST_SHOWN
+            shown = [*self.mistakes[:MOST_SHOWN], *([f"and {more} more"] if more > 0 else [])]
             # A mistake may be a file with its own mistakes.
-            lines = "\n  ".join([lines, *(mistake.replace("\n", "\n  ") for mistake in self.mistakes)])
-        return "\n".join(map(printable, lines.split("\n")))
+            lines = "\n  ".join([lines, *(mistake.replace("\n", "\n  ") for mistake in shown)])
+        return "\n".join(map(bounded, lines.split("\n")))
+
+
+def refuse_interrupt(error: BaseException | None) -> None:
+    """Raise `KeyboardInterrupt` if that is what an error came from.
+
+    Compiled modules, such as NumPy's, turn Ctrl-C while they are imported into an `ImportError`.
+
+    Raises
+    ------
+    KeyboardInterrupt
+    """
+    while error is not None:
+        if isinstance(error, KeyboardInterrupt):
+            raise KeyboardInterrupt
+        error = error.__cause__ or error.__context__
 
 
 class SpecError(SimschedError):
@@ -87,6 +109,7 @@ class MissingExtraError(SimschedError, ImportError):
     """An optional library is missing; the message is the command to install it."""
 
     def __init__(self, library: str, extra: str, purpose: str) -> None:
+        refuse_interrupt(sys.exception())
         super().__init__(
             f"{purpose} needs {library}, which is not installed: pip install 'simsched[{extra}]'"
         )

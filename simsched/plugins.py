@@ -7,7 +7,7 @@ from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Literal
 
-from simsched.errors import SpecError
+from simsched.errors import SpecError, refuse_interrupt
 
 Group = Literal[
     "machines",
@@ -67,6 +67,7 @@ def named(group: Group, name: str) -> Any:
     try:
         return entries[0].load()
     except Exception as error:
+        refuse_interrupt(error)
         raise SpecError(
             f"{_SINGULAR[group]} {name!r} of {_source(entries[0])} cannot be loaded: {type(error).__name__}: {error}"
         ) from error

@@ -16,6 +16,24 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
+#: Characters of one line of an error message.
+MOST_LINE = 590
+_END = 200
+
+
+def bounded(text: str) -> str:
+    """Return a line of a message as `printable` does, without its middle where it has more than `MOST_LINE` characters.
+
+    Examples
+    --------
+    >>> len(bounded("task " + "x" * 100_000 + " is unknown")), bounded("task x is unknown")
+    (590, 'task x is unknown')
+    """
+    # Escapes only make it longer.
+    line = printable(text if len(text) <= 2 * MOST_LINE else text[:MOST_LINE] + text[-MOST_LINE:])
+    return line if len(line) <= MOST_LINE else f"{line[: MOST_LINE - _END - 5]} ... {line[-_END:]}"
+
+
 def one_line(text: str, most: int = 200) -> str:
     r"""Return another library's message as a part of a sentence: printable, on one line, and cut if long.
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 from typing import NamedTuple
 
 
@@ -49,3 +51,31 @@ def format_bytes(bytes_B: float) -> str:
     while bytes_B / 1000.0**power >= 999.5 and power < len(names) - 1:
         power += 1
     return f"{bytes_B / 1000.0**power:.3g} {names[power]}"
+
+
+_BYTES = re.compile(
+    r"([0-9]{1,18}(?:\.[0-9]{0,9})?(?:e[0-9]{1,2})?) ?(k|M|G|T|P|Ki|Mi|Gi|Ti|Pi)?B?", re.ASCII
+)
+
+
+def parse_bytes(given: object) -> float:
+    """Return a number of bytes above zero, from a number or a text with a unit.
+
+    Raises
+    ------
+    ValueError
+        If it is anything else; the message begins with what it is.
+
+    Examples
+    --------
+    >>> parse_bytes("1.5 GB"), parse_bytes("64MiB"), parse_bytes(1000)
+    (1500000000.0, 67108864.0, 1000.0)
+    """
+    if isinstance(given, str) and (found := _BYTES.fullmatch(given.strip())):
+        power = " kMGTP".index((found[2] or " ")[0])
+        value = float(found[1]) * float(1024 if (found[2] or "").endswith("i") else 1000) ** power
+    else:
+        value = float(given) if isinstance(given, int | float) and not isinstance(given, bool) else math.nan
+    if not 0 < value < math.inf:
+        raise ValueError(f"{given!r:.40}; expected a number of bytes above zero, as 8GB or 500e6")
+    return value

@@ -2,9 +2,9 @@
 
 NumPy's own reader allocates what a file claims to hold; here no array is larger than the bytes that are really
 there, and only one-dimensional little-endian arrays of the expected types are accepted. Of a gzipped file these are
-the decompressed bytes: at most `MAX_EXPANSION` times the file's, or 64 MiB where that is more
-(`simsched.graph.loading`). Reading takes up to three times as much memory, for the file, the member at hand and the
-arrays made so far, and for the header some thirty times its text.
+the decompressed bytes, as many as the budget of the load allows (`simsched.graph.budget`). Reading takes up to three
+times as much memory, for the file, the member at hand and the arrays made so far, and for the header some thirty times
+its text.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ import gzip
 import io
 import os
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import reduce
@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
 from simsched.errors import FormatError, GraphError, SpecError
+from simsched.files import no_file, open_regular
+from simsched.graph.budget import budget, limited
 from simsched.graph.packed import unpacking
 from simsched.graph.recording import RecordedOn
 from simsched.plugins import named, registered
@@ -28,9 +30,6 @@ Mend = Callable[[str], None]
 HEAD_B = 64 * 1024
 #: Bytes per read: memory for a file's possible size is not allocated before its actual size is known.
 CHUNK_B = 1024 * 1024
-#: Real traces shrink 10 to 40 times; a file that grows more than this is rejected as a decompression bomb.
-MAX_EXPANSION = 500
-MIN_LIMIT_B = 64 * 1024 * 1024
 #: The mark that editors put before a text in UTF-8; no binary format that is read begins with it.
 MARK = b"\xef\xbb\xbf"
 
@@ -67,6 +66,7 @@ def load(
     *,
     format: str | None = None,
     recorded_on: str | Path | Machine | RecordedOn | None = None,
+    limit: float | str | None = None,
     **options: Any,
 ) -> TaskGraph:
     """Load a task graph from a file of any registered format.
@@ -80,6 +80,10 @@ def load(
     recorded_on : str, Path, Machine or RecordedOn, optional
         Machine of the recording, in the form of `simsched.machine` (`"host"`, `"knl-7250"`, a file), to carry
         them to other machines; by default the file's own data.
+    limit : float or str, optional
+        Bytes that the file and its companions may become after decompression, as a number or as `8GB`; each task counts
+        as 24 of them and each edge as 8. When not given 8 MiB, and 50 for each byte of the files: a real trace
+        never needs more, and a file made to fill the memory is refused.
     **options
         Options of the format, such as companion files or the step to read; see `simsched list formats`.
 
@@ -91,7 +95,8 @@ def load(
     Raises
     ------
     FormatError
-        If the file cannot be read, no format recognises it, or the format has no such option.
+        If the file cannot be read, no format recognises it, the format has no such option, or it would take more than
+        `limit`, or more memory than there is.
     GraphError
         If the file describes an impossible graph.
 
@@ -107,10 +112,26 @@ def load(
     >>> graph, graph.report.format, graph.critical_path_s
     (<TaskGraph 'join': 2 tasks, 1 edges>, 'dot', 3.0)
     """
+    file = find_file(path)
+    try:
+        with limited(file, limit):
+            return _loaded(file, format, recorded_on, options)
+    except MemoryError:
+        raise FormatError(
+            f"{file}: reading it takes more memory than there is; record or export a part of it, or read it on a "
+            "larger machine"
+        ) from None
+
+
+def _loaded(
+    file: Path,
+    format: str | None,
+    recorded_on: str | Path | Machine | RecordedOn | None,
+    options: Mapping[str, Any],
+) -> TaskGraph:
     from simsched.graph.import_facts import complete
     from simsched.graph.saving import OWN
 
-    file = find_file(path)
     name = format or _recognised(file)
     reader: Reader = named("formats", name)
     if unknown := [option for option in options if option not in reader.options]:
@@ -172,9 +193,9 @@ def find_file(path: str | Path) -> Path:
         for candidate in (file, Path(f"{file}.gz"), Path(str(file).removesuffix(".gz"))):
             if candidate.is_file():
                 return candidate
-        raise FormatError(f"{file}: {_no_file(file)}")
-    except OSError as error:
-        raise FormatError(f"{file}: {error.strerror or error}") from None
+        raise FormatError(f"{file}: {no_file(file)}")
+    except (OSError, ValueError) as error:
+        raise FormatError(f"{file}: {getattr(error, 'strerror', None) or error}") from None
 
 
 def plain_name(path: Path, *suffixes: str) -> str:
@@ -188,20 +209,12 @@ def plain_name(path: Path, *suffixes: str) -> str:
     return reduce(str.removesuffix, (".gz", *suffixes), path.name)
 
 
-def _no_file(path: Path) -> str:
-    """Return why a path is no regular file; reading a pipe would block, and works only once."""
-    if path.is_dir():
-        return "this is a folder; give a file in it"
-    if path.is_fifo() or path.is_socket() or path.is_char_device() or path.is_block_device():
-        return "this is a pipe or a device, not a file; save what it gives to a file first"
-    return "this link leads nowhere" if path.is_symlink() else "no such file"
+class _Counted(io.RawIOBase):
+    """A decompressed stream whose bytes count against a budget."""
 
-
-class _Bounded(io.RawIOBase):
-    """A decompressed stream of limited size."""
-
-    def __init__(self, stream: gzip.GzipFile, limit_B: int, path: Path, mend: Mend | None) -> None:
-        self._stream, self._left_B, self._path, self._mend = stream, limit_B, path, mend
+    def __init__(self, stream: gzip.GzipFile, raw: BinaryIO, path: Path, mend: Mend | None) -> None:
+        self._stream, self._raw, self._path, self._mend = stream, raw, path, mend
+        self._budget, self._read_B = budget(), 0
 
     def readable(self) -> bool:
         """Return True, as `io.BufferedReader` requires."""
@@ -210,11 +223,8 @@ class _Bounded(io.RawIOBase):
     def readinto(self, buffer: Any) -> int:
         """Fill `buffer` and return the number of bytes read, or raise `FormatError` if there are too many."""
         data = self._read(len(buffer))
-        self._left_B -= len(data)
-        if self._left_B < 0:
-            raise FormatError(
-                f"{self._path}: grows more than {MAX_EXPANSION} times when decompressed; refused"
-            )
+        self._read_B += len(data)
+        self._budget.expanded(self._path, self._raw.tell(), self._read_B)
         buffer[: len(data)] = data
         return len(data)
 
@@ -248,18 +258,19 @@ def open_plain(path: Path, mend: Mend | None = None) -> Iterator[BinaryIO]:
     Raises
     ------
     FormatError
-        If the file cannot be opened, its compressed data is broken or cut off, or it expands without measure.
+        If the file cannot be opened, is a device or a pipe, its compressed data is broken or cut off, or it becomes
+        more than the budget (`simsched.graph.budget`).
     """
     try:
-        with path.open("rb") as raw:
-            compressed = raw.read(2) == b"\x1f\x8b"
-            raw.seek(0)
+        with open_regular(path) as raw:
+            compressed = raw.peek(2).startswith(b"\x1f\x8b")
             if not compressed:
+                size_B = path.stat().st_size
+                budget().expanded(path, size_B, size_B)
                 yield _past_mark(raw)
                 return
-            limit_B = max(MIN_LIMIT_B, MAX_EXPANSION * path.stat().st_size)
             with gzip.GzipFile(fileobj=raw) as unzipped:
-                yield _past_mark(io.BufferedReader(_Bounded(unzipped, limit_B, path, mend), 1 << 16))
+                yield _past_mark(io.BufferedReader(_Counted(unzipped, raw, path, mend), 1 << 16))
     except EOFError:
         raise FormatError(
             f"{path}: the compressed data is cut off; was it copied completely? "

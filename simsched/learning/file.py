@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import tomllib
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -12,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from simsched.errors import CostError, FormatError
-from simsched.files import replacing
+from simsched.files import parse_toml, read_small, replacing
 from simsched.learning.rows import KindSeconds, Run, Slowdown, StartCost
 from simsched.mistakes import described, refusal
 
@@ -104,17 +103,7 @@ def read(path: Path) -> dict[str, Any]:
 
 
 def _content(path: Path) -> dict[str, Any]:
-    try:
-        with path.open("rb") as file:
-            raw = file.read(MOST_B + 1)
-    except OSError as error:
-        raise FormatError(f"{path} cannot be read: {error.strerror or error}") from None
-    if len(raw) > MOST_B:
-        raise FormatError(f"{path} is larger than {MOST_B} bytes, which no such file is")
-    try:
-        content = tomllib.loads(raw.decode("utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise FormatError(f"{path} is not TOML: {error!s:.200}") from None
+    content = parse_toml(path, read_small(path, MOST_B, "such file"))
     if content.get("format") != FORMAT:
         raise FormatError(f'{path} was not written by `simsched learn`: it does not say format = "{FORMAT}"')
     return content

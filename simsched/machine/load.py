@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
@@ -10,11 +9,15 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any, Protocol
 
-from simsched.errors import MachineError, SpecError
+from simsched.errors import FormatError, MachineError, SpecError
+from simsched.files import parse_toml, read_small
 from simsched.machine.build import built
 from simsched.machine.machine import Machine
 from simsched.plugins import named, registered
 from simsched.spec import Spec, parse, parse_path
+
+#: Most bytes of a machine file; those of simsched have at most some tens of thousands.
+MOST_B = 1 << 22
 
 
 class MachineReader(Protocol):
@@ -124,25 +127,23 @@ def _from(source: Path | Traversable | Any, spec: Spec) -> Machine:
         raise MachineError(
             f"{spec}: machine files state all their numbers; like=... is only for formats that do not"
         )
-    return _made(_text(source), str(source), str(spec), "" if not isinstance(source, Path) else str(source))
+    return _made(_bytes(source), str(source), str(spec), "" if not isinstance(source, Path) else str(source))
 
 
 @lru_cache(128)
-def _made(text: str, path: str, spec: str, where: str) -> Machine:
+def _made(text: bytes, path: str, spec: str, where: str) -> Machine:
     """Return the machine of a file's text; the same for the same text and spec, as nothing changes a machine."""
     try:
-        content = tomllib.loads(text)
-    except RecursionError:
-        raise MachineError(f"{path}: its values are nested too deeply for a machine file") from None
-    except tomllib.TOMLDecodeError as error:
-        raise MachineError(f"{path}: not a TOML file: {error}") from None
+        content = parse_toml(path, text)
+    except FormatError as error:
+        raise MachineError(str(error)) from None
     return built(content, parse_path(spec), where)
 
 
-def _text(path: Path | Traversable) -> str:
+def _bytes(path: Path | Traversable) -> bytes:
+    if not isinstance(path, Path):
+        return path.read_bytes()
     try:
-        return path.read_text("utf-8-sig")
-    except OSError as error:
-        raise MachineError(f"{path}: {error.strerror or error}") from None
-    except UnicodeDecodeError as error:
-        raise MachineError(f"{path}: not a TOML file: {error}") from None
+        return read_small(path, MOST_B, "machine file")
+    except FormatError as error:
+        raise MachineError(str(error)) from None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,6 +9,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, ValidationInfo
 
 from simsched.errors import FormatError, SimschedError
+from simsched.files import parse_toml, read_small
 from simsched.graph.loading import load
 from simsched.machine import machine
 from simsched.mistakes import described, refusal
@@ -123,19 +123,7 @@ def read_sweep(path: str | Path) -> Sweep:
         If its parts do not fit each other.
     """
     file = Path(path)
-    try:
-        with file.open("rb") as stream:
-            raw = stream.read(MOST_B + 1)
-    except OSError as error:
-        raise FormatError(f"{file} cannot be read: {error.strerror or error}") from error
-    if len(raw) > MOST_B:
-        raise FormatError(
-            f"{file} is larger than {MOST_B} bytes, which no sweep is: give long lists in Python"
-        )
-    try:
-        content = tomllib.loads(raw.decode("utf-8"))
-    except ValueError as error:
-        raise FormatError(f"{file} is not TOML: {error}") from error
+    content = parse_toml(file, read_small(file, MOST_B, "sweep: give long lists in Python"))
     try:
         found = SweepFile.model_validate(content, context=file.parent)
     except ValidationError as error:

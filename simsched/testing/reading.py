@@ -17,10 +17,13 @@ import numpy as np
 from simsched.errors import SimschedError
 from simsched.graph import TaskGraph
 from simsched.graph.loading import load
+from simsched.testing.bombs import GROWN_B, Reading, bomb, measured
 from simsched.testing.mutations import mutated
 
-#: Longest time for a damaged file.
+#: Longest time for a damaged file, and for a bomb.
 MOST_S = 10
+#: Most memory of the process that reads a bomb, its libraries included.
+MOST_B = 1e9
 #: Nor may the error of one have more characters than this after the file's name.
 MOST_SAID = 600
 
@@ -120,8 +123,10 @@ def seeds_in(folder: Path) -> dict[str, list[Seed]]:
     return found
 
 
-def check_reader(seeds: Sequence[Seed], examples: int = 100, seed: int = 0) -> Tally:
+def check_reader(seeds: Sequence[Seed], examples: int = 100, seed: int = 0, bombs: int = 0) -> Tally:
     r"""Read files damaged at random, and check that each gives a valid graph or a clear error, in time.
+
+    With `bombs`, also files that are small and become large, each in a process of its own.
 
     Parameters
     ----------
@@ -131,6 +136,8 @@ def check_reader(seeds: Sequence[Seed], examples: int = 100, seed: int = 0) -> T
         Damaged files.
     seed : int
         Of the damage; example i of a seed is the same whatever `examples`.
+    bombs : int
+        Compressed files in which a part repeats, or one grows, to a hundred megabytes (`simsched.testing.bombs`).
 
     Returns
     -------
@@ -141,8 +148,8 @@ def check_reader(seeds: Sequence[Seed], examples: int = 100, seed: int = 0) -> T
     ------
     AssertionError
         If reading raises anything but a `SimschedError` whose message begins with the file and is one line of text,
-        takes longer than ten seconds, or gives an impossible graph; the message names seed and example, and where the
-        damaged files are kept.
+        takes longer than ten seconds, or gives an impossible graph; if a bomb takes more than that or than 1 GB. The
+        message names seed and example, and where the damaged files are kept.
 
     Examples
     --------
@@ -159,7 +166,37 @@ def check_reader(seeds: Sequence[Seed], examples: int = 100, seed: int = 0) -> T
             files, chosen = damaged(seeds, random)
             what = f"seed {seed}, example {example}"
             count(tally, judged(Path(folder), chosen.format, files, what, chosen.options))
+        for number in range(bombs):
+            random = Random(f"bomb {seed} {number}")  # noqa: S311 - no secret
+            files, chosen = bombed(seeds, random)
+            took = defused(Path(folder), chosen, files, f"seed {seed}, bomb {number}")
+            tally.graphs, tally.refused = tally.graphs + (not took.said), tally.refused + bool(took.said)
     return tally
+
+
+def bombed(seeds: Sequence[Seed], random: Random) -> tuple[dict[str, bytes], Seed]:
+    """Return the files of a seed with one of them a bomb, and the seed."""
+    chosen = random.choice(seeds)
+    files = {"main": chosen.main, **chosen.companions}
+    hit = random.choice([*files, "main"])
+    files[hit] = bomb(files[hit], random, random.choice(GROWN_B))
+    return files, chosen
+
+
+def defused(folder: Path, chosen: Seed, files: Mapping[str, bytes], what: str) -> Reading:
+    """Return what reading a bomb took; fail, and keep the files, where that is too much or no clear error."""
+    paths = {name: folder / f"{name}.data" for name in files}
+    for name, path in paths.items():
+        path.write_bytes(files[name])
+    companions = {name: str(path) for name, path in paths.items() if name != "main"}
+    took = measured(chosen.format, paths["main"], {**chosen.options, **companions})
+    if took.clear and took.seconds <= MOST_S and took.peak_B <= MOST_B:
+        return took
+    raise AssertionError(
+        f"{chosen.format}, {what}: {took.peak_B / 1e6:.0f} MB and {took.seconds:.0f} s, more than "
+        f"{MOST_B / 1e6:.0f} MB and {MOST_S} s, or no clear error: {took.said:.300}; files kept in "
+        f"{_kept(chosen.format, files)}"
+    )
 
 
 def damaged(seeds: Sequence[Seed], random: Random) -> tuple[dict[str, bytes], Seed]:

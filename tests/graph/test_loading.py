@@ -21,6 +21,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 from simsched import plugins
 from simsched.errors import FormatError, SpecError
 from simsched.graph import TaskGraph, loading
+from simsched.graph.budget import FLOOR_B, Budget
 from simsched.graph.loading import find_file, load, open_plain, read_bounded
 
 
@@ -115,15 +116,58 @@ def test_what_no_reader_takes(tmp_path: Path, data: bytes, said: str) -> None:
         load(tmp_path / "odd")
 
 
-def test_bombs_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A megabyte of zeros shrinks about a thousand times."""
-    monkeypatch.setattr(loading, "MIN_LIMIT_B", 1000)
-    (tmp_path / "bomb").write_bytes(gzip.compress(bytes(1 << 20)))
-    with (
-        pytest.raises(FormatError, match="bomb: grows more than 500 times when decompressed; refused"),
-        open_plain(tmp_path / "bomb") as stream,
+def test_bombs_are_refused(tmp_path: Path) -> None:
+    """A megabyte of zeros shrinks about a thousand times, and is refused before what follows is decompressed."""
+    (tmp_path / "bomb").write_bytes(b"".join([gzip.compress(bytes(1 << 20))] * 99))
+    pieces: list[int] = []
+    with pytest.raises(FormatError, match=r"bomb: becomes more than \d.\d+ MB when decompressed, .* limit=\d+ MB"):
+        _read_into(pieces, tmp_path / "bomb")
+    assert FLOOR_B / 2 < sum(pieces) < 2 * FLOOR_B
+
+
+def _read_into(pieces: list[int], path: Path) -> None:
+    with open_plain(path) as stream:
+        while part := stream.read(1 << 16):
+            pieces.append(len(part))
+
+
+def test_a_limit_is_one_for_all_files(tmp_path: Path) -> None:
+    text = "duration_s\n" + "1\n" * 1000
+    (tmp_path / "a.tasks.csv").write_text(text)
+    (tmp_path / "a.edges.csv").write_text("before,after\n" + "1,2\n" * 1000)
+    assert load(tmp_path / "a.tasks.csv", limit="24 kB").n_tasks == 1000
+    with pytest.raises(
+        FormatError, match=r"a\.tasks\.csv: more than 999 tasks, the most within limit=24 kB; raise"
     ):
-        stream.read()
+        load(tmp_path / "a.tasks.csv", limit=23_999.0)
+    (tmp_path / "b.csv").write_text(text + " " * 20_000)
+    with pytest.raises(FormatError, match=r"a\.edges\.csv: becomes more than 25 kB when decompressed"):
+        load(tmp_path / "b.csv", format="csv", edges=tmp_path / "a.edges.csv", limit="25kB")
+    with pytest.raises(
+        FormatError, match=r"a\.tasks\.csv: limit is '8 apples'; expected a number of bytes above zero"
+    ):
+        load(tmp_path / "a.tasks.csv", limit="8 apples")
+
+
+def test_what_grows_with_the_file_is_read(tmp_path: Path) -> None:
+    """Real traces shrink 10 to 40 times; what a file may hold grows with the part of it that was read."""
+    found, path = Budget(), tmp_path / "g.gz"
+    for read_B in range(0, 10**7, 10**5):
+        found.expanded(path, read_B, 40 * read_B)
+        found.check(path, FLOOR_B // 24 + read_B, "tasks")
+    with pytest.raises(FormatError, match=r"g\.gz: more than \d+ edges"):
+        found.check(path, 10**9, "edges")
+
+
+def test_memory_that_runs_out_is_said(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr("simsched.graph.stored.labels", fail)
+    with pytest.raises(
+        FormatError, match=r"g\.simsched: reading it takes more memory than there is; record or"
+    ):
+        load(saved)
 
 
 def test_a_cut_off_file(tmp_path: Path) -> None:
@@ -238,7 +282,7 @@ def test_permission_denied(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None
     def refuse(*_: object) -> None:
         raise PermissionError(errno.EACCES, "Permission denied")
 
-    monkeypatch.setattr(Path, "open", refuse)
+    monkeypatch.setattr("simsched.files.os.open", refuse)
     with pytest.raises(FormatError, match=r"g\.simsched: Permission denied"):
         load(saved)
 

@@ -150,7 +150,7 @@ def test_a_file_keeps_what_was_learned(tmp_path: Path) -> None:
     ("edit", "message"),
     [
         (lambda text: "", "was not written by"),
-        (lambda text: "\x00", "is not TOML"),
+        (lambda text: "\x00", "not a TOML file"),
         (lambda text: text.replace("alone_s = 0", "alone_s = -1", 1), "alone_s"),
         (lambda text: text.replace("version = 1", "version = 2"), "version"),
         (lambda text: text + '\n[[seconds]]\nname = "x"\n', "name: unknown key|program"),

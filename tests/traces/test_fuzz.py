@@ -51,7 +51,7 @@ class _Broken:
     [
         (ValueError("what"), "ValueError: what"),
         (SimschedError("no"), "the error does not begin with the file: no"),
-        (MemoryError("much"), "MemoryError: much"),
+        (RecursionError("deep"), "RecursionError: deep"),
     ],
 )
 def test_the_suite_finds_what_is_wrong(monkeypatch: pytest.MonkeyPatch, error: Exception, found: str) -> None:
@@ -63,3 +63,18 @@ def test_the_suite_finds_what_is_wrong(monkeypatch: pytest.MonkeyPatch, error: E
 def test_a_seed_must_be_valid() -> None:
     with pytest.raises(AssertionError, match=r"seed one is refused: .*not a whole number"):
         check_reader([Seed("stg", b"x", name="one")], 1)
+
+
+@pytest.mark.parametrize("format", ["dot", "paje"])
+def test_bombs(format: str) -> None:
+    """`benchmarks/attack/bombs.py` does all formats."""
+    tally = check_reader(SEEDS[format][:1], 0, bombs=1)
+    assert tally.graphs + tally.refused == 1
+
+
+def test_the_suite_finds_a_bomb_that_goes_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("simsched.testing.reading.MOST_B", 1e6)
+    with pytest.raises(
+        AssertionError, match=r"dot, seed 0, bomb 0: \d+ MB and \d+ s, more than 1 MB and 10 s"
+    ):
+        check_reader(SEEDS["dot"][:1], 0, bombs=1)

@@ -16,8 +16,6 @@ from simsched.plugins import named, registered
 from simsched.testing.strategies import carried, graphs
 from simsched.text import printable
 
-pytest.importorskip("lark")
-
 WORDS = st.text(max_size=6) | st.sampled_from(
     ["", '"', "\\", 'a"\\', "\\N", "<b>", "]]>", "&amp;", "a\nb", "nan", "\x00"]
 )

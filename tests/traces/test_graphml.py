@@ -1,4 +1,4 @@
-"""GraphML files by hand, and all that is refused before networkx sees it."""
+"""GraphML files by hand, what is refused, and the view of networkx."""
 
 from __future__ import annotations
 
@@ -129,9 +129,9 @@ def test_gzipped_and_recognised(tmp_path: Path) -> None:
         ('<node id="mid"/>', "<node/>", "line 9: node None"),
         ('source="in" target="mid"', 'source="in" target="mad"', "line 11: an edge names node 'mad', which is not"),
         ('source="in" target="mid"', 'source="in"', "line 11: an edge without target"),
-        ("1.5", "1.5.5", "networkx cannot read this GraphML"),
+        ("1.5", "1.5.5", "line 8: cost is '1.5.5'; expected float, the type of its key"),
         ("1.5", "-1.5", "node 'in' has cost -1.5; expected a finite number of zero or more"),
-        ('<data key="t">1.5', '<data key="u">1.5', "networkx cannot read this GraphML"),
+        ('<data key="t">1.5', '<data key="u">1.5', "line 8: data of key 'u', which is not declared before"),
         ("</graphml>", "", "not well-formed XML (no element found); was it copied completely?"),
         ('<node id="mid"/>', "<a>" * 40 + "</a>" * 40, "elements nested more than 30 deep"),
         ("by hand", "by\0hand", "NUL bytes"),

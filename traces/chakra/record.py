@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from simsched.errors import FormatError
+from simsched.graph.budget import budget
 from simsched.graph.loading import Mend, open_plain, read_bounded
 from simsched.traces.shared.json_elements import objects
 from simsched.traces.shared.json_stream import shown
-from simsched.traces.shared.places import MAX_MICROSECONDS, MAX_RECORDS, Place
+from simsched.traces.shared.places import MAX_MICROSECONDS, Place
 from simsched.traces.shared.protobuf import message_classes
 
 #: A node of thousands of tensors has some 100 kB.
@@ -240,13 +241,14 @@ def read_stream(path: Path, mend: Mend | None) -> tuple[dict[str, Any], list[Rec
 
 
 def _bounded(records: list[Record], place: Place) -> None:
-    if len(records) == MAX_RECORDS:
-        raise place.error(f"more than {MAX_RECORDS} nodes", "record fewer")
+    budget().check(place.file, len(records) + 1, "tasks")
 
 
 def _parsed(kind: Any, content: bytes, place: Place) -> Any:
     try:
         return kind.FromString(content)
+    except MemoryError:
+        raise
     except Exception as error:
         raise place.error(
             f"no message of Chakra's schema ({str(error)[:80]})", "the file is damaged"

@@ -11,10 +11,11 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+from simsched.graph.budget import budget
 from simsched.graph.loading import Mend
 from simsched.traces.shared.json_elements import objects
 from simsched.traces.shared.json_stream import shown
-from simsched.traces.shared.places import MAX_RECORDS, Place
+from simsched.traces.shared.places import Place
 
 OTHER_DATA, METADATA = "otherData", "metadata"
 FLOW_PHASES = ("s", "t", "f")
@@ -167,8 +168,7 @@ class _Reading:
         )  # fmt: skip
 
     def _bound(self, place: Place, count: int) -> None:
-        if count > MAX_RECORDS:
-            raise place.error(f"more than {MAX_RECORDS} spans", "record a shorter time")
+        budget().check(place.file, count, "tasks")
 
     def _flow(self, place: Place, event: dict[str, Any], phase: str) -> None:
         ident = _flow_id(event)

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from simsched.errors import FormatError, GraphError
 from simsched.graph import ImportReport, TaskGraph
+from simsched.graph.budget import budget
 from simsched.graph.contracting import contracted
 from simsched.graph.loading import open_plain, read_bounded
 from simsched.traces.dask.stream import Record, kind_of, read_dependencies, read_records
@@ -132,7 +133,10 @@ def _edges(
     edges_in_file = ((index[source], index[key]) for key, sources in before.items() for source in sources)
     try:
         joined = contracted(
-            edges_in_file, [key in runs for key in keys], called=lambda node: repr(keys[node])
+            edges_in_file,
+            [key in runs for key in keys],
+            budget().most(file, "edges"),
+            called=lambda node: repr(keys[node]),
         )
     except GraphError as error:
         raise GraphError(f"{file}: {error}") from None

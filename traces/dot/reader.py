@@ -6,9 +6,11 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from simsched.graph import data_columns
 from simsched.traces.dot import tdg
-from simsched.traces.dot.statements import read_dot, unescaped
+from simsched.traces.dot.statements import Attributes, read_dot, unescaped
 from simsched.traces.shared.attributes import COLUMNS, LANE_NAMES, OPTIONS, Durations, Nodes
 
 if TYPE_CHECKING:
@@ -61,10 +63,9 @@ class DotFile:
         wanted = {*map(in_dot, COLUMNS), duration}
         dot = read_dot(path, nodes=wanted, edges=set(data_columns.COLUMNS), graph={LANE_NAMES})
         rows = {node: _columns(node, attributes, duration) for node, attributes in dot.nodes.items()}
-        edges = [(edge.before, edge.after) for edge in dot.edges]
+        edges = np.column_stack((dot.before, dot.after))
         name, lanes = unescaped(dot.name), unescaped(dot.attributes.get(LANE_NAMES, ""))
-        objects = [edge.attributes for edge in dot.edges]
-        return Nodes(path, "dot", rows, edges, name, lanes, sorted(dot.unread), objects).graph(durations)
+        return Nodes(path, "dot", rows, edges, name, lanes, sorted(dot.unread), dot.of_edges).graph(durations)
 
 
 DOT = DotFile()
@@ -75,7 +76,7 @@ def in_dot(column: str) -> str:
     return "label" if column == "name" else column
 
 
-def _columns(node: str, attributes: dict[str, str], duration: str) -> dict[str, str]:
+def _columns(node: str, attributes: Attributes, duration: str) -> dict[str, str]:
     row = {c: unescaped(attributes[in_dot(c)], node) for c in COLUMNS if in_dot(c) in attributes}
     if duration in attributes:
         row[duration] = attributes[duration]

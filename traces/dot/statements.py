@@ -1,7 +1,7 @@
-"""DOT's grammar, and its statements, each when it is complete: nodes with defaults of their scope, chains, subgraphs.
+"""DOT's statements, each read when it is complete: nodes with defaults of their scope, chains, subgraphs.
 
-Lark parses it. pydot and networkx, which parse with it, stop at an unquoted negative id, which Nanos++ writes; Graphviz
-itself is a program that would have to be installed.
+One pass over the text with regular expressions, in time that grows with its length alone. pydot and networkx stop at an
+unquoted negative id, which Nanos++ writes; Graphviz itself is a program that would have to be installed.
 
 References
 ----------
@@ -11,82 +11,50 @@ References
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Set
+from array import array
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cache, partial
 from itertools import pairwise
 from pathlib import Path
-from threading import local
-from typing import TYPE_CHECKING, Any
 
-from simsched.errors import FormatError, MissingExtraError
+from simsched.errors import FormatError
+from simsched.graph.budget import budget
 from simsched.graph.columns import plain_text
-from simsched.graph.contracting import MAX_EDGES
 from simsched.graph.loading import open_plain
 from simsched.traces.shared.json_stream import shown
-
-if TYPE_CHECKING:
-    from lark import Lark
 
 #: Deepest nesting: files written by programs nest two or three deep.
 MAX_DEPTH = 100
 
+_SKIP = r"(?:[ \t\r\n\f\v\ufeff]++|//[^\n]*+|/\*[\s\S]*?\*/|^\#[^\n]*+)*+"
+_QUOTED = r'"(?:[^"\\]++|\\[\s\S])*+"'
 # Graphviz reads an unquoted 2.5e3 as 2.5 and another id e3, with a warning; here it is rejected.
-# Statements are separate rules, as are the openings of graphs, because each acts when it is complete.
-GRAMMAR = r"""
-start: opening body
-opening: STRICT? (GRAPH | DIGRAPH) id? -> graph_opening
-body: "{" statements "}"
-statements: | statements statement | statements ";"
-?statement: node | edge | defaults | assignment | subgraph
+_NAME = (
+    r"[A-Za-z_\x80-\ufefe\uff00-\U0010ffff][A-Za-z0-9_\x80-\U0010ffff]*+"
+    r"|-?(?:\.[0-9]++|[0-9]++(?:\.[0-9]*+)?)(?![\w.])"
+)
+_ID = (
+    rf"({_NAME}"
+    rf"|{_QUOTED}(?:{_SKIP}\+{_SKIP}{_QUOTED})*+"
+    r"|<(?:[^<>]++|<(?:[^<>]++|<[^<>]*+>)*+>)*+>)"
+)
+_TOKEN = re.compile(rf"{_SKIP}(?:{_ID}|(->|--)|([{{}}\[\];:=])|\Z)", re.MULTILINE)
+_ATTRIBUTE = re.compile(rf"{_SKIP}{_ID}(?:{_SKIP}={_SKIP}{_ID})?{_SKIP}[;,]?", re.MULTILINE)
+#: The most frequent statement, which is also read at once.
+_EDGE = re.compile(rf"\s*+({_NAME})[ \t]*+->[ \t]*+({_NAME})[ \t\r\n]*+;")
+_KEYWORDS = frozenset({"node", "edge", "graph", "subgraph"})
+_MORE = re.compile(r"[;\s]*+")
+_BLANK = re.compile(_SKIP, re.MULTILINE)
+_PART = re.compile(rf"({_QUOTED}){_SKIP}\+?{_SKIP}", re.MULTILINE)
+#: What `lastindex` of a token is; None at the end of the text.
+_WORD, _ARROW = 1, 2
+#: Separator of a graph after another.
+_OPENING = re.compile(r"(strict\s+)?(di)?graph\b", re.IGNORECASE)
+_ESCAPE = re.compile(r"\\([\\nlrN])")
+#: Most names of ignored attributes in a report.
+MAX_UNREAD = 20
 
-node: point attributes?
-edge: end (EDGEOP end)+ attributes?
-?end: point | subgraph
-point: id port?
-port: ":" id (":" id)?
-defaults: (GRAPH | NODE | EDGE) attributes
-assignment: id "=" id
-subgraph: scope statements "}"
-scope: (SUBGRAPH id?)? "{"
-
-attributes: ("[" (id ["=" id] (";" | ",")?)* "]")+
-id: NAME | NUMBER | HTML | QUOTED ("+" QUOTED)*
-
-STRICT.2: /strict(?![\w\x80-\U0010ffff])/i
-GRAPH.2: /graph(?![\w\x80-\U0010ffff])/i
-DIGRAPH.2: /digraph(?![\w\x80-\U0010ffff])/i
-NODE.2: /node(?![\w\x80-\U0010ffff])/i
-EDGE.2: /edge(?![\w\x80-\U0010ffff])/i
-SUBGRAPH.2: /subgraph(?![\w\x80-\U0010ffff])/i
-EDGEOP: "->" | "--"
-NAME: /[A-Za-z_\x80-\U0010ffff][A-Za-z0-9_\x80-\U0010ffff]*/
-NUMBER: /-?(\.[0-9]+|[0-9]+(\.[0-9]*)?)(?![\w.])/
-QUOTED: /"(?:[^"\\]++|\\[\s\S])*+"/
-HTML: /<(?:[^<>]++|<(?:[^<>]++|<[^<>]*+>)*+>)*+>/
-
-%ignore /[\s\ufeff]+/
-%ignore /\/\/[^\n]*/
-%ignore /\/\*[\s\S]*?\*\//
-%ignore /(?m:^)#[^\n]*/
-"""
-
-
-@dataclass(frozen=True)
-class Edge:
-    """An edge of the file.
-
-    Parameters
-    ----------
-    before, after : str
-        Ids of its nodes.
-    attributes : dict of str to str
-        Those that were asked for.
-    """
-
-    before: str
-    after: str
-    attributes: dict[str, str]
+Attributes = Mapping[str, str]
 
 
 @dataclass
@@ -95,12 +63,14 @@ class Dot:
 
     Parameters
     ----------
-    nodes : dict of str to dict
+    nodes : dict of str to mapping
         The attributes of every node that were asked for, by id, in order of first appearance.
-    edges : list of Edge
-        In file order.
-    clusters : dict of str to dict of str to None
-        Ids of the nodes in each named subgraph.
+    before, after : array of int, one per edge
+        Positions of its nodes in `nodes`; edges are in file order.
+    of_edges : dict of int to mapping
+        The attributes that were asked for of each edge that has any.
+    clusters : dict of str to dict of int to None
+        Positions of the nodes in all subgraphs of a name.
     attributes : dict of str to str
         Of the graph, those that were asked for.
     unread : set of str
@@ -109,175 +79,335 @@ class Dot:
         Of the graph; "" where it has none.
     """
 
-    nodes: dict[str, dict[str, str]] = field(default_factory=dict)
-    edges: list[Edge] = field(default_factory=list)
-    clusters: dict[str, dict[str, None]] = field(default_factory=dict)
+    nodes: dict[str, Attributes] = field(default_factory=dict)
+    before: array[int] = field(default_factory=lambda: array("i"))
+    after: array[int] = field(default_factory=lambda: array("i"))
+    of_edges: dict[int, Attributes] = field(default_factory=dict)
+    clusters: dict[str, dict[int, None]] = field(default_factory=dict)
     attributes: dict[str, str] = field(default_factory=dict)
     unread: set[str] = field(default_factory=set)
     name: str = ""
 
+    def edges(self) -> Iterator[tuple[str, str, Attributes]]:
+        """Yield the ids of each edge's nodes, and its attributes."""
+        names = list(self.nodes)
+        for i, (before, after) in enumerate(zip(self.before, self.after, strict=True)):
+            yield names[before], names[after], self.of_edges.get(i, {})
 
-#: Separator of a graph after another.
-_OPENING = re.compile(r"(strict\s+)?(di)?graph\b", re.IGNORECASE)
-_ESCAPE = re.compile(r"\\([\\nlrN])")
-#: Most names of ignored attributes in a report.
-MAX_UNREAD = 20
+
+#: A node, or the nodes of a subgraph, in an edge.
+_End = Collection[int]
+
+
+@dataclass
+class _Place:
+    """A subgraph, which may be opened again under its name in the same one: its nodes, defaults and own subgraphs."""
+
+    members: dict[int, None] = field(default_factory=dict)
+    nodes: Attributes = field(default_factory=dict)
+    edges: Attributes = field(default_factory=dict)
+    inner: dict[str, _Place] = field(default_factory=dict)
 
 
 @dataclass
 class _Scope:
-    """An open graph or subgraph: its defaults, and its nodes in order."""
+    """An open graph or subgraph: its defaults, its nodes in order, and the chain of edges that it is an end of."""
 
     name: str
-    nodes: dict[str, str]
-    edges: dict[str, str]
-    members: dict[str, None] = field(default_factory=dict)
+    place: _Place
+    nodes: Attributes
+    edges: Attributes
+    chain: list[_End]
+    members: dict[int, None] = field(default_factory=dict)
 
 
-class Statements:
-    """Actions of the parser, by the names of the grammar's rules; `dot` is the result."""
+class _Parser:
+    """Parser of one text; `dot` is the result."""
 
-    def __init__(self, path: Path, nodes: Set[str], edges: Set[str], graph: Set[str]) -> None:
+    def __init__(
+        self, path: Path, text: str, nodes: Collection[str], edges: Collection[str], graph: Collection[str]
+    ) -> None:
         self.dot = Dot()
-        self._path, self._wanted = path, {"NODE": nodes, "EDGE": edges, "GRAPH": graph}
-        self._scopes = [_Scope("", {}, {})]
+        self._path, self._text = path, text
+        self._wanted = {"node": set(nodes), "edge": set(edges), "graph": set(graph)}
+        self._scopes = [_Scope("", _Place(), {}, {}, [])]
+        self._index: dict[str, int] = {}
+        self._most_nodes, self._most_edges = (budget().most(path, what) for what in ("tasks", "edges"))
+        self._at, self._begin, self._kind, self._word, self._mark = 0, 0, 0, "", ""
+        self._next()
 
-    def graph_opening(self, children: list[Any]) -> None:
-        """Reject an undirected graph; `strict` needs nothing, as a task graph has every edge once anyway."""
-        kinds = {token.type for token in children if hasattr(token, "type")}
-        if "DIGRAPH" not in kinds:
+    def parse(self) -> Dot:
+        """Read the whole text."""
+        self._open_graph()
+        while self._statement():
+            pass
+        if self._kind:
+            raise self._wrong()
+        return self.dot
+
+    def _next(self) -> None:
+        """Go on to the next token: an id, an arrow, another mark, or the end of the text."""
+        found = _TOKEN.match(self._text, self._at)
+        if found is None:
+            self._begin = _BLANK.match(self._text, self._at).end()  # type: ignore[union-attr]  # matches ""
+            raise self._wrong()
+        self._kind = kind = found.lastindex or 0
+        self._word, self._mark = (found[1], "") if kind == _WORD else ("", found[kind] if kind else "")
+        self._begin, self._at = found.start(kind), found.end()
+
+    def _open_graph(self) -> None:
+        word = self._keyword()
+        if word == "strict":  # needs nothing, as a task graph has every edge once anyway
+            self._next()
+            word = self._keyword()
+        if word not in ("digraph", "graph"):
+            raise self._wrong()
+        self._next()
+        self.dot.name = self._taken() if self._word else ""
+        if self._mark != "{":
+            raise self._wrong()
+        if word == "graph":
             raise FormatError(
-                f"{self._path}: an undirected graph, whose edges do not say what comes first; "
-                "write a digraph with ->"
+                f"{self._path}: an undirected graph, whose edges do not say what comes first; write a digraph with ->"
             )
-        self.dot.name = children[-1] if isinstance(children[-1], _Id) else ""
+        self._next()
 
-    def id(self, tokens: list[Any]) -> _Id:
-        r"""Return an id as text: quotes taken off and `\"` undone, parts joined, line ends after a backslash gone."""
-        parts = (_unquoted(token) if token.type == "QUOTED" else str(token) for token in tokens)
-        return _Id("".join(parts))
+    def _keyword(self) -> str:
+        """Return the word at hand in lower case, in which keywords are told from ids; "" for anything else."""
+        return self._word.lower() if len(self._word) < 9 else ""
 
-    def port(self, children: list[Any]) -> None:
-        """Ignore a port, which only affects drawing."""
+    def _taken(self) -> str:
+        """Return the id at hand, and go on."""
+        name = _id(self._word)
+        self._next()
+        return name
 
-    def point(self, children: list[Any]) -> tuple[str, ...]:
-        """Create a node at its first occurrence, with the defaults at that point."""
-        name = str(children[0])
+    def _statement(self) -> bool:
+        """Read a statement, or the part of one up to a subgraph; return whether the graph goes on."""
+        if self._word:
+            if not self._simple_edges():
+                self._of_word(self._keyword())
+        elif self._mark == "{":
+            self._open("", [])
+        elif self._mark == "}":
+            return self._close()
+        elif self._mark == ";":
+            self._at = _MORE.match(self._text, self._at).end()  # type: ignore[union-attr]  # matches ""
+            self._next()
+        else:
+            raise self._wrong()
+        return True
+
+    def _simple_edges(self) -> bool:
+        """Read statements of one edge without attributes, as long as there are such; return whether there were any."""
+        at, attributes, dot = self._begin, self._scopes[-1].edges, self.dot
+        while (found := _EDGE.match(self._text, at)) and _KEYWORDS.isdisjoint(map(str.lower, found.groups())):
+            if attributes:
+                dot.of_edges[len(dot.before)] = attributes
+            dot.before.append(self._number(found[1]))
+            dot.after.append(self._number(found[2]))
+            at = found.end()
+        if at == self._begin:
+            return False
+        budget().check(self._path, len(dot.before), "edges")
+        self._at = at
+        self._next()
+        return True
+
+    def _of_word(self, word: str) -> None:
+        if word in self._wanted:
+            self._next()
+            if self._mark != "[":
+                raise self._wrong()
+            self._defaults(word, self._kept(word, self._attributes()))
+        elif word == "subgraph":
+            self._subgraph([])
+        else:
+            name = self._taken()
+            if self._mark == "=":
+                self._next()
+                if not self._word:
+                    raise self._wrong()
+                self._of_graph(self._kept("graph", {name: self._taken()}))
+                return
+            end = self._node(name)
+            if self._mark != "[":
+                self._chain([end])
+            elif kept := self._kept("node", self._attributes()):
+                self.dot.nodes[name] = {**self.dot.nodes[name], **kept}
+
+    def _defaults(self, kind: str, attributes: Attributes) -> None:
+        """Change the defaults of the open scope; nodes share them, so that they are never changed in place."""
         scope = self._scopes[-1]
-        if name not in self.dot.nodes:
-            self.dot.nodes[name] = dict(scope.nodes)
-        scope.members[name] = None
-        return (name,)
+        if kind == "graph":
+            self._of_graph(attributes)
+        elif kind == "node":
+            scope.nodes, scope.place.nodes = (
+                {**scope.nodes, **attributes},
+                {**scope.place.nodes, **attributes},
+            )
+        else:
+            scope.edges, scope.place.edges = (
+                {**scope.edges, **attributes},
+                {**scope.place.edges, **attributes},
+            )
 
-    def node(self, children: list[Any]) -> None:
-        """Give a node its attributes."""
-        if len(children) > 1:
-            self.dot.nodes[children[0][0]] |= self._kept("NODE", children[1])
+    def _number(self, name: str) -> int:
+        """Return the position of a node, created with the defaults at its first occurrence."""
+        number = self._index.get(name)
+        scope = self._scopes[-1]
+        if number is None:
+            number = self._index[name] = len(self._index)
+            self.dot.nodes[name] = scope.nodes
+            if number >= self._most_nodes:
+                budget().check(self._path, number + 1, "tasks")
+        if len(self._scopes) > 1:
+            scope.members[number] = None
+        return number
 
-    def edge(self, children: list[Any]) -> None:
-        """Add the edges of a chain, from each node of an end to each of the next."""
-        attributes = dict(self._scopes[-1].edges)
-        if isinstance(children[-1], dict):
-            attributes |= self._kept("EDGE", children.pop())
-        for arrow in children[1::2]:
-            if arrow != "->":
+    def _node(self, name: str) -> _End:
+        """Return the node of an id as the end of an edge; a port only affects drawing."""
+        number = self._number(name)
+        for _ in range(2):
+            if self._mark == ":":
+                self._next()
+                if not self._word:
+                    raise self._wrong()
+                self._next()
+        return (number,)
+
+    def _chain(self, chain: list[_End]) -> None:
+        """Read what follows an end of a chain of edges: further ends, up to one that is a subgraph, and attributes."""
+        while self._kind == _ARROW:
+            if self._mark != "->":
                 raise FormatError(
-                    f"{self._path}: line {arrow.line}: an edge -- in a directed graph does not say what comes first; "
+                    f"{self._path}: line {self._line()}: an edge -- in a directed graph does not say what comes first; "
                     "write ->"
                 )
-        for firsts, seconds in pairwise(children[::2]):
-            if len(self.dot.edges) + len(firsts) * len(seconds) > MAX_EDGES:
-                raise FormatError(f"{self._path}: more than {MAX_EDGES} edges; refused")
-            self.dot.edges += [Edge(a, b, attributes) for a in firsts for b in seconds]
+            self._next()
+            if self._mark == "{":
+                self._open("", chain)
+                return
+            if not self._word:
+                raise self._wrong()
+            if self._keyword() == "subgraph":
+                self._subgraph(chain)
+                return
+            chain.append(self._node(self._taken()))
+        if len(chain) > 1:
+            attributes = self._scopes[-1].edges
+            if self._mark == "[":
+                attributes = {**attributes, **self._kept("edge", self._attributes())}
+            self._add(chain, attributes)
 
-    def attributes(self, children: list[Any]) -> dict[str, str]:
-        """Return attributes by name; one without a value is true."""
-        return {
-            str(a): "true" if b is None else str(b)
-            for a, b in zip(children[::2], children[1::2], strict=True)
-        }
+    def _add(self, chain: list[_End], attributes: Attributes) -> None:
+        """Add the edges of a chain, from each node of an end to each of the next."""
+        dot = self.dot
+        for firsts, seconds in pairwise(chain):
+            begin, more = len(dot.before), len(firsts) * len(seconds)
+            if begin + more > self._most_edges:
+                budget().check(self._path, begin + more, "edges")
+            for first in firsts:
+                dot.before.extend([first] * len(seconds))
+                dot.after.extend(seconds)
+            if attributes:
+                dot.of_edges.update(dict.fromkeys(range(begin, begin + more), attributes))
 
-    def defaults(self, children: list[Any]) -> None:
-        """Change the defaults of the open scope."""
-        kind, attributes = children[0].type, self._kept(children[0].type, children[1])
-        if kind == "GRAPH":
-            self._of_graph(attributes)
-        else:
-            scope = self._scopes[-1]
-            (scope.nodes if kind == "NODE" else scope.edges).update(attributes)
+    def _subgraph(self, chain: list[_End]) -> None:
+        self._next()
+        name = self._taken() if self._word else ""
+        if self._mark != "{":
+            raise self._wrong()
+        self._open(name, chain)
 
-    def assignment(self, children: list[Any]) -> None:
-        """Set one attribute of the open scope."""
-        self._of_graph(self._kept("GRAPH", {str(children[0]): str(children[1])}))
-
-    def scope(self, children: list[Any]) -> None:
-        """Open a subgraph."""
+    def _open(self, name: str, chain: list[_End]) -> None:
+        """Open a subgraph, which may be an end of a chain."""
         if len(self._scopes) > MAX_DEPTH:
             raise FormatError(f"{self._path}: subgraphs nested more than {MAX_DEPTH} deep; refused")
         outer = self._scopes[-1]
-        name = str(children[-1]) if children and isinstance(children[-1], _Id) else ""
-        self._scopes.append(_Scope(name, dict(outer.nodes), dict(outer.edges)))
+        place = outer.place.inner.setdefault(name, _Place()) if name else _Place()
+        nodes = {**outer.nodes, **place.nodes} if place.nodes else outer.nodes
+        edges = {**outer.edges, **place.edges} if place.edges else outer.edges
+        self._scopes.append(_Scope(name, place, nodes, edges, chain))
+        self._next()
 
-    def subgraph(self, children: list[Any]) -> Collection[str]:
-        """Close a subgraph and return its nodes, with those from its earlier occurrences."""
+    def _close(self) -> bool:
+        """Close a subgraph, whose nodes include those from its earlier occurrences; or the graph, returning False."""
+        self._next()
+        if len(self._scopes) == 1:
+            return False
         scope = self._scopes.pop()
-        self._scopes[-1].members |= scope.members
-        members = self.dot.clusters.setdefault(scope.name, {}) if scope.name else {}
-        members |= scope.members
-        return members.keys()
+        if len(self._scopes) > 1:
+            self._scopes[-1].members |= scope.members
+        scope.place.members |= scope.members
+        if scope.name:
+            self.dot.clusters.setdefault(scope.name, {}).update(scope.members)
+        scope.chain.append(scope.place.members.keys())
+        self._chain(scope.chain)
+        return True
 
-    def _of_graph(self, attributes: dict[str, str]) -> None:
+    def _attributes(self) -> dict[str, str]:
+        """Return attributes by name, of all brackets that follow each other; one without a value is true."""
+        found: dict[str, str] = {}
+        while self._mark == "[":
+            while one := _ATTRIBUTE.match(self._text, self._at):
+                found[_id(one[1])] = "true" if one[2] is None else _id(one[2])
+                self._at = one.end()
+            self._next()
+            if self._mark == "=":  # what follows it is no id
+                self._next()
+            if self._mark != "]":
+                raise self._wrong()
+            self._next()
+        return found
+
+    def _of_graph(self, attributes: Attributes) -> None:
         if len(self._scopes) == 1:
             self.dot.attributes |= attributes
 
-    def _kept(self, kind: str, attributes: dict[str, str]) -> dict[str, str]:
+    def _kept(self, kind: str, attributes: Attributes) -> Attributes:
         wanted = self._wanted[kind]
-        if kind == "NODE" and len(self.dot.unread) < MAX_UNREAD:
+        if kind == "node" and len(self.dot.unread) < MAX_UNREAD:
             self.dot.unread |= attributes.keys() - wanted
         return {name: value for name, value in attributes.items() if name in wanted}
 
+    def _line(self) -> int:
+        return self._text.count("\n", 0, self._begin) + 1
 
-class _Delegate:
-    """Forwarding of the parser's calls to the statements of the file that this thread reads."""
-
-    def __init__(self) -> None:
-        self._reading = local()
-
-    def begin(self, statements: Statements) -> None:
-        """Forward all that follows to some statements."""
-        self._reading.statements = statements
-
-    def __getattr__(self, rule: str) -> Callable[[list[Any]], Any]:
-        if rule.startswith("_") or not hasattr(Statements, rule):
-            raise AttributeError(rule)
-        return partial(self._hand_on, rule)
-
-    def _hand_on(self, rule: str, children: list[Any]) -> Any:
-        return getattr(self._reading.statements, rule)(children)
-
-
-@cache
-def _parser() -> tuple[Lark, _Delegate]:
-    """Return the parser, whose tables take longer to make than a small file takes to read."""
-    from lark import Lark
-
-    delegate = _Delegate()
-    return Lark(GRAMMAR, parser="lalr", maybe_placeholders=True, transformer=delegate), delegate
+    def _wrong(self) -> FormatError:
+        """Return the error of what stands where a token begins."""
+        text, at = self._text, self._begin
+        if at >= len(text):
+            return FormatError(f"{self._path}: the DOT text ends early; was the file copied completely?")
+        found, line_end = shown(text[at : at + 40]), text.rfind("\n", 0, at)
+        place = f"{self._path}: line {self._line()}, column {at - line_end}:"
+        if _OPENING.match(text, at):
+            return FormatError(f"{place} {found} begins a second graph; write each to a file of its own")
+        if text[at] in '"<':
+            return FormatError(
+                f"{place} what {found} begins does not end, or may not stand here; was the file copied completely?"
+            )
+        return FormatError(
+            f"{place} {found} is not what DOT expects here; ids that are neither words nor plain numbers, as 1e-5, "
+            "need quotes"
+        )
 
 
-def parsed_into(statements: Statements, text: str) -> None:
-    """Parse a text into statements; raise `lark.exceptions.UnexpectedInput` if it is not DOT."""
-    parser, delegate = _parser()
-    delegate.begin(statements)
-    parser.parse(text)
+def _id(text: str) -> str:
+    r"""Return an id as text: quotes taken off and `\"` undone, parts joined, line ends after a backslash gone."""
+    if not text.startswith('"'):
+        return text
+    if text.find('"', 1) == len(text) - 1:
+        return _unquoted(text)
+    parts, at = [], 0
+    while found := _PART.match(text, at):
+        parts.append(_unquoted(found[1]))
+        at = found.end()
+    return "".join(parts)
 
 
-class _Id(str):
-    """An id, as opposed to a token of the parser."""
-
-
-def _unquoted(token: str) -> str:
-    return token[1:-1].replace("\\\r\n", "").replace("\\\n", "").replace('\\"', '"')
+def _unquoted(part: str) -> str:
+    return part[1:-1].replace("\\\r\n", "").replace("\\\n", "").replace('\\"', '"')
 
 
 def unescaped(text: str, node: str = "\\N") -> str:
@@ -308,38 +438,7 @@ def read_dot(
     ------
     FormatError
         If the file is not DOT, its graph is undirected, or it is out of bounds.
-    MissingExtraError
-        If Lark is not installed.
     """
-    try:
-        from lark.exceptions import UnexpectedInput
-    except ImportError:
-        raise MissingExtraError("lark", "formats", "reading DOT files") from None
     with open_plain(path) as stream:
         text = plain_text(stream.read())
-    statements = Statements(path, set(nodes), set(edges), set(graph))
-    try:
-        parsed_into(statements, text)
-    except UnexpectedInput as error:
-        raise _misplaced(path, text, error) from None
-    return statements.dot
-
-
-def _misplaced(path: Path, text: str, error: Any) -> FormatError:
-    if getattr(getattr(error, "token", None), "type", "") == "$END":
-        return FormatError(f"{path}: the DOT text ends early; was the file copied completely?")
-    found = shown(text[error.pos_in_stream : error.pos_in_stream + 40])
-    if _OPENING.match(text, error.pos_in_stream):
-        return FormatError(
-            f"{path}: line {error.line}, column {error.column}: {found} begins a second graph; write each to a file of "
-            "its own"
-        )
-    if text[error.pos_in_stream : error.pos_in_stream + 1] in ('"', "<"):
-        return FormatError(
-            f"{path}: line {error.line}, column {error.column}: what {found} begins does not end, or may not stand "
-            "here; was the file copied completely?"
-        )
-    return FormatError(
-        f"{path}: line {error.line}, column {error.column}: {found} is not what DOT expects here; "
-        "ids that are neither words nor plain numbers, as 1e-5, need quotes"
-    )
+    return _Parser(path, text, nodes, edges, graph).parse()

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from simsched.errors import FormatError
-from simsched.graph.contracting import MAX_EDGES
+from simsched.graph.budget import budget
 from simsched.graph.loading import plain_name
 from simsched.graph.report import ImportReport
 from simsched.traces.dot.statements import Dot, read_dot
@@ -174,19 +174,20 @@ def _graph(path: Path, dot: Dot, tasks: list[str], seconds: list[float], report:
 
 def _edges(path: Path, dot: Dot, tasks: list[str], report: ImportReport) -> list[tuple[int, int]]:
     """Return the dependencies; an edge of a cluster is one for each of its nodes."""
-    index = {task: i for i, task in enumerate(tasks)}
+    tasks_of = {node: i for i, node in enumerate(tasks)}
+    index = {number: tasks_of[node] for number, node in enumerate(dot.nodes) if node in tasks_of}
     found: list[tuple[int, int]] = []
     nested = 0
-    for edge in dot.edges:
-        if edge.before not in index or edge.after not in index:
+    for number, (before, after) in enumerate(zip(dot.before, dot.after, strict=True)):
+        if before not in index or after not in index:
             continue
-        if edge.attributes.get("color") == NESTING:
+        attributes = dot.of_edges.get(number, {})
+        if attributes.get("color") == NESTING:
             nested += 1
             continue
-        firsts = dot.clusters.get(edge.attributes.get("ltail", ""), {edge.before: None})
-        seconds = dot.clusters.get(edge.attributes.get("lhead", ""), {edge.after: None})
-        if len(found) + len(firsts) * len(seconds) > MAX_EDGES:
-            raise FormatError(f"{path}: more than {MAX_EDGES} edges between clusters; refused")
+        firsts = dot.clusters.get(attributes.get("ltail", ""), {before: None})
+        seconds = dot.clusters.get(attributes.get("lhead", ""), {after: None})
+        budget().check(path, len(found) + len(firsts) * len(seconds), "edges")
         found += [(index[a], index[b]) for a in firsts if a in index for b in seconds if b in index]
     if nested:
         report.facts["tasks_inside_tasks"] = nested
@@ -199,9 +200,9 @@ def _functions(dot: Dot) -> dict[str, str]:
     found: dict[str, str] = {}
     # Several colours of one function are a chain that ends at its name.
     names: dict[str, str] = {}
-    for edge in reversed(dot.edges):
-        if _SWATCH.fullmatch(edge.before) and edge.attributes.get("style") == "invis":
-            names[edge.before] = names.get(edge.after, edge.after)
-            found[dot.nodes[edge.before].get("fillcolor", "")] = names[edge.before]
+    for before, after, attributes in reversed(list(dot.edges())):
+        if _SWATCH.fullmatch(before) and attributes.get("style") == "invis":
+            names[before] = names.get(after, after)
+            found[dot.nodes[before].get("fillcolor", "")] = names[before]
     table = dot.nodes.get("funcs_table", {}).get("label", "")
     return found | {color: name.strip() for color, name in _LEGEND.findall(table) if name.strip()}

@@ -3,152 +3,20 @@
 from __future__ import annotations
 
 import re
-import warnings
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-from xml.parsers import expat
+from typing import TYPE_CHECKING
 
-from simsched.errors import FormatError
-from simsched.graph.columns import plain_text
-from simsched.graph.loading import open_plain
-from simsched.text import one_line, printable
-from simsched.traces.shared.attributes import LANE_NAMES, OPTIONS, Durations, Nodes
-from simsched.traces.shared.json_stream import shown
+from simsched.traces.graphml.elements import read_elements
+from simsched.traces.shared.attributes import OPTIONS, Durations, Nodes
 
 if TYPE_CHECKING:
-    import networkx as nx
-
     from simsched.graph.taskgraph import TaskGraph
-
-# Expat itself expands only entities that a file declares, which is rejected here before the first is read.
-
-
-MOST_DEPTH = 30
-HYPEREDGE = "hyperedge: an edge of several tasks is not a dependency; write one edge per pair"
-#: Only those that every XML file may use. Expat rejects others, but with a DOCTYPE they would vanish.
-_ENTITY = re.compile(rb"&(?!(?:amp|lt|gt|quot|apos|#[0-9]{1,7}|#x[0-9a-fA-F]{1,6});)[^;&<>\"'\s]{0,40};?")
-_UNDEFINED = expat.errors.codes[expat.errors.XML_ERROR_UNDEFINED_ENTITY]
-
-
-class Guard:
-    """Checker that rejects files which are not one plain directed graph."""
-
-    def __init__(self, path: Path) -> None:
-        self._path, self._depth, self._graphs = path, 0, 0
-        self._nodes: set[str] = set()
-        self._ends: list[tuple[str, int]] = []
-        self._parser = expat.ParserCreate("UTF-8", "}")
-        self._parser.StartElementHandler = self._start
-        self._parser.EndElementHandler = self._end
-        self._parser.StartDoctypeDeclHandler = self._doctype
-        self._parser.XmlDeclHandler = self._declared
-        self._encoding = ""
-        self._document_type = False
-
-    def check(self, data: bytes) -> None:
-        """Raise `FormatError` if the file is not well-formed, or describes no plain directed graph."""
-        if b"\0" in data:
-            raise FormatError(f"{self._path}: NUL bytes in it; expected XML in UTF-8")
-        try:
-            self._parser.Parse(data, True)
-        except expat.ExpatError as error:
-            if error.code == _UNDEFINED:
-                self._refuse_entities(data)
-            reason = expat.ErrorString(error.code)
-            raise FormatError(
-                f"{self._path}: line {error.lineno}, column {error.offset + 1}: not well-formed XML ({reason}); "
-                f"{self._advice()}"
-            ) from None
-        if self._document_type:
-            self._refuse_entities(data)
-        if not self._graphs:
-            raise FormatError(f"{self._path}: no element graph in it")
-        for node, line in self._ends:
-            if node not in self._nodes:
-                raise FormatError(
-                    f"{self._path}: line {line}: an edge names node {shown(node)}, which is not there"
-                )
-
-    def _refuse_entities(self, data: bytes) -> None:
-        if unknown := _ENTITY.search(data):
-            line = data.count(b"\n", 0, unknown.start()) + 1
-            raise FormatError(
-                f"{self._path}: line {line}: {shown(plain_text(unknown[0]))} is not a character; entities are refused"
-            )
-
-    def _advice(self) -> str:
-        if self._encoding.lower() in ("", "utf-8", "us-ascii"):
-            return "was it copied completely?"
-        return (
-            f"it says that it is in {printable(self._encoding)[:40]}, expected UTF-8: "
-            "xmllint --encode UTF-8 FILE converts it"
-        )
-
-    def _declared(self, version: str, encoding: str | None, standalone: int) -> None:
-        self._encoding = encoding or ""
-
-    def _refused(self, message: str) -> FormatError:
-        return FormatError(f"{self._path}: line {self._parser.CurrentLineNumber}: {message}")
-
-    def _doctype(self, name: str, system: str | None, public: str | None, internal: int) -> None:
-        # One that only names a file is read past; nothing is fetched.
-        if internal:
-            raise self._refused("a DOCTYPE that declares entities or types of its own is refused; remove it")
-        self._document_type = True
-
-    def _start(self, tag: str, attributes: dict[str, str]) -> None:
-        self._depth += 1
-        if self._depth > MOST_DEPTH:
-            raise self._refused(f"elements nested more than {MOST_DEPTH} deep; refused")
-        kind = tag.rpartition("}")[2]
-        if kind == "hyperedge":
-            raise self._refused(HYPEREDGE)
-        if kind == "graph":
-            self._graph(attributes)
-        elif kind == "node":
-            self._node(attributes)
-        elif kind == "edge":
-            self._edge(attributes)
-
-    def _end(self, tag: str) -> None:
-        self._depth -= 1
-
-    def _graph(self, attributes: dict[str, str]) -> None:
-        self._graphs += 1
-        if self._graphs > 1:
-            raise self._refused(
-                "a second graph; nested graphs and several in one file are refused, write them apart"
-            )
-        if attributes.get("edgedefault") != "directed":
-            raise self._refused(
-                f"edgedefault is {shown(attributes.get('edgedefault'))}; expected 'directed': edges of an undirected "
-                "graph do not say what comes first"
-            )
-
-    def _node(self, attributes: dict[str, str]) -> None:
-        node = attributes.get("id")
-        if node is None or node in self._nodes:
-            raise self._refused(f"node {shown(node)}: every node has an id of its own")
-        self._nodes.add(node)
-
-    def _edge(self, attributes: dict[str, str]) -> None:
-        if attributes.get("directed", "true") not in ("true", "1"):
-            raise self._refused("an undirected edge does not say what comes first")
-        for end in ("source", "target"):
-            if end not in attributes:
-                raise self._refused(f"an edge without {end}")
-            self._ends.append((attributes[end], self._parser.CurrentLineNumber))
-
 
 #: After blanks, instructions, comments and a DOCTYPE.
 _BEGINNING = re.compile(
     rb"(?:\xef\xbb\xbf)?(?:\s|<\?(?:[^?]|\?(?!>))*+\?>|<!--(?:[^-]|-(?!->))*+-->|<![A-Z](?:[^>\[]|\[[^\]]*+\])*+>)*+"
     rb"<(?:[A-Za-z_][\w.-]{0,40}:)?graphml[\s>]"
 )
-#: Replacement of a root without attributes.
-_ROOT = '<graphml xmlns="http://graphml.graphdrawing.org/xmlns">'
-MOST_UNREAD = 20
 
 
 class GraphmlFile:
@@ -191,56 +59,10 @@ class GraphmlFile:
             If its edges form a cycle.
         """
         durations = Durations.of(path, duration, unit)
-        with open_plain(path) as stream:
-            data = stream.read()
-        Guard(path).check(data)
-        graph, defaults = _parsed(path, data)
-        rows: dict[str, Mapping[str, Any]] = {
-            str(node): {**defaults, **attributes} for node, attributes in graph.nodes(data=True)
-        }
-        if duration != "label":
-            rows = _labelled(rows)
-        edges = [(str(a), str(b)) for a, b, _ in graph.edges(data=True)]
-        objects = [data for *_, data in graph.edges(data=True)]
-        name, lanes = (str(graph.graph.get(key, "")) for key in ("name", LANE_NAMES))
-        others = [
-            key for key in dict.fromkeys(str(k) for row in rows.values() for k in row) if key != duration
-        ]
-        return Nodes(path, "graphml", rows, edges, name, lanes, others[:MOST_UNREAD], objects).graph(
-            durations
-        )
+        file = read_elements(path, duration)
+        return Nodes(
+            path, "graphml", file.rows, file.edges, file.name, file.lane_names, file.unread, file.objects
+        ).graph(durations)
 
 
 GRAPHML = GraphmlFile()
-
-
-def _parsed(path: Path, data: bytes) -> tuple[nx.MultiDiGraph[str], dict[str, Any]]:
-    """Return the graph of a file, and the defaults of nodes' data."""
-    from networkx import NetworkXException
-    from networkx.readwrite.graphml import GraphMLReader
-
-    # A multigraph, because networkx otherwise tries ids of edges as numbers.
-    reader: Any = GraphMLReader(edge_key_type=str, force_multigraph=True)
-    try:
-        with warnings.catch_warnings():
-            # It warns where a key has no type; its data are text then.
-            warnings.simplefilter("ignore", UserWarning)
-            graph = next(reader(string=data.decode().replace("<graphml>", _ROOT, 1)), None)
-            keys, defaults = reader.find_graphml_keys(reader.xml)
-    except (NetworkXException, ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-        raise FormatError(f"{path}: networkx cannot read this GraphML: {one_line(str(error))}") from None
-    if graph is None:
-        raise FormatError(f"{path}: its namespace is none of GraphML; expected {_ROOT}")
-    # networkx itself ignores those for all elements.
-    of_nodes = (key for key in defaults if keys[key]["for"] in ("node", "all", None))
-    return graph, {keys[key]["name"]: defaults[key] for key in of_nodes}
-
-
-def _labelled(rows: dict[str, Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
-    """Return nodes with their labels as names, as in yEd and Gephi, unless the file has names."""
-    if any("name" in row for row in rows.values()):
-        return rows
-    return {
-        node: {"name" if key == "label" else key: value for key, value in row.items()}
-        for node, row in rows.items()
-    }

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from simsched.errors import FormatError
 from simsched.graph import ImportReport, TaskGraph
+from simsched.graph.budget import budget
 from simsched.graph.contracting import contracted
 from simsched.graph.loading import plain_name
 from simsched.traces.ompt.events import Log, read_log
@@ -84,7 +85,7 @@ class OmptReader:
         mend = mends_if(path, tolerant, report)
         log = read_log(path, lines(path, mend), mend)
         labels = log.places | _names(path, names)
-        run = TaskRun(log)
+        run = TaskRun(path, log)
         _describe(report, log, run)
         return _graph(path, run, labels, report)
 
@@ -119,7 +120,7 @@ def _graph(path: Path, run: TaskRun, labels: Mapping[str, str], report: ImportRe
     kinds = [_kind(node, labels) for node in nodes]
     return TaskGraph.from_edges(
         [(node.finish_ns - node.start_ns) / 1e9 for node in nodes],
-        [(index[a], index[b]) for a, b in contracted(edges, kept)],
+        [(index[a], index[b]) for a, b in contracted(edges, kept, budget().most(path, "edges"))],
         kinds=kinds,
         names=[_name(node, kind) for node, kind in zip(nodes, kinds, strict=True)],
         scopes=[

@@ -13,9 +13,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from simsched.errors import GraphError
-from simsched.graph.contracting import MAX_EDGES
+from simsched.graph.budget import budget
 from simsched.traces.ompt.events import Dependency, Event, Log
 
 IN, OUT, INOUT, MUTEXINOUTSET, SOURCE, SINK, INOUTSET = range(1, 8)
@@ -142,11 +143,11 @@ class Task:
 class TaskRun:
     """The run of a log's tasks: `nodes`, and `edges` between references and nodes."""
 
-    def __init__(self, log: Log) -> None:
+    def __init__(self, path: Path, log: Log) -> None:
         self.nodes: list[Node] = []
         self.edges: list[tuple[Ref, int]] = []
         self.tasks: list[Task] = []
-        self._log, self._references = log, 0
+        self._path, self._log, self._references = path, log, 0
         self._by_id: dict[int, Task] = {}
         self._regions: dict[int, Region] = {}
         self._created = _created(log)
@@ -328,8 +329,7 @@ class TaskRun:
 
     def _count(self, references: int) -> None:
         self._references += references
-        if self._references > MAX_EDGES:
-            raise GraphError(f"more than {MAX_EDGES} dependencies; record a shorter part of the run")
+        budget().check(self._path, self._references, "edges")
 
 
 def _created(log: Log) -> dict[int, Event]:

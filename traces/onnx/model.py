@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from simsched.errors import FormatError
+from simsched.graph.budget import budget
 from simsched.graph.columns import plain_text
-from simsched.graph.contracting import MAX_EDGES
 from simsched.graph.report import ImportReport
 from simsched.graph.shapes import MAX_RANK
 from simsched.text import one_line
@@ -106,7 +106,7 @@ def edges(model: Model, kept: Sequence[object]) -> dict[tuple[int, int], str]:
     Raises
     ------
     FormatError
-        If that makes more than `MAX_EDGES`.
+        If that makes more than the budget of the load allows.
     """
     found: dict[tuple[int, int], str] = {}
     sources: dict[str, frozenset[int]] = {}
@@ -122,10 +122,7 @@ def edges(model: Model, kept: Sequence[object]) -> dict[tuple[int, int], str]:
             sets = [sources[name] for name in distinct]
             made_by = sets[0] if len(sets) == 1 else frozenset().union(*sets)
             passed_on += len(made_by)
-        if len(found) + passed_on > MAX_EDGES:
-            raise FormatError(
-                f"{model.file}: more than {MAX_EDGES} dependencies, most through nodes that are left out"
-            )
+        budget().check(model.file, len(found) + passed_on, "edges")
         sources.update((name, made_by) for name in node.outputs)
     return found
 

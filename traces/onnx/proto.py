@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from simsched.errors import FormatError, MissingExtraError
+from simsched.graph.budget import budget
 from simsched.graph.loading import open_plain, read_bounded
 from simsched.graph.report import ImportReport
 from simsched.traces.shared.json_stream import shown
@@ -85,9 +86,21 @@ def read_proto(file: Path) -> Any:
         raise MissingExtraError("onnx", "formats", "reading an ONNX model") from None
     data = _content(file)
     try:
-        return onnx.load_model_from_string(data)
+        model = onnx.load_model_from_string(data)
     except (message.DecodeError, ValueError) as error:
         raise FormatError(f"{file}: not an ONNX model ({error}); was it copied completely?") from None
+    graph = model.graph
+    # An empty one of these is two bytes, and a kilobyte for those that infer shapes.
+    parts = (
+        graph.node,
+        graph.input,
+        graph.output,
+        graph.value_info,
+        graph.initializer,
+        graph.sparse_initializer,
+    )
+    budget().check(file, sum(map(len, parts)), "tasks")
+    return model
 
 
 def _content(file: Path) -> bytes:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from simsched.errors import FormatError, GraphError
-from simsched.graph.contracting import MAX_EDGES
+from simsched.errors import GraphError
+from simsched.graph.budget import budget
 from simsched.graph.loading import plain_name
 from simsched.graph.report import ImportReport
 from simsched.text import printable
@@ -31,7 +31,7 @@ def dependencies(path: Path, trace: TaskTrace, index: dict[Key, int]) -> dict[tu
     Raises
     ------
     FormatError
-        If concurrent or commutative tasks, of which each depends on each, make more than `MAX_EDGES`.
+        If concurrent or commutative tasks, of which each depends on each, make more than the budget of the load allows.
     """
     found = {
         (index[a], index[b]): None
@@ -39,10 +39,7 @@ def dependencies(path: Path, trace: TaskTrace, index: dict[Key, int]) -> dict[tu
         if a in index and b in index and a != b
     }
     for firsts, seconds in _meetings(trace):
-        if len(found) + len(firsts) * len(seconds) > MAX_EDGES:
-            raise FormatError(
-                f"{path}: more than {MAX_EDGES} dependencies, most between concurrent tasks; refused"
-            )
+        budget().check(path, len(found) + len(firsts) * len(seconds), "edges")
         found |= {
             (index[a], index[b]): None
             for a in firsts

@@ -22,12 +22,12 @@ from typing import Any
 
 import numpy as np
 
-from simsched.errors import FormatError
+from simsched.graph.budget import budget
 from simsched.graph.columns import plain_text
 from simsched.graph.loading import Mend
 from simsched.traces.perfetto.clocks import Clocks
 from simsched.traces.shared.protobuf import message_classes
-from simsched.traces.shared.spans import MAX_SPANS, Small, Spans, Whole, paired
+from simsched.traces.shared.spans import Small, Spans, Whole, paired
 from simsched.traces.shared.wire import MAX_FIELD_B, Wire, open_wire, parsed
 
 #: Name, number and type of each field that is read; strings are bytes, which is the same in a file.
@@ -67,8 +67,6 @@ CLEARED, NEEDS_STATE = 1, 2
 #: Label of the process in what simsched writes; the name of the graph follows it.
 OWN = "simsched graph "
 MAX_NS = 2**63 - 1
-#: Real traces have some thousands.
-MAX_TRACKS = 1_000_000
 
 Key = int | tuple[int, int]
 
@@ -216,7 +214,7 @@ class Reading:
         if told.HasField("thread"):
             track.thread = told.thread.pid, told.thread.tid
             track.name = plain_text(told.thread.thread_name) or track.name
-        self._bound(len(self._tracks), MAX_TRACKS, "tracks")
+        budget().check(self.path, len(self._tracks), "tasks")
 
     def _thread(self, told: Any, state: _Sequence) -> None:
         """Take a sequence's thread, as SDKs before 2020 describe it."""
@@ -254,7 +252,7 @@ class Reading:
         self._phase.append(phase)
         self._duration.append(duration)
         self._notes(event)
-        self._bound(len(self._time), 2 * MAX_SPANS, "events")
+        budget().check(self.path, len(self._time) // 2, "tasks")
 
     def _time_ns(self, packet: Any, event: Any, number: int, state: _Sequence) -> int | None:
         if event.HasField("timestamp_absolute_us"):
@@ -287,10 +285,6 @@ class Reading:
             told = {note.name: note.int_value for note in event.debug_annotations}
             self._task.append(told.get(b"task", -1))
             self._width.append(told.get(b"width", -1))
-
-    def _bound(self, count: int, most: int, what: str) -> None:
-        if count > most:
-            raise FormatError(f"{self.path}: more than {most} {what}; record a shorter time")
 
     def content(self) -> Content:
         """Return what was taken, once all is there."""

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from simsched.graph.budget import budget
 from simsched.traces.pytorch.aten import has_window
 from simsched.traces.shared.json_stream import shown
-from simsched.traces.shared.places import MAX_INTEGER, MAX_RECORDS, Place
+from simsched.traces.shared.places import MAX_INTEGER, Place
 
 if TYPE_CHECKING:
     from simsched.traces.pytorch.raw import RawArguments, RawEvent
@@ -231,10 +232,7 @@ class Table:
             else (window.start_ns <= starts) & (starts < window.finish_ns)
         )
         rows = np.flatnonzero(inside)
-        if len(rows) > MAX_RECORDS:
-            raise place.error(
-                f"more than {MAX_RECORDS} operators in one step", "record fewer, or a shorter step"
-            )
+        budget().check(place.file, len(rows), "tasks")
         names, dims = list(self._names), list(self._dims)
         shapes: dict[int, Any] = {}
         used: dict[int, int] = {}

@@ -16,12 +16,13 @@ from pathlib import Path
 from typing import Any
 
 from simsched.errors import FormatError
+from simsched.graph.budget import budget
 from simsched.graph.loading import Mend
 from simsched.graph.shapes import MAX_RANK, format_shape
 from simsched.traces.pytorch.aten import Call, Dims, flops, shape_attributes
 from simsched.traces.shared.json_elements import objects
 from simsched.traces.shared.json_stream import shown
-from simsched.traces.shared.places import MAX_RECORDS, Place
+from simsched.traces.shared.places import Place
 
 MAX_DIM = 2**48
 _TENSOR_TYPES = re.compile(r"Tensor\(((?:[^()]|\([^()]*\))*)\)")
@@ -253,8 +254,7 @@ def read_execution_trace(
             raise place.error(f"id {node.id} occurs twice")
         if node.rf_id and trace.by_rf_id.setdefault(node.rf_id, node) is not node:
             raise place.error(f"record function id {node.rf_id} occurs twice")
-        if number == MAX_RECORDS:
-            raise place.error(f"more than {MAX_RECORDS} calls", "let the observer run for one step only")
+        budget().check(path, number + 1, "tasks")
     if not trace.nodes:
         raise FormatError(
             f"{path}: no nodes; execution_trace= takes the file of PyTorch's ExecutionTraceObserver"

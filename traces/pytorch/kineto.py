@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from simsched.errors import FormatError
+from simsched.graph.budget import budget
 from simsched.graph.loading import Mend
 from simsched.traces.pytorch.events import Lanes, Table, Window, arguments, times
 from simsched.traces.shared.json_elements import Elements, require_msgspec
-from simsched.traces.shared.places import MAX_RECORDS, Place
+from simsched.traces.shared.places import Place
 
 if TYPE_CHECKING:
     from simsched.traces.pytorch.raw import RawEvent
@@ -138,8 +139,7 @@ class Streams:
 
     def add(self, event: RawEvent, when_ns: tuple[int, int], lanes: Lanes, number: int, place: Place) -> None:
         """Add an event of a device or its runtime, or raise `FormatError` if it is malformed."""
-        if len(self.kernels) + len(self.calls) + len(self.waits) == MAX_RECORDS:
-            raise place.error(f"more than {MAX_RECORDS} events of devices", "record fewer")
+        budget().check(place.file, len(self.kernels) + len(self.calls) + len(self.waits), "tasks")
         args = arguments(event, place)
         device, stream, correlation = map(_number, (args.device, args.stream, args.correlation))
         if event.cat in DEVICE:

@@ -6,12 +6,13 @@ import json
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from simsched.errors import FormatError
 from simsched.graph.columns import plain_text
@@ -77,24 +78,24 @@ class Nodes:
         Name of the format.
     rows : dict of str to mapping
         Of every node, by id, its attributes by the names in `COLUMNS`, and the duration's.
-    edges : sequence of pair of str
-        Ids.
+    edges : int array, shape (m, 2)
+        Positions in `rows`.
     name, lane_names : str
         Of the graph; "" where the file has none.
     unread : iterable of str
         Names of other attributes, for the report.
-    objects : sequence of mapping
-        Attributes of each edge, of which `bytes_B` and `object` are read; empty where no edge has any.
+    objects : mapping of int to mapping
+        Attributes of the edges that have any, of which `bytes_B` and `object` are read.
     """
 
     path: Path
     format: str
     rows: Mapping[str, Mapping[str, Any]]
-    edges: Sequence[tuple[str, str]]
+    edges: npt.NDArray[np.integer[Any]]
     name: str
     lane_names: str
     unread: Sequence[str]
-    objects: Sequence[Mapping[str, Any]] = ()
+    objects: Mapping[int, Mapping[str, Any]] = field(default_factory=dict)
 
     def graph(self, durations: Durations) -> TaskGraph:
         """Return the task graph; raise `FormatError` or `GraphError` where there is none."""
@@ -105,11 +106,10 @@ class Nodes:
         self._tell(report, durations, seconds)
         number = {c: [self._number(node, c) for node in self.rows] for c in NUMBERS}
         text = {c: [plain_text(row.get(c)) for row in self.rows.values()] for c in TEXTS[1:]}
-        index = {node: i for i, node in enumerate(self.rows)}
         edge_bytes, edge_objects = self._data()
         return TaskGraph.from_edges(
             self._by_kind(durations, seconds),
-            [(index[a], index[b]) for a, b in self.edges],
+            self.edges,
             names=self._names(),
             kinds=text["kind"],
             scopes=text["scope"],
@@ -140,22 +140,28 @@ class Nodes:
 
     def _data(self) -> tuple[list[float] | None, Any]:
         """Return bytes and numbers of the objects that edges carry; None where none has any."""
-        if not any("bytes_B" in row or "object" in row for row in self.objects):
+        if not any("bytes_B" in row or "object" in row for row in self.objects.values()):
             return None, None
-        sizes, labels = [], []
-        for (before, after), row in zip(self.edges, self.objects, strict=True):
+        sizes, labels, sized = [], [], []
+        for edge in range(len(self.edges)):
+            row = self.objects.get(edge, {})
             size, label = str(row.get("bytes_B", "nan")).strip(), row.get("object")
             if isinstance(row.get("bytes_B"), bool) or not (size.lower() == "nan" or _NUMBER.fullmatch(size)):
-                raise FormatError(
-                    f"{self.path}: edge {shown(before)} to {shown(after)} has bytes_B {shown(row['bytes_B'])}; "
-                    "expected a number, or nothing where it is unknown"
-                )
+                raise self._odd_bytes(edge, row["bytes_B"])
             sizes.append(float(size))
             labels.append(None if label is None else str(label).strip())
+            sized.append("bytes_B" in row)
         if all(label is None or _WHOLE.fullmatch(label) for label in labels):
-            whole = [label if label is None else int(float(label)) for label in labels]
-            return sizes, numbered(whole, ["bytes_B" in row for row in self.objects])
-        return sizes, numbered(labels, ["bytes_B" in row for row in self.objects])
+            return sizes, numbered([label if label is None else int(float(label)) for label in labels], sized)
+        return sizes, numbered(labels, sized)
+
+    def _odd_bytes(self, edge: int, value: object) -> FormatError:
+        names = list(self.rows)
+        before, after = (shown(names[end]) for end in self.edges[edge])
+        return FormatError(
+            f"{self.path}: edge {before} to {after} has bytes_B {shown(value)}; expected a number, or nothing where it "
+            "is unknown"
+        )
 
     def _tell(self, report: ImportReport, durations: Durations, seconds: Sequence[float]) -> None:
         unknown = sum(map(math.isnan, seconds))

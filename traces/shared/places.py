@@ -16,8 +16,6 @@ from simsched.traces.shared.timeline import whole_ns
 #: Until the year 2049, so that differences stay within 64 bits of nanoseconds.
 MAX_MICROSECONDS = 25 * 10**14
 MAX_INTEGER = 2**63
-#: Spans or nodes of a file, operators of one step: some gigabytes of memory.
-MAX_RECORDS = 2_000_000
 
 
 @dataclass(frozen=True)

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
 Whole = npt.NDArray[np.int64]
 Small = npt.NDArray[np.int32]
-#: Spans of a file: some 200 bytes each.
-MAX_SPANS = 8_000_000
 #: How deep an end looks for a beginning of its name.
 MAX_SEARCH = 1000
 _BLOCK = 1 << 16

@@ -18,6 +18,7 @@ import numpy as np
 
 from simsched.errors import FormatError
 from simsched.graph import ImportReport, TaskGraph
+from simsched.graph.budget import budget
 from simsched.graph.contracting import Edge, contracted
 from simsched.graph.loading import plain_name
 from simsched.graph.shapes import format_shape
@@ -156,7 +157,7 @@ def _graph(path: Path, jobs: Sequence[Record], edges: list[Edge], report: Import
     )
     late = [record for record in jobs if "EndDependencies" in record.values]
     names = [_name(record) for record in (*jobs, *late)]
-    joined = contracted(edges, kept, called=lambda node: repr(names[node]))
+    joined = contracted(edges, kept, budget().most(path, "edges"), called=lambda node: repr(names[node]))
     pairs = [(index[a], index[b]) for a, b in joined]
     rows = [record for record, _ in ran]
     starts, finishes = ([time[end] for _, time in ran] for end in (0, 1))

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from simsched.errors import FormatError, GraphError
 from simsched.graph import ImportReport
+from simsched.graph.budget import budget
 from simsched.graph.contracting import Edge, contracted
 from simsched.graph.loading import Mend
 from simsched.graph.shapes import MAX_RANK
@@ -45,7 +46,7 @@ def dag_edges(path: Path, jobs: Iterable[str], known: list[Edge], report: Import
     FormatError
         If the file is not DOT text, or of another run.
     GraphError
-        If nodes other than tasks form a cycle, or there are more edges than `contracting.MAX_EDGES`.
+        If nodes other than tasks form a cycle, or there are more edges than the budget of the load allows.
     """
     dot = read_dot(path, nodes=(), edges={"style"})
     index = {f"task_{job}": i for i, job in enumerate(jobs)}
@@ -54,11 +55,12 @@ def dag_edges(path: Path, jobs: Iterable[str], known: list[Edge], report: Import
         index.setdefault(name, len(index))
     names, pairs = list(index), ((index[a], index[b]) for a, b in _plain(dot))
     try:
-        joined = contracted(pairs, [i < n for i in range(len(names))], called=lambda node: repr(names[node]))
+        kept, most = [i < n for i in range(len(names))], budget().most(path, "edges")
+        joined = contracted(pairs, kept, most, called=lambda node: repr(names[node]))
     except GraphError as error:
         raise GraphError(f"{path}: {error}") from None
     found = sorted({(a, b) for a, b in joined if a != b} - set(known))
-    report.facts.update(dag=path.name, dag_edges=len(dot.edges), added_by_dag=len(found))
+    report.facts.update(dag=path.name, dag_edges=len(dot.before), added_by_dag=len(found))
     drawn = sum(name in dot.nodes for name in names[:n])
     others = sum(name.startswith("task_") for name in names[n:])
     # Control records are not drawn, and jobs that are drawn need not have run.
@@ -75,9 +77,9 @@ def _plain(dot: Dot) -> list[tuple[str, str]]:
 
     StarPU draws a tag as a dashed ring, `tag -> task -> tag`: the task waits for its tag's dependencies.
     """
-    rings = {(edge.before, edge.after) for edge in dot.edges if edge.attributes.get("style") == "dashed"}
+    rings = {(a, b) for a, b, attributes in dot.edges() if attributes.get("style") == "dashed"}
     owner = {a: b for a, b in rings if a.startswith("tag_") and b.startswith("task_")}
-    edges = [(edge.before, edge.after) for edge in dot.edges]
+    edges = ((a, b) for a, b, _ in dot.edges())
     return [(a, owner.get(b, b)) for a, b in edges if owner.get(a) != b and (a, b) not in rings] + [
         (task, tag) for tag, task in owner.items()
     ]

@@ -18,7 +18,8 @@ import numpy as np
 
 from simsched.errors import FormatError
 from simsched.files import replacing
-from simsched.graph.loading import HEAD_B, open_plain, read_bounded
+from simsched.graph.budget import budget
+from simsched.graph.loading import CHUNK_B, HEAD_B, open_plain, read_bounded
 from simsched.graph.saving import Subject
 from simsched.text import one_line
 from simsched.traces.shared.json_stream import shown
@@ -43,8 +44,6 @@ if TYPE_CHECKING:
     from simsched.graph.taskgraph import TaskGraph
 
 SUFFIX = ".csv"
-#: A cell of one digit is two bytes in the file and 75 in memory.
-MAX_ROWS = 10_000_000
 #: Forms of an empty cell in a column of numbers.
 UNKNOWN = {"", "nan", "na", "n/a", "null", "none"}
 
@@ -137,6 +136,8 @@ def _table(path: Path, columns: Sequence[str], needed: Sequence[str]) -> tuple[p
         raise FormatError(f"{path}: a header of more than {HEAD_B} bytes; refused")
     header = _header(head)
     check_header(path, header, needed)
+    budget().check(path, len(header), "columns")
+    _refuse_long(path, "edges" if needed == ENDS else "tasks")
     if len(header) == 1:
         _refuse_blank_lines(path)
     try:
@@ -149,7 +150,6 @@ def _table(path: Path, columns: Sequence[str], needed: Sequence[str]) -> tuple[p
                 na_filter=False,
                 index_col=False,
                 encoding="utf-8-sig",
-                nrows=MAX_ROWS + 1,
             )
     except UnicodeDecodeError as error:
         around = error.object[max(error.start - 20, 0) : error.start + 10]
@@ -164,14 +164,26 @@ def _table(path: Path, columns: Sequence[str], needed: Sequence[str]) -> tuple[p
         ) from None
     except (ValueError, OverflowError) as error:  # pandas' own errors are ValueErrors
         raise FormatError(f"{path}: not a CSV table: {one_line(str(error))}") from None
-    if len(frame) > MAX_ROWS:
-        raise FormatError(f"{path}: more than {MAX_ROWS} rows; write such a graph as Parquet")
     kept = [column for column in header if column in columns]
     if lost := [column for column in kept if column not in frame]:
         raise FormatError(
             f"{path}: line 1: column {shown(lost[0])} is cut by quotes or line ends in the header; write it as one line"
         )
     return frame[kept].copy(), [column for column in header if column not in columns]
+
+
+def _refuse_long(path: Path, what: str) -> None:
+    """Reject a table of too many lines, or cells in a line: these are a byte in the file, and up to 1.5 kB in memory."""
+    rows = cells = 0
+    with open_plain(path) as file:
+        while part := file.read(CHUNK_B):
+            data = np.frombuffer(part, np.uint8)
+            ends = np.flatnonzero((data == ord("\n")) | (data == ord("\r")))
+            commas = np.cumsum(data == ord(","))
+            in_lines = np.diff(commas[ends], prepend=-cells, append=commas[-1])
+            budget().check(path, int(in_lines.max()) + 1, "columns")
+            rows, cells = rows + max(part.count(b"\n"), part.count(b"\r")), int(in_lines[-1])
+            budget().check(path, rows - 1, what)
 
 
 def _refuse_blank_lines(path: Path) -> None:

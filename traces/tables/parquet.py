@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from simsched.errors import FormatError, MissingExtraError
 from simsched.files import replacing
+from simsched.graph.budget import budget
 from simsched.graph.checks import MAX_WIDTH
-from simsched.graph.loading import MAX_EXPANSION, MIN_LIMIT_B, open_plain
+from simsched.graph.loading import open_plain
 from simsched.graph.saving import Subject
 from simsched.text import one_line
 from simsched.traces.tables.frames import (
@@ -33,8 +34,6 @@ if TYPE_CHECKING:
 
 SUFFIX = ".parquet"
 MAGIC = b"PAR1"
-#: A column of one repeated value takes no space in a file, but does in memory.
-MAX_ROWS = 100_000_000
 
 
 class ParquetTables:
@@ -117,14 +116,16 @@ def _table(path: Path, columns: Sequence[str], needed: Sequence[str]) -> tuple[p
         data = file.read()
     try:
         schema = arrow.parquet.ParquetFile(io.BytesIO(data)).schema_arrow
-        # Texts as codes, so that one which repeats is in memory once.
-        coded = [field.name for field in schema if field.name in TEXTS and _is_text(arrow, field.type)]
-        opened = arrow.parquet.ParquetFile(io.BytesIO(data), read_dictionary=coded)
         check_header(path, schema.names, needed)
-        _refuse_bomb(path, opened.metadata, len(data))
-        table = opened.read(columns=[column for column in schema.names if column in columns])
-        _refuse_long(path, arrow, table)
+        kept = [field for field in schema if field.name in columns]
+        # Texts as codes, so that one which repeats is in memory once.
+        coded = [field.name for field in kept if _is_text(arrow, field.type)]
+        opened = arrow.parquet.ParquetFile(io.BytesIO(data), read_dictionary=coded)
+        _refuse_bomb(path, arrow, opened.metadata, kept, "edges" if needed == ENDS else "tasks")
+        table = _decoded(path, arrow, opened.read(columns=[field.name for field in kept]))
         frame = table.to_pandas(ignore_metadata=True)
+    except MemoryError:
+        raise
     except (arrow.ArrowException, OSError, ValueError, TypeError, KeyError, OverflowError) as error:
         raise FormatError(f"{path}: not a Parquet table: {one_line(str(error))}") from None
     return frame, [column for column in schema.names if column not in columns]
@@ -141,24 +142,49 @@ def _widths(column: pd.Series[Any]) -> pd.Series[Any]:
 
 
 def _is_text(arrow: Any, kind: Any) -> bool:
-    return bool(arrow.types.is_string(kind) or arrow.types.is_large_string(kind))
+    types = arrow.types
+    return bool(
+        types.is_string(kind)
+        or types.is_large_string(kind)
+        or types.is_binary(kind)
+        or types.is_large_binary(kind)
+    )
 
 
-def _refuse_bomb(path: Path, metadata: Any, size_B: int) -> None:
+def _refuse_bomb(path: Path, arrow: Any, metadata: Any, kept: Sequence[Any], what: str) -> None:
+    """Reject a file that would be too large in memory, by its footer, before a column is read."""
+    held = budget()
+    held.check(path, metadata.num_rows, what)
+    held.check(path, metadata.num_columns * metadata.num_row_groups, "columns")
     groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
-    if metadata.num_rows > MAX_ROWS:
-        raise FormatError(f"{path}: {metadata.num_rows} rows; expected at most {MAX_ROWS}")
-    if sum(group.total_byte_size for group in groups) > max(MIN_LIMIT_B, MAX_EXPANSION * size_B):
-        raise FormatError(f"{path}: grows more than {MAX_EXPANSION} times when decompressed; refused")
+    held.check(path, sum(max(group.total_byte_size, 0) for group in groups), "bytes")
+    for field in kept:
+        if arrow.types.is_nested(field.type):
+            raise FormatError(
+                f"{path}: column {field.name!r} holds {field.type!s:.80}; expected plain values"
+            )
+        if arrow.types.is_fixed_size_binary(field.type):
+            held.check(path, field.type.byte_width * metadata.num_rows, "bytes")
 
 
-def _refuse_long(path: Path, arrow: Any, table: Any) -> None:
-    """Reject texts that are short in the file, since they repeat, and long in memory."""
-    for column in set(TEXTS) & set(table.column_names):
-        length_B = 0
-        for chunk in table.column(column).chunks:
-            if arrow.types.is_dictionary(chunk.type):
-                longest = max((len(str(text)) for text in chunk.dictionary.to_pylist()), default=0)
-                length_B += longest * len(chunk)
-        if length_B > max(2**31, 100 * table.nbytes):
-            raise FormatError(f"{path}: the texts of column {column} take {length_B} bytes; refused")
+def _decoded(path: Path, arrow: Any, table: Any) -> Any:
+    """Return a table whose texts are not too long; those that are short in the file may repeat without end.
+
+    Columns in `TEXTS` stay codes, others become the texts themselves.
+    """
+    from pyarrow import compute
+
+    for number, column in enumerate(table.column_names):
+        chunks = table.column(column).chunks
+        if not any(arrow.types.is_dictionary(chunk.type) for chunk in chunks):
+            continue
+        length_B = sum(
+            compute.sum(compute.binary_length(chunk.dictionary).take(chunk.indices)).as_py() or 0
+            for chunk in chunks
+            if _is_text(arrow, chunk.dictionary.type)
+        )
+        budget().check(path, length_B, "bytes")
+        if column not in TEXTS:
+            decoded = arrow.chunked_array([chunk.dictionary_decode() for chunk in chunks])
+            table = table.set_column(number, column, decoded)
+    return table

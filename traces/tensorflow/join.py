@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from simsched.errors import FormatError
+from simsched.graph.budget import budget
 from simsched.traces.tensorflow.records import MAX_STEPS, Definition, Execution, Joined
 
 #: Ops that run the graph of a function: the nodes inside are separate tasks.
@@ -41,8 +42,7 @@ def enter_calls(path: Path, run: Joined) -> None:
             run.edges.update((source, task) for source in before.get(call, ()) if source != task)
         if task not in after:
             run.edges.add((task, call))
-        if len(run.edges) > MAX_STEPS:
-            raise FormatError(f"{path}: more than {MAX_STEPS} dependencies, most through calls of functions")
+        budget().check(path, len(run.edges), "edges")
     for call in set(inside.values()):
         run.starts_ns[call] = run.tasks[call].finish_ns
         run.calls += 1

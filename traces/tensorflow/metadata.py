@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from simsched.errors import FormatError
+from simsched.graph.budget import budget
 from simsched.graph.columns import plain_text
 from simsched.graph.loading import Mend
 from simsched.traces.shared.json_stream import shown
@@ -68,8 +69,7 @@ def read_run(path: Path, mend: Mend | None = None) -> RunMetadata:
     )
     run = RunMetadata([], [], 0, {})
     for place, (what, where, message) in enumerate(source):
-        if place >= MAX_RECORDS:
-            raise FormatError(f"{path}: more than {MAX_RECORDS} records; refused")
+        budget().check(path, place + 1, "tasks")
         if what == "stats":
             found = execution(path, len(run.executions) + run.without_time, where, message)
             if found is None:
@@ -111,8 +111,7 @@ def read_graph(path: Path, graph: int) -> list[Definition]:
             for _, part in Part(Source(path, len(data)), memoryview(data)).parts(node=1)
         )
     for node in nodes:
-        if len(found) >= MAX_RECORDS:
-            raise FormatError(f"{path}: more than {MAX_RECORDS} nodes; refused")
+        budget().check(path, len(found) + 1, "tasks")
         found.append(definition(path, graph, node, False))
     if not found:
         raise FormatError(f"{path}: no nodes; give a GraphDef, as tf.io.write_graph writes it")

@@ -9,14 +9,12 @@ from pathlib import Path
 
 from simsched.errors import FormatError
 from simsched.graph import ImportReport
+from simsched.graph.budget import budget
 from simsched.traces.shared.json_stream import shown
 from simsched.traces.wfformat.layouts import (
     Instance,
     Task,
 )
-
-#: Most edges by files: those made by many tasks and read by many join each with each.
-MAX_EDGES = 8_000_000
 
 
 @dataclass
@@ -98,8 +96,7 @@ class References:
         edges = {
             (makers[f], t.place) for t in self._tasks for f in t.reads if f in makers and makers[f] != t.place
         }
-        if len(edges) > MAX_EDGES:
-            raise FormatError(f"{self._path}: more than {MAX_EDGES} dependencies through files")
+        budget().check(self._path, len(edges), "edges")
         return edges
 
     def tell(self, report: ImportReport) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from simsched.errors import CostError, FormatError
-from simsched.files import write_text
+from simsched.files import read_small, write_text
 from simsched.later import later
 from simsched.mistakes import refusal
 
@@ -68,13 +68,7 @@ def read(path: Path) -> Calibration:
 
 
 def _object(path: Path) -> dict[str, Any]:
-    try:
-        with path.open("rb") as file:
-            raw = file.read(MOST_B + 1)
-    except OSError as error:
-        raise FormatError(f"{path} cannot be read: {error.strerror or error}") from error
-    if len(raw) > MOST_B:
-        raise FormatError(f"{path} is larger than {MOST_B} bytes, which no calibration is")
+    raw = read_small(path, MOST_B, "calibration")
     try:
         content = json.loads(raw.decode("utf-8"), parse_constant=_no_constant)
     except (ValueError, RecursionError) as error:

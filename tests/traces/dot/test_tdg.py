@@ -15,8 +15,6 @@ from simsched.graph import TaskGraph
 from simsched.traces.dot.reader import DOT
 from simsched.traces.dot.tdg import TDG
 
-pytest.importorskip("lark")
-
 SAMPLES = Path(__file__).parents[3] / "../shared/samples/ompss"
 #: Diameters over the smallest: 1, 2 and 10, so times are 1 to 4 to 100.
 LINEAR = """\

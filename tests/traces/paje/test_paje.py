@@ -256,7 +256,6 @@ def test_jobs_of_starpu(tmp_path: Path) -> None:
     assert graph.flops.tolist() == [5e8, 5e8]
     assert graph.durations_s.tolist() == [2e-3, 0.75e-3]
     assert graph.n_edges == 0
-    pytest.importorskip("lark")
     dag = tmp_path / "dag.dot"
     dag.write_text('digraph G { subgraph c { "task_4" -> "task_5" -> "task_7" } }')
     assert edges(read(tmp_path, STARPU + body, dag=dag)) == [(0, 1)]

@@ -40,7 +40,6 @@ def test_a_tiled_cholesky(path: Path) -> None:
 
 def test_its_dependencies_are_those_of_the_task_graph() -> None:
     """Tasks of the two files of one run have the same numbers; the task graph has a taskwait more."""
-    pytest.importorskip("lark")
     trace = ss.load(next(path for path in TRACES if ".2w." in path.name))
     tdg = ss.load(next((SAMPLES / "ompss").glob("*.tdg.dot.gz")))
 

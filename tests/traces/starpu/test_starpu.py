@@ -167,7 +167,6 @@ def test_ranks_have_jobs_of_their_own(tmp_path: Path) -> None:
 
 def test_the_drawing_adds_edges(tmp_path: Path) -> None:
     """Tag 2 is of task 4 and waits for tag 1, which is of task 1; task 9 is not recorded."""
-    pytest.importorskip("lark")
     dag = tmp_path / "dag.dot"
     dag.write_text(
         'digraph G {\nsubgraph cluster_0 {\n"tag_1"->"task_1"->"tag_1" [style=dashed]\n"tag_2"->"task_4"->"tag_2" '
