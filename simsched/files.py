@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import secrets
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from simsched.errors import SimschedError
 
@@ -53,10 +56,11 @@ def replacing(path: Path, *, durable: bool = False) -> Iterator[IO[bytes]]:
         except OSError as error:
             raise SimschedError(f"{path} cannot be written: {error.strerror or error}") from error
         return
-    # Next to the target, because a rename is only atomic within one file system.
-    part = path.with_name(f".{path.name[:50]}.{os.getpid()}.part")
+    # Next to the target, because a rename is only atomic within one file system; by a name that nobody else has or
+    # can know: neither another thread that writes the same file, nor whoever plants a link there.
+    part = path.with_name(f".{path.name[:50]}.{secrets.token_hex(8)}.part")
     try:
-        with part.open("wb") as file:
+        with part.open("xb") as file:
             yield file
             if durable:
                 file.flush()
@@ -68,6 +72,45 @@ def replacing(path: Path, *, durable: bool = False) -> Iterator[IO[bytes]]:
         raise SimschedError(f"{path} cannot be written: {error.strerror or error}") from error
     finally:
         part.unlink(missing_ok=True)
+
+
+def open_regular(path: Path, mode: str) -> IO[Any]:
+    """Open a file that is neither a device nor a pipe, which could wait for ever; text in UTF-8.
+
+    Raises
+    ------
+    OSError
+        If it is one, or cannot be opened.
+    """
+    encoding = None if "b" in mode else "utf-8"
+    # Path.open takes no opener, and the caller closes the file.
+    file = open(path, mode, encoding=encoding, opener=_without_waiting)  # noqa: SIM115
+    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        file.close()
+        raise OSError(errno.EINVAL, "it is a device or a pipe, not a file")
+    return file
+
+
+def _without_waiting(name: str, flags: int) -> int:
+    return os.open(name, flags | os.O_NONBLOCK, 0o666)
+
+
+def read_bounded(path: Path, most_B: int) -> bytes:
+    """Return the content of a file of at most `most_B` bytes.
+
+    Raises
+    ------
+    SimschedError
+        If it is longer, a device or a pipe, or cannot be read.
+    """
+    try:
+        with open_regular(path, "rb") as file:
+            content: bytes = file.read(most_B + 1)
+    except OSError as error:
+        raise SimschedError(f"{path} cannot be read: {error.strerror or error}") from error
+    if len(content) > most_B:
+        raise SimschedError(f"{path} cannot be read: it is longer than {most_B} bytes")
+    return content
 
 
 def write_text(path: Path, text: str, *, durable: bool = False) -> None:

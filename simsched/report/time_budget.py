@@ -6,6 +6,7 @@ from collections.abc import Callable
 from time import process_time
 
 from simsched.errors import SimschedError
+from simsched.progress import check_progress
 
 Progress = Callable[[int], object]
 
@@ -22,6 +23,7 @@ class TimeBudget:
     """
 
     def __init__(self, seconds: float, progress: Progress | None) -> None:
+        check_progress(progress)
         self._seconds, self._progress = seconds, progress
         self._until_s = process_time() + seconds
 
