@@ -52,16 +52,19 @@ def on_terminal() -> bool:
     return sys.stderr is not None and sys.stderr.isatty()
 
 
-def check_progress(progress: object) -> None:
-    """Check the argument `progress` of long work.
+def check_progress(progress: object) -> Callable[[int], object]:
+    """Check the argument `progress` of long work, and return it; a function that does nothing in place of None.
 
     Raises
     ------
     SimschedError
         If it is neither None nor a function.
     """
-    if progress is not None and not callable(progress):
+    if progress is None:
+        return lambda count: None
+    if not callable(progress):
         raise SimschedError(f"progress is {progress!r:.80}; expected a function of a number of tasks")
+    return progress
 
 
 def shows_progress(call: Callable[Parameters, Answer]) -> Callable[Parameters, Answer]:

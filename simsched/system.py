@@ -90,7 +90,7 @@ def _groups(files: Files, controller: str) -> Iterator[tuple[str, str]]:
     for line in (files.text("proc/self/cgroup") or "").splitlines():
         _, _, rest = line.partition(":")
         controllers, _, path = rest.partition(":")
-        mounts = ("", "unified/") if not controllers else ()
+        mounts: tuple[str, ...] = ("", "unified/") if not controllers else ()
         if controller in controllers.split(","):
             mounts = tuple(f"{mount}/" for mount in dict.fromkeys((controller, controllers)))
         for folder in _upwards(path) if mounts else ():

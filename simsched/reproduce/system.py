@@ -185,7 +185,7 @@ def reproduce(
     >>> print(made.rows[0].simulated.__round__(1), made.rows[0].paper)
     6.6 6.6
     """
-    check_progress(progress)
+    report = check_progress(progress)
     system = system_of(source, **choices)
     published = system.published()
     chosen = _chosen(system, published.tables, tables)
@@ -193,8 +193,7 @@ def reproduce(
     rows = []
     for row in _rows(system, chosen, predicted):
         rows.append(row)
-        if progress is not None:
-            progress(1)
+        report(1)
     return Reproduction(system, tuple(rows), tuple(_claims(system, chosen, predicted)))
 
 

@@ -252,15 +252,14 @@ def interleaved(
     """
     if not is_whole(repeats, least=1):
         raise EngineError(f"repeats is {repeats!r}; expected a whole number of 1 or more")
-    check_progress(progress)
+    report = check_progress(progress)
     settings = settings or Settings()
     ready = prepared([(case.graph, case.policy, case.layout) for case in cases], settings)
     turns = _Turns(ready, [Tries(settings.most_stolen, settings.patience) for _ in cases], settings.settle_s)
     for turn in range(settings.warmup + repeats):
         for place in _order(cases, turn):
             turns.take(place, "warm-up" if turn < settings.warmup else "asked for")
-            if progress is not None:
-                progress(1)
+            report(1)
     turn = settings.warmup + repeats
     while further := _further(cases, turns.tries, settings.precision):
         for place in _order(cases, turn):

@@ -73,7 +73,7 @@ def crossed(
     >>> found.table["policy_of"].tolist(), found.table["over_best"].min().item()
     (['graphi', 'swtvm'], 1.0)
     """
-    check_progress(progress)
+    report = check_progress(progress)
     if unknown := [system for system in systems if system not in RULES]:
         raise SpecError(f"{unknown[0]!r:.60} is none of the crossed systems: {', '.join(RULES)}")
     columns = [(_label(on), _column(job, on, variation or {}, curves)) for on, job in product(machines, jobs)]
@@ -82,8 +82,7 @@ def crossed(
 
     def best(cell: tuple[tuple[str, Column], str]) -> CrossedCell:
         run = _best(*cell[0], cell[1])
-        if progress is not None:
-            progress(1)
+        report(1)
         return run
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
