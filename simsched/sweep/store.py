@@ -19,6 +19,7 @@ import time
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from io import BytesIO
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -28,7 +29,6 @@ from simsched.sweep.row_files import write_rows
 from simsched.sweep.rows import Rows
 from simsched.sweep.store_head import Owner, check_head, write_head, write_inputs
 from simsched.sweep.stored import all_rows, parts_of, points_of, require_pyarrow
-from simsched.text import one_line
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,7 +43,7 @@ LEAST_S, SHARE, MOST_S = 1.0, 0.01, 60.0
 #: Most bytes of `begun`, in general and per point: some lines name it.
 MOST_NOTES_B, MOST_NOTE_B = 1_000_000, 64
 #: A line of `begun`: whether points began or ended, and their numbers.
-_NOTE = re.compile(r"[+-]([0-9]{1,9}(,[0-9]{1,9})*)?", re.ASCII)
+_NOTE = re.compile(rb"[+-]([0-9]{1,9}(,[0-9]{1,9})*)?\n")
 
 
 class Store:
@@ -199,26 +199,30 @@ def _suspects(folder: Path, points: int) -> set[int]:
     if not notes.exists():
         return set()
     try:
-        lines = read_bounded(notes, MOST_NOTES_B + MOST_NOTE_B * points).decode("ascii").split("\n")
-    except UnicodeDecodeError as error:
-        raise SweepError(f"{notes} is damaged: {one_line(str(error))}; remove it and run again") from None
+        content = read_bounded(notes, MOST_NOTES_B + MOST_NOTE_B * points)
     except SimschedError as error:
         raise SweepError(f"{error}; remove it and run again") from error
     found: set[int] = set()
-    # Where the writer died while it wrote the last line, it had not begun what this names.
-    for number, line in enumerate(lines[:-1], 1):
-        if not _NOTE.fullmatch(line):
+    for number, line in enumerate(BytesIO(content), 1):
+        # Where the writer died while it wrote the last line, it had not begun what this names.
+        if not line.endswith(b"\n"):
+            break
+        named = _named(line, points)
+        if named is None:
             raise SweepError(
-                f"{notes}, line {number} is {line[:40]!r}, no points; remove the file and run again"
+                f"{notes}, line {number} is {line[:40]!r}, and not + or - and points below {points}; remove the file and "
+                "run again"
             )
-        named = {int(text) for text in line[1:].split(",") if text}
-        if max(named, default=0) >= points:
-            raise SweepError(
-                f"{notes}, line {number} names point {max(named)}, and the sweep has {points}, from 0; remove the file "
-                "and run again"
-            )
-        found = found | named if line[0] == "+" else found - named
+        found = found | named if line[:1] == b"+" else found - named
     return found
+
+
+def _named(line: bytes, points: int) -> set[int] | None:
+    """Return the points that a line of `begun` names; None if it is no such line."""
+    if not _NOTE.fullmatch(line):
+        return None
+    named = {int(text) for text in line[1:].split(b",") if text.strip()}
+    return named if max(named, default=-1) < points else None
 
 
 def _table(rows: list[dict[str, Any]]) -> pa.Table:

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,6 @@ from simsched.errors import SimschedError, SweepError
 from simsched.files import read_bounded, write_text
 from simsched.graph.storage import save
 from simsched.parameters import is_whole
-from simsched.sweep.axes import MOST
 from simsched.sweep.description import description, graph_id, identity, machine_id
 from simsched.text import one_line, printable
 from simsched.version import version
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from simsched.sweep.sweep import Sweep
 
 FORMAT, VERSION = "simsched-sweep", 2
-#: Most bytes of `sweep.json`: all points may differ in their seeds.
-MOST_B = 64 * MOST
+#: Most bytes of `sweep.json`.
+MOST_B = 16_000_000
 #: Possible content of a store that was left before it had its head.
 OWN = {"graphs", "machines", "parts", "lock", "begun"}
 
@@ -63,7 +63,7 @@ def write_head(folder: Path, sweep: Sweep) -> None:
     head = {"format": FORMAT, "version": VERSION, "simsched": version(), "sweep_id": identity(sweep)}
     write_inputs(folder, sweep)
     with _told():
-        _write_json(folder / "sweep.json", head | description(sweep))
+        _write_json(folder / "sweep.json", head | description(sweep), MOST_B)
 
 
 def write_inputs(folder: Path, sweep: Sweep) -> list[str]:
@@ -151,5 +151,10 @@ def _plain(value: Any) -> Any:
     return json.loads(json.dumps(value, default=str))
 
 
-def _write_json(file: Path, value: Any) -> None:
-    write_text(file, json.dumps(value, indent=1, default=str), durable=True)
+def _write_json(file: Path, value: Any, most_B: float = inf) -> None:
+    text = json.dumps(value, indent=1, default=str)
+    if len(text) > most_B:
+        raise SweepError(
+            f"{file} would be longer than {most_B} bytes; take fewer graphs, machines and policies"
+        )
+    write_text(file, text, durable=True)

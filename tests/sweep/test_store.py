@@ -11,7 +11,7 @@ import pytest
 
 import simsched as ss
 from simsched.errors import SweepError
-from simsched.sweep import results, store as stores, stored
+from simsched.sweep import description, results, store as stores, store_head, stored
 from simsched.sweep.row_files import read_rows, write_rows
 
 
@@ -164,11 +164,11 @@ def test_lost_graphs_and_machines_are_written_again(graph, tmp_path):
 @pytest.mark.parametrize(
     ("content", "why"),
     [
-        (b"+1,2\xff\n", "can't decode byte 0xff"),
-        ("+1,²\n".encode(), "can't decode"),
-        (b"+1\n-" + b"9" * 5000 + b"\n", "line 2 is '-9999"),
-        (b"+40\n", "line 1 names point 40, and the sweep has 40, from 0"),
-        (b"+3\nnonsense\n", "line 2 is 'nonsense'"),
+        (b"+1,2\xff\n", "line 1 is b'.1,2.xff.n'"),
+        ("+1,²\n".encode(), "line 1 is b'.1,.xc2.xb2.n'"),
+        (b"+1\n-" + b"9" * 5000 + b"\n", "line 2 is b'-9999"),
+        (b"+40\n", "line 1 is b'.40.n', and not . or - and points below 40"),
+        (b"+3\nnonsense\n", "line 2 is b'nonsense"),
         (b"+1" * 1_000_000, "longer than 1002560 bytes"),
         (None, "a device or a pipe, not a file"),
     ],
@@ -221,6 +221,18 @@ def test_a_pipe_in_a_store_is_no_endless_wait(graph, tmp_path, name):
     _replaced(store / name, None)
     with pytest.raises(SweepError, match=rf"{name} (cannot be written|is no regular file)"):
         sweep(graph).run(store)
+
+
+def test_many_seeds_are_described_briefly(graph, tmp_path, monkeypatch):
+    """Ten million values of an axis would be a description that nobody reads, and too long to be read bounded."""
+    monkeypatch.setattr(description, "MOST_LISTED", 30)
+    sweep(graph).run(tmp_path / "store")
+    assert json.loads((tmp_path / "store" / "sweep.json").read_text())["seed"]["values"] == 40
+    with pytest.raises(SweepError, match="another sweep: seed differs"):
+        sweep(graph, seeds=range(1, 41)).run(tmp_path / "store")
+    monkeypatch.setattr(store_head, "MOST_B", 100)
+    with pytest.raises(SweepError, match=r"sweep\.json would be longer than 100 bytes"):
+        sweep(graph).run(tmp_path / "other")
 
 
 def _replaced(file, content):
