@@ -77,6 +77,8 @@ def replacing(path: Path, *, durable: bool = False) -> Iterator[IO[bytes]]:
 def open_regular(path: Path, mode: str) -> IO[Any]:
     """Open a file that is neither a device nor a pipe, which could wait for ever; text in UTF-8.
 
+    To be written, it is no link, either: somebody may have planted it.
+
     Raises
     ------
     OSError
@@ -92,7 +94,8 @@ def open_regular(path: Path, mode: str) -> IO[Any]:
 
 
 def _without_waiting(name: str, flags: int) -> int:
-    return os.open(name, flags | os.O_NONBLOCK, 0o666)
+    written = flags & (os.O_WRONLY | os.O_RDWR)
+    return os.open(name, flags | os.O_NONBLOCK | (os.O_NOFOLLOW if written else 0), 0o666)
 
 
 def read_bounded(path: Path, most_B: int) -> bytes:

@@ -235,6 +235,17 @@ def test_many_seeds_are_described_briefly(graph, tmp_path, monkeypatch):
         sweep(graph).run(tmp_path / "other")
 
 
+@pytest.mark.parametrize("name", ["lock", "begun"])
+def test_a_planted_link_in_a_store_is_not_written(graph, tmp_path, name):
+    store = tmp_path / "store"
+    sweep(graph).run(store)
+    (tmp_path / "mine").write_text("")
+    (store / name).unlink(missing_ok=True)
+    (store / name).symlink_to(tmp_path / "mine")
+    with pytest.raises(SweepError, match=f"{name} cannot be written"):
+        sweep(graph).run(store)
+
+
 def _replaced(file, content):
     file.unlink(missing_ok=True)
     if content is None:
