@@ -2,9 +2,9 @@
 
     python benchmarks/attack/flips.py [--flips N] [--seed N] [--bars]
 
-Of three stores (a finished one, one that was left half-way, and one of 20,000 points) every file is attacked equally often, a bit
-anywhere in it at a time. After each flip, `results` must return the rows as they were or name the damaged file; after each
-tenth one, so must `run`, which continues the store.
+Of three stores (a finished one, one that was left half-way, and one of 20,000 points) every file is attacked
+equally often, a bit anywhere in it at a time. After each flip, `results` must return the rows as they were or name
+the damaged file; after each tenth one, so must `run`, which continues the store.
 """
 
 from __future__ import annotations

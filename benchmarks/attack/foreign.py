@@ -2,10 +2,10 @@
 
     python benchmarks/attack/foreign.py [--bars]
 
-Each place of a store is taken by what does not belong there, one after another: bytes that are no text, numbers of 5,000 digits,
-100,000 brackets, gigabytes of zeros, pipes, devices, folders, links, Parquet of another program, of another sweep, with points or
-rows that the sweep does not have, and texts that are stored once and repeated for each row. `results` and `run` must then return
-the rows as they were, or raise an error of simsched.
+Each place of a store is taken by what does not belong there, one after another: bytes that are no text, numbers of
+5,000 digits, 100,000 brackets, gigabytes of zeros, pipes, devices, folders, links, Parquet of another program, of
+another sweep, with points or rows that the sweep does not have, and texts that are stored once and repeated for
+each row. `results` and `run` must then return the rows as they were, or raise an error of simsched.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ from simsched.sweep.row_files import KEY, write_rows
 
 POINTS = 2_000
 PLACES = (
-    "sweep.json", "begun", "lock", "results.parquet", "parts/000000.parquet", "parts/999999999.parquet", "graphs", "machines",
-    "parts",
+    "sweep.json", "begun", "lock", "results.parquet", "parts/000000.parquet", "parts/999999999.parquet", "graphs",
+    "machines", "parts",
 )  # fmt: skip
 #: Goals of a case.
 MOST_S, MOST_B = 10.0, 1e9
@@ -214,7 +214,12 @@ def main() -> list[Bar]:
         Bar("errors that are not simsched's", totals["escaped"], 0, False),
         Bar("cases that ended or blocked the process", totals["died"] + totals["hung"], 0, False),
         Bar("seconds of the slowest case", float(figures[slowest][1]), MOST_S, False),
-        Bar("bytes of memory of the largest case beyond those before it", float(figures[largest][0]), MOST_B, False),
+        Bar(
+            "bytes of memory of the largest case beyond those before it",
+            float(figures[largest][0]),
+            MOST_B,
+            False,
+        ),
     ]
 
 

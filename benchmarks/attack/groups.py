@@ -2,10 +2,10 @@
 
     python benchmarks/attack/groups.py [--bars]
 
-Needs a host that lets this user make control groups with limits of memory; versions 1 and 2 are attacked where they have this
-controller. In a group of 1 GB, a process runs a product of 20,000 x 20,000 matrices (4.8 GB), one that is a third larger than the
-rest of the group's memory, one that fits, and one that fits next to 700 MB of pages of a file. The first two must be errors, the
-others must run.
+Needs a host that lets this user make control groups with limits of memory; versions 1 and 2 are attacked where they
+have this controller. In a group of 1 GB, a process runs a product of 20,000 x 20,000 matrices (4.8 GB), one that is
+a third larger than the rest of the group's memory, one that fits, and one that fits next to 700 MB of pages of a
+file. The first two must be errors, the others must run.
 """
 
 from __future__ import annotations

@@ -1,11 +1,12 @@
 """Sweeps whose parts are killed at random under load: each point must be in the result, once, and right.
 
-    python benchmarks/attack/kills.py [--runner threads|processes|dask] [--kills N] [--points N] [--tasks N] [--seed N] [--bars]
+    python benchmarks/attack/kills.py [--runner threads|processes|dask] [--kills N] [--points N] [--seed N] [--bars]
 
-A client runs a sweep in threads, in processes, or on a Dask cluster of this machine (a scheduler and two workers with their
-nannies). Each time that a further share of the points is in the store, and up to a second later, one of them gets kill -9: the
-client, a process that replays, a nanny or the scheduler. What was killed is started again, as a batch system would; a scheduler
-with its workers. In the end every point must be there once, with the makespan that a run without any of this finds.
+A client runs a sweep in threads, in processes, or on a Dask cluster of this machine (a scheduler and two workers
+with their nannies). Each time that a further share of the points is in the store, and up to a second later, one of
+them gets kill -9: the client, a process that replays, a nanny or the scheduler. What was killed is started again,
+as a batch system would; a scheduler with its workers. In the end every point must be there once, with the makespan
+that a run without any of this finds.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import NamedTuple
 
-HERE = Path(__file__).resolve().parent
-sys.path += [str(HERE.parent), str(HERE.parents[1] / "tests" / "equipment")]
+sys.path.append(str(Path(__file__).resolve().parents[1]))
+sys.path.append(str(Path(__file__).resolve().parents[2] / "tests" / "equipment"))
 
 from daemons import Daemons, children
 from graphs import layered
@@ -60,7 +61,9 @@ def sweep_of(size: Size, pause_s: float) -> ss.Sweep:
     # Replays by SimPy hold Python's lock, so they run in processes.
     engine = "simpy" if size.runner == "processes" else "auto"
     policy = Paced(pause_s)
-    return ss.Sweep([layered(size.tasks)], ["generic[cores=64]"], [policy], seeds=range(size.points), engine=engine)
+    return ss.Sweep(
+        [layered(size.tasks)], ["generic[cores=64]"], [policy], seeds=range(size.points), engine=engine
+    )
 
 
 def client(folder: str, address: str, size: Size, pause_s: float) -> None:
@@ -151,7 +154,11 @@ def attack(size: Size, kills: int, pause_s: float) -> tuple[int, int, int]:
     begin = time.perf_counter()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        with Daemons(folder, str(HERE.parent)) if size.runner == "dask" else nullcontext() as daemons:
+        with (
+            Daemons(folder, str(Path(__file__).resolve().parents[1]))
+            if size.runner == "dask"
+            else nullcontext() as daemons
+        ):
             if daemons:
                 daemons.start()
             scene = Scene(daemons, folder / "store", size, pause_s)
@@ -163,11 +170,16 @@ def attack(size: Size, kills: int, pause_s: float) -> tuple[int, int, int]:
     for said, count in Counter(scene.said).items():
         print(f"  {count} x the client said: {said[:200] or '(killed)'}")
     times = Counter(found["point"].tolist())
-    lost = sum(times[point] != 1 for point in range(size.points)) + len(times.keys() - set(range(size.points)))
+    lost = sum(times[point] != 1 for point in range(size.points)) + len(
+        times.keys() - set(range(size.points))
+    )
     with tempfile.TemporaryDirectory() as name:
         right = expected.run(Path(name) / "undisturbed").set_index("point")["makespan_s"]
     differing = int((found.set_index("point")["makespan_s"].reindex(right.index) != right).sum())
-    print(f"  {size.points - lost} of {size.points} points exactly once, {differing} makespans differ", flush=True)
+    print(
+        f"  {size.points - lost} of {size.points} points exactly once, {differing} makespans differ",
+        flush=True,
+    )
     return scene.killed.total(), lost, differing
 
 

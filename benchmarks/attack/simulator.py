@@ -2,8 +2,9 @@
 
     python benchmarks/attack/simulator.py [--seeds FIRST LAST] [--examples N] [--jobs N] [--bars]
 
-The simulator and the comparison are those of `tests/replay/test_page.py`, which takes 80 cases of any kind. Here, each case has a
-machine with tiles, hardware threads, several domains or an interconnect, and at least one effect of running tasks on each other.
+The simulator and the comparison are those of `tests/replay/test_page.py`, which takes 80 cases of any kind. Here,
+each case has a machine with tiles, hardware threads, several domains or an interconnect, and at least one effect of
+running tasks on each other.
 """
 
 from __future__ import annotations
