@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from hashlib import blake2b
 from pathlib import Path
+from stat import S_ISREG
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -67,10 +68,9 @@ def read_rows(file: Path, sweep_id: str, points: int, columns: Sequence[str] | N
     """
     import pyarrow.parquet as pq
 
-    file.stat()
-    if not file.is_file():
-        raise _refused(file, "is no regular file")
     with _damage(file):
+        if not S_ISREG(file.stat().st_mode):
+            raise _refused(file, "is no regular file")
         metadata = pq.read_metadata(file)
         sealed = _seal(file, metadata.metadata, sweep_id)
         _check_rows(file, metadata.num_rows, points)

@@ -210,8 +210,8 @@ def _suspects(folder: Path, points: int) -> set[int]:
         named = _named(line, points)
         if named is None:
             raise SweepError(
-                f"{notes}, line {number} is {line[:40]!r}, and not + or - and points below {points}; remove the file and "
-                "run again"
+                f"{notes}, line {number} is {line[:40]!r}, and not + or - and points below {points}; remove the file "
+                "and run again"
             )
         found = found | named if line[:1] == b"+" else found - named
     return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -75,11 +76,7 @@ def _files(folder: Path) -> list[Path]:
 
 def points_of(folder: Path, owner: Owner) -> set[int]:
     """Return the numbers of the points that have a row."""
-    return {
-        point
-        for file in _files(folder)
-        for point in read_rows(file, owner.sweep_id, owner.points, ["point"])["point"].to_pylist()
-    }
+    return {point for table in _tables(folder, owner, ["point"]) for point in table["point"].to_pylist()}
 
 
 def all_rows(folder: Path, owner: Owner) -> pa.Table:
@@ -94,10 +91,10 @@ def all_rows(folder: Path, owner: Owner) -> pa.Table:
     return _tidy(table.filter(pa.array([True, *(points[1:] != points[:-1]).tolist()])))
 
 
-def _tables(folder: Path, owner: Owner) -> list[pa.Table]:
+def _tables(folder: Path, owner: Owner, columns: Sequence[str] | None = None) -> list[pa.Table]:
     while files := _files(folder):
         try:
-            return [read_rows(file, owner.sweep_id, owner.points) for file in files]
+            return [read_rows(file, owner.sweep_id, owner.points, columns) for file in files]
         except FileNotFoundError:
             # The writer has merged the parts and removes them one by one: their rows are in the file of all.
             if _files(folder) == files:

@@ -102,9 +102,13 @@ def test_parts_may_go_one_by_one_while_they_are_read(graph, tmp_path, monkeypatc
 def test_a_part_that_is_listed_and_not_there_is_no_endless_wait(graph, tmp_path):
     store = tmp_path / "store"
     sweep(graph).run(store)
-    (store / "parts" / "000000.parquet").symlink_to("nowhere")
-    with pytest.raises(SweepError, match=r"000000.parquet is damaged"):
-        results(store)
+    for target in ("nowhere", "000000.parquet"):
+        part = store / "parts" / "000000.parquet"
+        part.unlink(missing_ok=True)
+        part.symlink_to(target)
+        for call in (lambda: results(store), lambda: sweep(graph).run(store)):
+            with pytest.raises(SweepError, match=r"000000.parquet is damaged"):
+                call()
 
 
 def test_the_store_of_another_sweep_is_refused(graph, tmp_path):
