@@ -137,18 +137,15 @@ def main(given: argparse.Namespace) -> list[Bar]:
     generator = random.Random(given.seed)  # noqa: S311 - no secret
     begin, wrong, drawn, panels = time.perf_counter(), list[str](), 0, 0
     rounds = -(-given.names // (EACH * (PAGES + 1)))
-    with (
-        tempfile.TemporaryDirectory() as name,
-        jupyterlab(Path(name)) as lab,
-        sync_playwright() as playwright,
-    ):
+    with tempfile.TemporaryDirectory() as name, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=executable, args=["--no-sandbox"])
-        visited = browser.new_page(viewport={"width": 1400, "height": 1500})
-        watched(visited, wrong, lab.url, lab.url.replace("http", "ws", 1))
-        for number in range(rounds):
-            for _ in range(PAGES):
-                drawn += pages(browser, names(EACH, generator), Path(name), wrong)
-            panels += panel(visited, lab, names(EACH, generator), number, wrong)
+        for _ in range(rounds * PAGES):
+            drawn += pages(browser, names(EACH, generator), Path(name), wrong)
+        with jupyterlab(Path(name)) as lab:
+            visited = browser.new_page(viewport={"width": 1400, "height": 1500})
+            watched(visited, wrong, lab.url, lab.url.replace("http", "ws", 1))
+            for number in range(rounds):
+                panels += panel(visited, lab, names(EACH, generator), number, wrong)
         browser.close()
     print(
         f"{rounds * EACH * (PAGES + 1)} names, {drawn} pages and {panels} panels in {time.perf_counter() - begin:.0f} s"
