@@ -45,7 +45,7 @@ RUNS = (
     "${HIT}", "';HIT//", "\";HIT//", "HIT", "{safe}HIT", "<body onload=HIT>",
     "<object data=http://hostile.invalid/x>", "<math><mtext><img src=x onerror=HIT></mtext></math>",
 )  # fmt: skip
-HIT = "(top.hit=1,alert(1))"
+HIT = "(window.hit=1,alert(1))"
 
 CELLS = """import simsched as ss
 edges = [(i, i + 1) for i in range(len(names) - 1)]
@@ -91,7 +91,7 @@ def watched(page: Any, wrong: list[str], *origins: str) -> None:
 
 def hit(page: Any) -> bool:
     """Return whether a name has run in a page or a frame of it."""
-    return any(frame.evaluate("window.hit || top.hit") for frame in page.frames)
+    return any(frame.evaluate("window.hit") for frame in page.frames)
 
 
 def pages(browser: Any, found: list[str], folder: Path, wrong: list[str]) -> int:
