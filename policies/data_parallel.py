@@ -21,8 +21,9 @@ class DataParallel(RankPolicy):
 
     A sample is the chain of tasks that begins with a task without predecessors. Tasks rank by the sample they belong
     to, so one that has begun precedes all that have not, and its next task runs where the last one ran. A task that
-    joins several samples belongs to the first. Cost: one dispatch per task, from one counter; O(log n) per decision,
-    and O(n log n) once for the ranks.
+    joins several samples belongs to the sample of its predecessor of the lowest index, which need not be the sample
+    that begins first. Cost: one dispatch per task, from one counter; O(log n) per decision, and O(n log n) once for
+    the ranks.
 
     Parameters
     ----------
@@ -54,7 +55,7 @@ class DataParallel(RankPolicy):
 
 
 def samples(graph: TaskGraph) -> npt.NDArray[np.int64]:
-    """Return the first task of each task's sample, shape (n,): the way back takes the lowest predecessor."""
+    """Return the first task of each task's sample, shape (n,): of predecessors, the lowest one leads back to it."""
     before = graph.predecessors
     first = np.arange(graph.n_tasks)
     joined = np.flatnonzero(np.diff(before.indptr))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import os
+import secrets
 import stat
 import tomllib
 from collections.abc import Iterator
@@ -152,10 +154,11 @@ def replacing(path: Path, *, durable: bool = False) -> Iterator[IO[bytes]]:
         except OSError as error:
             raise SimschedError(f"{path} cannot be written: {error.strerror or error}") from error
         return
-    # Next to the target, because a rename is only atomic within one file system.
-    part = path.with_name(f".{path.name[:50]}.{os.getpid()}.part")
+    # Next to the target, because a rename is only atomic within one file system; by a name that nobody else has or
+    # can know: neither another thread that writes the same file, nor whoever plants a link there.
+    part = path.with_name(f".{path.name[:50]}.{secrets.token_hex(8)}.part")
     try:
-        with part.open("wb") as file:
+        with part.open("xb") as file:
             yield file
             if durable:
                 file.flush()
@@ -167,6 +170,26 @@ def replacing(path: Path, *, durable: bool = False) -> Iterator[IO[bytes]]:
         raise SimschedError(f"{path} cannot be written: {error.strerror or error}") from error
     finally:
         part.unlink(missing_ok=True)
+
+
+def open_to_write(path: Path, mode: str) -> IO[str]:
+    """Open a text file for writing that is no device and no pipe, which could wait for ever, and no planted link.
+
+    Raises
+    ------
+    OSError
+        If it is one, or cannot be opened.
+    """
+    # Path.open takes no opener, and the caller closes the file.
+    file = open(path, mode, encoding="utf-8", opener=_without_waiting)  # noqa: SIM115
+    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        file.close()
+        raise OSError(errno.EINVAL, "it is a device or a pipe, not a file")
+    return file
+
+
+def _without_waiting(name: str, flags: int) -> int:
+    return os.open(name, flags | os.O_NONBLOCK | os.O_NOFOLLOW, 0o666)
 
 
 def write_text(path: Path, text: str, *, durable: bool = False) -> None:

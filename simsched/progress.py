@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import ParamSpec, TypeVar
 
+from simsched.errors import SimschedError
 from simsched.text import printable
 
 Parameters = ParamSpec("Parameters")
@@ -51,6 +52,21 @@ def on_terminal() -> bool:
     return sys.stderr is not None and sys.stderr.isatty()
 
 
+def check_progress(progress: object) -> Callable[[int], object]:
+    """Check the argument `progress` of long work, and return it; a function that does nothing in place of None.
+
+    Raises
+    ------
+    SimschedError
+        If it is neither None nor a function.
+    """
+    if progress is None:
+        return lambda count: None
+    if not callable(progress):
+        raise SimschedError(f"progress is {progress!r:.80}; expected a function of a number of tasks")
+    return progress
+
+
 def shows_progress(call: Callable[Parameters, Answer]) -> Callable[Parameters, Answer]:
     """Let a function with the argument `progress` show a progress bar where it is given none.
 
@@ -67,6 +83,7 @@ def shows_progress(call: Callable[Parameters, Answer]) -> Callable[Parameters, A
 
     @functools.wraps(call)
     def shown(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Answer:
+        check_progress(kwargs.get("progress"))
         if kwargs.get("progress") is not None or not is_watched() or find_spec("tqdm") is None:
             return call(*args, **kwargs)
         with progress_bar(None, call.__name__) as progress:

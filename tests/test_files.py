@@ -1,6 +1,7 @@
 """Files that appear when they are complete: places where none can be are one clear line."""
 
 import os
+import secrets
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,7 @@ import pytest
 import simsched as ss
 from simsched.costs.fitting import calibration_file
 from simsched.errors import FormatError, SimschedError
-from simsched.files import MOST_PARTS, check_place, parse_toml, replacing
+from simsched.files import MOST_PARTS, check_place, parse_toml, read_small, replacing
 from simsched.learning import file as learned_file
 from simsched.sweep.sweep_file import read_sweep
 from simsched.text import MOST_LINE
@@ -116,3 +117,30 @@ def test_a_machine_file_is_bounded(tmp_path):
     path.write_bytes(b"#" * (1 << 23))
     with pytest.raises(SimschedError, match="larger than 4194304 bytes, which no machine file is"):
         ss.machine(str(path))
+
+def test_two_threads_that_write_one_file_do_not_share_what_they_write(tmp_path):
+    with replacing(tmp_path / "file") as first, replacing(tmp_path / "file") as second:
+        first.write(b"first")
+        second.write(b"the second")
+    assert (tmp_path / "file").read_bytes() == b"first"
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_a_planted_link_is_not_written(tmp_path, monkeypatch):
+    (tmp_path / "victim").write_bytes(b"mine")
+    (tmp_path / f".file.{os.getpid()}.part").symlink_to("victim")
+    monkeypatch.setattr(secrets, "token_hex", lambda n: str(os.getpid()))
+    with (
+        pytest.raises(SimschedError, match="cannot be written: File exists"),
+        replacing(tmp_path / "file") as file,
+    ):
+        file.write(b"x")
+    assert (tmp_path / "victim").read_bytes() == b"mine"
+
+
+def test_bounded_reads(tmp_path):
+    (tmp_path / "file").write_bytes(b"12345")
+    assert read_small(tmp_path / "file", 5, "note") == b"12345"
+    for name, why in (("file", "larger than 4 bytes, which no note is"), (".", "folder"), ("none", "no such")):
+        with pytest.raises(SimschedError, match=why):
+            read_small(tmp_path / name, 4, "note")

@@ -7,6 +7,7 @@ import time
 import pytest
 
 import simsched as ss
+from simsched.errors import SimschedError
 from simsched.progress import shows_progress
 
 GRAPH = ss.TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)])
@@ -67,3 +68,24 @@ class Counting:
 
     def update(self, n):
         type(self).done += n
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: work(0, progress=5),
+        lambda: ss.simulate(GRAPH, "generic", "fifo", progress=5),
+        lambda: ss.compare(GRAPH, "generic", ["fifo"], progress=5),
+        lambda: ss.tune(GRAPH, "generic", "fifo", progress=5),
+        lambda: ss.predict(GRAPH, "generic", "fifo", cores=[1, 2], progress=5),
+        lambda: ss.Sweep([GRAPH], ["generic"], ["fifo"]).run("nowhere", progress=5),
+        lambda: ss.simulate(GRAPH, "generic", "fifo").explain().what_if(progress=5),
+        lambda: ss.reproduce("chaos", tables=["Table 8"], progress=5),
+        lambda: ss.crossed(["own"], progress=5),
+        lambda: ss.report(GRAPH, "generic", progress=5),
+        lambda: ss.execute(GRAPH, "fifo", "1x1", repeats=1, progress=5),
+    ],
+)  # fmt: skip
+def test_progress_that_is_no_function_is_refused_at_once(call):
+    with pytest.raises(SimschedError, match="progress is 5; expected a function"):
+        call()

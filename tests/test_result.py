@@ -105,3 +105,14 @@ def test_speedup_has_one_base():
     tuned = ss.tune(GRAPH, TWO, "fifo", ["2x1"])
     predicted = ss.predict(GRAPH, TWO, "fifo", [2], width=1, samples=1)
     assert [frame["speedup"].tolist() for frame in (compared, tuned, predicted)] == [[1.5]] * 3
+
+
+def test_a_table_that_is_piped_does_not_depend_on_the_terminals_width(monkeypatch):
+    """The environment keeps COLUMNS of a shell's terminal where output goes to a file."""
+    graph = ss.TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)])
+    found = ss.tune(graph, "generic[cores=4]", "fifo")
+    shown = set()
+    for columns in ("40", "80", "300"):
+        monkeypatch.setenv("COLUMNS", columns)
+        shown |= {repr(found), str(found)}
+    assert len(shown) == 1

@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[1]
 SMALL = (
     "version", "rooms", "later", "renamed", "text", "errors", "defaults", "notes", "units", "intervals", "spec",
     "parameters",
-    "mistakes", "plugins", "files", "progress", "document",
+    "mistakes", "plugins", "files", "system", "progress", "document",
 )  # fmt: skip
 ROOMS = (
     "native", "graph", "machine", "costs", "policy", "schedule", "replay", "explain", "exact", "workloads", "plots",

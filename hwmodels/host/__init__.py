@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from simsched.errors import MachineError
-from simsched.hwmodels.host.cores import Files, System, cpu_limit
+from simsched.hwmodels.host.cores import System
 from simsched.hwmodels.phi import content_of, recognised
 from simsched.hwmodels.topology import Topology
 from simsched.hwmodels.topology_machine import Preset, in_order
 from simsched.spec import parse_path
+from simsched.system import Files, cpu_limit
 
 #: Default machines for unknown numbers, by vendor; a Xeon Phi is recognised first.
 STAND_INS = {"GenuineIntel": "xeon-8160x2", "AuthenticAMD": "epyc-9654x2"}

@@ -1,112 +1,14 @@
-"""Cores, caches and memories of a running Linux system, and the CPU time that control groups leave of it."""
+"""Cores, caches and memories of a running Linux system."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path, PurePosixPath
 
 from simsched.hwmodels.topology import Cache, Core, CoreKind, NumaNode, Package, Topology
-
-#: Numbers of CPUs and memories are below this.
-MOST_CPUS = 2**17
-_MOST_B = 1 << 24
-_UNITS = {"": 1, "K": 1024, "M": 1024**2, "G": 1024**3}
-
-
-@dataclass(frozen=True)
-class Files:
-    """Files below a root: `/`, or a copy of another system's `/sys` and `/proc`.
-
-    Parameters
-    ----------
-    root : Path
-        Folder of `sys` and `proc`.
-    """
-
-    root: Path
-
-    def text(self, path: str) -> str | None:
-        """Return the content of a file, without surrounding space."""
-        try:
-            with (self.root / path).open("rb") as file:
-                return file.read(_MOST_B).decode("utf-8", "replace").strip()
-        except OSError:
-            return None
-
-    def number(self, path: str) -> int | None:
-        """Return a whole number, which may be negative."""
-        text = self.text(path)
-        return int(text) if text and re.fullmatch(r"-?[0-9]{1,18}", text) else None
-
-    def size_B(self, path: str) -> int:
-        """Return a size as `32K`, in bytes; 0 where it is unknown."""
-        match = re.fullmatch(r"([0-9]{1,9})([KMG]?)", self.text(path) or "")
-        return int(match[1]) * _UNITS[match[2]] if match else 0
-
-    def numbers(self, path: str) -> frozenset[int] | None:
-        """Return a list of numbers such as `0-3,8,10-11`."""
-        text = self.text(path)
-        return None if text is None else _listed(text)
-
-    def numbered(self, folder: str, name: str) -> list[int]:
-        """Return the numbers in the names of a folder's files, which are `name` and a number, ascending."""
-        try:
-            names = [path.name for path in (self.root / folder).iterdir()]
-        except OSError:
-            return []
-        found = (re.fullmatch(rf"{name}([0-9]{{1,6}})", each) for each in names)
-        return sorted(int(match[1]) for match in found if match and int(match[1]) < MOST_CPUS)
-
-
-def _listed(text: str) -> frozenset[int] | None:
-    numbers: set[int] = set()
-    for part in filter(None, text.split(",")):
-        match = re.fullmatch(r"\s*([0-9]{1,6})(?:-([0-9]{1,6}))?\s*", part)
-        if match is None or int(match[2] or match[1]) >= MOST_CPUS:
-            return None
-        numbers.update(range(int(match[1]), int(match[2] or match[1]) + 1))
-    return frozenset(numbers)
-
-
-_MOUNT = "sys/fs/cgroup"
-
-
-def cpu_limit(files: Files) -> float | None:
-    """Return the least CPU time per second of the process's groups and their parents, None if unlimited."""
-    return min([limit for limit in _limits(files) if limit > 0], default=None)
-
-
-def _limits(files: Files) -> Iterator[float]:
-    for line in (files.text("proc/self/cgroup") or "").splitlines():
-        _, _, rest = line.partition(":")
-        controllers, _, path = rest.partition(":")
-        for folder in _upwards(path):
-            if not controllers:
-                yield from _quota(files.text(f"{_MOUNT}/{folder}/cpu.max"))
-                yield from _quota(files.text(f"{_MOUNT}/unified/{folder}/cpu.max"))
-            elif "cpu" in controllers.split(","):
-                for mount in dict.fromkeys(("cpu", controllers)):
-                    quota = files.text(f"{_MOUNT}/{mount}/{folder}/cpu.cfs_quota_us")
-                    period = files.text(f"{_MOUNT}/{mount}/{folder}/cpu.cfs_period_us")
-                    yield from _quota(f"{quota} {period}")
-
-
-def _upwards(path: str) -> list[str]:
-    """Return a group's folder and all parents; a container sees its own as the root, whatever its name."""
-    group = PurePosixPath(path.lstrip("/"))
-    if ".." in group.parts:
-        return ["."]
-    return [str(folder) for folder in (group, *group.parents)]
-
-
-def _quota(text: str | None) -> Iterator[float]:
-    match = re.fullmatch(r"([0-9]{1,15}) ([0-9]{1,15})", text or "")
-    if match and int(match[2]):
-        yield int(match[1]) / int(match[2])
-
+from simsched.system import Files
 
 _CPU, _NODE = "sys/devices/system/cpu", "sys/devices/system/node"
 _LEVELS = (1, 2, 3)

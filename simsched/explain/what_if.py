@@ -10,6 +10,7 @@ import numpy as np
 
 from simsched.errors import CostError, SimschedError
 from simsched.explain.path import task_names
+from simsched.progress import check_progress
 from simsched.replay.parallel_map import parallel_map
 from simsched.replay.scenario import Scenario
 
@@ -73,6 +74,7 @@ def what_if(
     >>> what_if(schedule, schedule.explain().critical_path)[["name", "gain_s"]].values.tolist()
     [['task 2', 1.5], ['task 0', 0.5]]
     """
+    report = check_progress(progress)
     inputs = _checked(schedule, speedup, kind_speedup, top, replays)
     on_path_s = _on_path_s(schedule.graph.n_tasks, critical_path)
     cases = [*_kinds(schedule, on_path_s, kind_speedup, min(replays // 4, KINDS))]
@@ -80,8 +82,7 @@ def what_if(
 
     def makespan_s(case: _Case) -> float:
         shorter = _again(schedule, inputs, case)
-        if progress is not None:
-            progress(1)
+        report(1)
         return shorter.makespan_s
 
     return _frame(schedule, cases, on_path_s, parallel_map(makespan_s, cases), top)

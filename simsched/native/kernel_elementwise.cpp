@@ -9,7 +9,8 @@ constexpr std::size_t grain = 256; // elements: whole cache lines, and worth a v
 // Sizes: elements.
 class Elementwise final : public Kernel {
   public:
-    Elementwise(Sizes &sizes, Unary function) : n_(sizes.next("elements")), function_(function) {
+    Elementwise(Sizes &sizes, Unary function)
+        : n_(sizes.next("elements", 1, max_elements)), function_(function) {
         inputs = {n_};
         output = n_;
     }

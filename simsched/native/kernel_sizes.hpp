@@ -26,12 +26,12 @@ class Sizes {
     Sizes(std::string kernel, std::span<const std::int64_t> sizes)
         : kernel_(std::move(kernel)), left_(sizes) {}
 
-    std::size_t next(const char *what, std::int64_t least = 1) {
+    // BLAS counts in 32 bits; others say what is their most.
+    std::size_t next(const char *what, std::int64_t least = 1, std::int64_t most = INT32_MAX) {
         if (left_.empty())
             throw std::invalid_argument("kernel " + kernel_ + " needs more sizes: " + what);
         const auto size = left_.front();
-        // BLAS counts in 32 bits.
-        if (size < least || size > INT32_MAX)
+        if (size < least || size > most)
             throw std::invalid_argument("kernel " + kernel_ + ": " + what + " is " + std::to_string(size));
         left_ = left_.subspan(1);
         return static_cast<std::size_t>(size);

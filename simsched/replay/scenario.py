@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from simsched.costs import CostModel, TaskCosts
-from simsched.errors import CostError, SimschedError
+from simsched.errors import CostError
 from simsched.graph import TaskGraph
 from simsched.graph.taskgraph import Seconds
 from simsched.machine import Machine, RuntimeProfile, machine as machine_of
@@ -19,6 +19,7 @@ from simsched.policy import Layout, Policy, Problem, RankPolicy, policy as polic
 from simsched.policy.estimate import Estimator
 from simsched.policy.layout import BEST, Best
 from simsched.policy.rank_policy import FAIR
+from simsched.progress import check_progress
 from simsched.replay import engines, layouts
 from simsched.replay.best_layout import Search
 from simsched.replay.checks import check_graph, check_inputs, check_memory_limit
@@ -74,10 +75,7 @@ class Scenario:
     def __post_init__(self) -> None:
         check_inputs(self.costs, self.runtime, self.seed, self.engine)
         check_memory_limit(self.memory_limit)
-        if self.progress is not None and not callable(self.progress):
-            raise SimschedError(
-                f"progress is {self.progress!r:.80}; expected a function of a number of tasks"
-            )
+        check_progress(self.progress)
 
     @classmethod
     def of(

@@ -56,13 +56,15 @@ def chart(schedules: Mapping[str, Schedule]) -> str:
     if shown := _few(list(schedules.values())):
         rest = "<p>The interactive chart shows the first one only.</p>" * (len(shown) < len(schedules))
         return f"{names}{rest}\n{_moving(shown)}{still}"
-    instead = "Too many tasks for an interactive chart on this page; schedule.explore() makes one."
+    instead = (
+        "Too many tasks or cores for an interactive chart on this page; schedule.explore() may make one."
+    )
     return f"{names}\n<p>{instead}</p>\n{still}"
 
 
 def _few(schedules: list[Schedule]) -> list[Schedule]:
-    """Return the first schedules whose tasks fit in a page."""
-    totals = accumulate(one.graph.n_tasks for one in schedules)
+    """Return the first schedules whose tasks and cores fit in a page."""
+    totals = accumulate(max(one.graph.n_tasks, one.n_cores) for one in schedules)
     return [one for one, total in zip(schedules, totals, strict=True) if total <= MOST_TASKS]
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from time import process_time
 
 from simsched.errors import SimschedError
+from simsched.progress import check_progress
 
 Progress = Callable[[int], object]
 
@@ -22,7 +23,7 @@ class TimeBudget:
     """
 
     def __init__(self, seconds: float, progress: Progress | None) -> None:
-        self._seconds, self._progress = seconds, progress
+        self._seconds, self._report = seconds, check_progress(progress)
         self._until_s = process_time() + seconds
 
     def __call__(self, count: int) -> None:
@@ -33,8 +34,7 @@ class TimeBudget:
         SimschedError
             If the time is over.
         """
-        if self._progress is not None:
-            self._progress(count)
+        self._report(count)
         if process_time() > self._until_s:
             raise SimschedError(
                 f"its replays take more than {self._seconds:g} s of CPU time; patience_s (--patience) allows more"

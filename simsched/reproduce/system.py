@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from simsched.errors import SimschedError, SpecError
 from simsched.parameters import Parameters
 from simsched.plugins import named
+from simsched.progress import check_progress
 from simsched.reproduce.published import Published, read_published
 from simsched.reproduce.reproduction import Reproduction
 from simsched.reproduce.rows import Claim, Row, case_text
@@ -184,6 +185,7 @@ def reproduce(
     >>> print(made.rows[0].simulated.__round__(1), made.rows[0].paper)
     6.6 6.6
     """
+    report = check_progress(progress)
     system = system_of(source, **choices)
     published = system.published()
     chosen = _chosen(system, published.tables, tables)
@@ -191,8 +193,7 @@ def reproduce(
     rows = []
     for row in _rows(system, chosen, predicted):
         rows.append(row)
-        if progress is not None:
-            progress(1)
+        report(1)
     return Reproduction(system, tuple(rows), tuple(_claims(system, chosen, predicted)))
 
 

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 #: Characters of an identity: 80 bits.
 ID = 20
+#: Most values of an axis that are listed; of more there are their number and a digest.
+MOST_LISTED = 10_000
 
 
 def description(sweep: Sweep) -> dict[str, Any]:
@@ -79,7 +81,8 @@ def _class(policy: Policy) -> str:
 def _values(values: tuple[Any, ...] | Range) -> Any:
     if isinstance(values, Range):
         return {"low": values.low, "high": values.high, "log": values.log}
-    return [value if isinstance(value, bool | int | float | dict | None) else str(value) for value in values]
+    plain = [value if isinstance(value, bool | int | float | dict | None) else str(value) for value in values]
+    return plain if len(plain) <= MOST_LISTED else {"values": len(plain), "sha256": _hash(plain)}
 
 
 def _hash(value: Any) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 from simsched.errors import SweepError
 from simsched.native import core
 from simsched.policy import Policy
+from simsched.progress import check_progress
 from simsched.sweep.batches import Batches
 from simsched.sweep.replaying import Ended
 from simsched.sweep.store import Store, opened
@@ -53,6 +54,7 @@ def run(
     sweep: Sweep, folder: Path, client: Client | None, workers: int | None, progress: Progress
 ) -> pd.DataFrame:
     """Run a sweep; see `Sweep.run`."""
+    check_progress(progress)
     if workers is not None and workers < 1:
         raise SweepError(f"workers is {workers}; at least one is needed")
     with opened(folder, sweep) as store:

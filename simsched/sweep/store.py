@@ -14,16 +14,20 @@
 from __future__ import annotations
 
 import fcntl
+import re
 import time
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from io import BytesIO
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from simsched.errors import SimschedError, SweepError
-from simsched.files import replacing
+from simsched.files import open_to_write, read_small
+from simsched.sweep.row_files import write_rows
 from simsched.sweep.rows import Rows
-from simsched.sweep.store_head import check_head, write_head
+from simsched.sweep.store_head import Owner, check_head, write_head, write_inputs
 from simsched.sweep.stored import all_rows, parts_of, points_of, require_pyarrow
 
 if TYPE_CHECKING:
@@ -36,6 +40,10 @@ if TYPE_CHECKING:
 #: Rows wait at least so long before they are written, and at least this share of the time since the store was opened:
 #: few parts of a long sweep, and little work to do again.
 LEAST_S, SHARE, MOST_S = 1.0, 0.01, 60.0
+#: Most bytes of `begun`, in general and per point: some lines name it.
+MOST_NOTES_B, MOST_NOTE_B = 1_000_000, 64
+#: A line of `begun`: whether points began or ended, and their numbers.
+_NOTE = re.compile(rb"[+-]([0-9]{1,9}(,[0-9]{1,9})*)?\n")
 
 
 class Store:
@@ -51,13 +59,13 @@ class Store:
 
     def __init__(self, folder: Path, sweep: Sweep, lock: IO[str]) -> None:
         self.folder, self.lock, self._rows = folder, lock, Rows(sweep)
-        self._points = len(sweep)
+        self._owner = Owner(self._rows.last["sweep_id"], len(sweep))
         self._waiting: list[dict[str, Any]] = []
         self._opened = self._written = time.monotonic()
         numbers = [int(part.stem) for part in parts_of(folder)]
         self._next = max(numbers, default=-1) + 1
-        self.done = points_of(folder)
-        self.suspects = _suspects(folder) - self.done
+        self.done = points_of(folder, self._owner)
+        self.suspects = _suspects(folder, len(sweep)) - self.done
         self._begun: IO[str] | None = None
 
     @property
@@ -90,7 +98,8 @@ class Store:
             If the folder cannot be written.
         """
         if self._waiting:
-            _write(self.folder / "parts" / f"{self._next:06d}.parquet", _table(self._waiting))
+            part = self.folder / "parts" / f"{self._next:06d}.parquet"
+            write_rows(part, _table(self._waiting), self._owner.sweep_id)
             self._next, self._waiting = self._next + 1, []
         self._written = time.monotonic()
 
@@ -104,7 +113,7 @@ class Store:
 
     def cleared(self) -> None:
         """Forget all suspects."""
-        self._begun = (self.folder / "begun").open("w")
+        self._begun = _opened(self.folder / "begun", "w")
 
     def _note(self, sign: str, points: Sequence[int]) -> None:
         assert self._begun is not None  # noqa: S101 - narrows the type: `cleared` comes first
@@ -126,9 +135,9 @@ class Store:
             If the folder cannot be written or read.
         """
         self.flush()
-        table = all_rows(self.folder)
-        if table.num_rows == self._points and parts_of(self.folder):
-            _write(self.folder / "results.parquet", table)
+        table = all_rows(self.folder, self._owner)
+        if table.num_rows == self._owner.points and parts_of(self.folder):
+            write_rows(self.folder / "results.parquet", table, self._owner.sweep_id)
             for part in parts_of(self.folder):
                 part.unlink()
         frame: pd.DataFrame = table.to_pandas()
@@ -154,9 +163,9 @@ def opened(folder: Path, sweep: Sweep) -> Iterator[Store]:
     require_pyarrow()
     try:
         (folder / "parts").mkdir(parents=True, exist_ok=True)
-        lock = (folder / "lock").open("a")
     except OSError as error:
         raise SweepError(f"{folder} cannot be written: {error.strerror or error}") from error
+    lock = _opened(folder / "lock", "a")
     with lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -166,6 +175,8 @@ def opened(folder: Path, sweep: Sweep) -> Iterator[Store]:
             ) from None
         if not check_head(folder, sweep):
             write_head(folder, sweep)
+        elif restored := write_inputs(folder, sweep):
+            warnings.warn(f"{folder} lacked {', '.join(restored)}: written again", RuntimeWarning, 2)
         for left in (folder / "parts").glob(".*.part"):
             left.unlink()
         store = Store(folder, sweep, lock)
@@ -175,14 +186,43 @@ def opened(folder: Path, sweep: Sweep) -> Iterator[Store]:
             store.close()
 
 
-def _suspects(folder: Path) -> set[int]:
+def _opened(file: Path, mode: str) -> IO[str]:
+    try:
+        return open_to_write(file, mode)
+    except OSError as error:
+        raise SweepError(f"{file} cannot be written: {error.strerror or error}") from error
+
+
+def _suspects(folder: Path, points: int) -> set[int]:
     """Return the points that were begun and not ended when the last writer of this folder died."""
-    found: set[int] = set()
     notes = folder / "begun"
-    for line in notes.read_text().splitlines() if notes.exists() else []:
-        points = {int(text) for text in line[1:].split(",") if text.isdigit()}
-        found = found | points if line[:1] == "+" else found - points
+    if not notes.exists():
+        return set()
+    try:
+        content = read_small(notes, MOST_NOTES_B + MOST_NOTE_B * points, "list of points that were begun")
+    except SimschedError as error:
+        raise SweepError(f"{error}; remove it and run again") from error
+    found: set[int] = set()
+    for number, line in enumerate(BytesIO(content), 1):
+        # Where the writer died while it wrote the last line, it had not begun what this names.
+        if not line.endswith(b"\n"):
+            break
+        named = _named(line, points)
+        if named is None:
+            raise SweepError(
+                f"{notes}, line {number} is {line[:40]!r}, and not + or - and points below {points}; remove the file "
+                "and run again"
+            )
+        found = found | named if line[:1] == b"+" else found - named
     return found
+
+
+def _named(line: bytes, points: int) -> set[int] | None:
+    """Return the points that a line of `begun` names; None if it is no such line."""
+    if not _NOTE.fullmatch(line):
+        return None
+    named = {int(text) for text in line[1:].split(b",") if text.strip()}
+    return named if max(named, default=-1) < points else None
 
 
 def _table(rows: list[dict[str, Any]]) -> pa.Table:
@@ -190,13 +230,3 @@ def _table(rows: list[dict[str, Any]]) -> pa.Table:
 
     names = dict.fromkeys(name for row in rows for name in row)
     return pa.table({name: [row.get(name) for row in rows] for name in names})
-
-
-def _write(file: Path, table: pa.Table) -> None:
-    import pyarrow.parquet as pq
-
-    try:
-        with replacing(file, durable=True) as stream:
-            pq.write_table(table, stream)
-    except SimschedError as error:
-        raise SweepError(str(error)) from error

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from simsched.errors import MissingExtraError, SweepError
+from simsched.sweep.row_files import read_rows
 from simsched.sweep.rows import LAST, TEXTS
-from simsched.text import one_line
+from simsched.sweep.store_head import Owner, read_head
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,7 +30,7 @@ def results(store: str | Path) -> pd.DataFrame:
     Raises
     ------
     SweepError
-        If there is no store, or a file of it is damaged.
+        If there is no store, or a file of it is damaged, another sweep's, or larger than the sweep.
 
     Examples
     --------
@@ -42,9 +44,9 @@ def results(store: str | Path) -> pd.DataFrame:
     """
     require_pyarrow()
     folder = Path(store)
-    if not (folder / "sweep.json").is_file():
+    if not (folder / "sweep.json").exists():
         raise SweepError(f"{folder} is not the store of a sweep: it has no sweep.json")
-    frame: pd.DataFrame = all_rows(folder).to_pandas()
+    frame: pd.DataFrame = all_rows(folder, Owner.of(read_head(folder))).to_pandas()
     return frame
 
 
@@ -72,16 +74,16 @@ def _files(folder: Path) -> list[Path]:
     return [*([whole] if whole.exists() else []), *parts_of(folder)]
 
 
-def points_of(folder: Path) -> set[int]:
+def points_of(folder: Path, owner: Owner) -> set[int]:
     """Return the numbers of the points that have a row."""
-    return {point for file in _files(folder) for point in _read(file, ["point"])["point"].to_pylist()}
+    return {point for table in _tables(folder, owner, ["point"]) for point in table["point"].to_pylist()}
 
 
-def all_rows(folder: Path) -> pa.Table:
+def all_rows(folder: Path, owner: Owner) -> pa.Table:
     """Return all rows by point, each once: a file that was being replaced may still have its parts."""
     import pyarrow as pa
 
-    tables = _tables(folder)
+    tables = _tables(folder, owner)
     if not tables:
         return pa.table({"point": pa.array([], pa.int64())})
     table = pa.concat_tables(tables, promote_options="permissive").sort_by("point")
@@ -89,10 +91,10 @@ def all_rows(folder: Path) -> pa.Table:
     return _tidy(table.filter(pa.array([True, *(points[1:] != points[:-1]).tolist()])))
 
 
-def _tables(folder: Path) -> list[pa.Table]:
+def _tables(folder: Path, owner: Owner, columns: Sequence[str] | None = None) -> list[pa.Table]:
     while files := _files(folder):
         try:
-            return [_read(file) for file in files]
+            return [read_rows(file, owner.sweep_id, owner.points, columns) for file in files]
         except FileNotFoundError:
             # The writer has merged the parts and removes them one by one: their rows are in the file of all.
             if _files(folder) == files:
@@ -112,17 +114,3 @@ def _tidy(table: pa.Table) -> pa.Table:
     kinds = {True: pa.string(), False: pa.float64()}
     fields = [f.with_type(kinds[f.name in TEXTS]) if pa.types.is_null(f.type) else f for f in table.schema]
     return table.cast(pa.schema(fields))
-
-
-def _read(file: Path, columns: list[str] | None = None) -> pa.Table:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    try:
-        return pq.read_table(file, columns=columns)
-    except FileNotFoundError:
-        raise
-    except (OSError, pa.ArrowInvalid) as error:
-        raise SweepError(
-            f"{file} is damaged: {one_line(str(error))}; remove it, and run() does its points again"
-        ) from error

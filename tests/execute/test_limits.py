@@ -17,6 +17,7 @@ import pytest
 import simsched as ss
 from simsched.errors import EngineError, SimschedError
 from simsched.execute import Settings
+from simsched.execute.kernels import memory
 
 pytestmark = pytest.mark.usefixtures("native")
 
@@ -111,10 +112,42 @@ def test_what_threads_need_besides_counts_as_memory() -> None:
         ss.execute(graph, "fifo", "1x1", repeats=1, warmup=0, memory_B=5e7)
 
 
-def test_memory_that_the_system_does_not_give_is_an_error_of_ours() -> None:
+def test_memory_that_the_system_does_not_give_is_an_error_of_ours(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # What is left is unknown here.
+    monkeypatch.setattr(memory, "ROOT", tmp_path)
     graph = ss.TaskGraph.from_edges([0.0] * 200, kinds="MatMul", shapes="1048576x1;1x1048576")
     with pytest.raises(EngineError, match="the system has no"):
         ss.execute(graph, "fifo", "1x1", repeats=1, warmup=0, memory_B=inf)
+
+
+def test_operands_beyond_a_control_group_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The system would grant them, and kill the process when it writes them."""
+    group = tmp_path / "sys/fs/cgroup/memory/job"
+    group.mkdir(parents=True)
+    (tmp_path / "proc/self").mkdir(parents=True)
+    (tmp_path / "proc/self/cgroup").write_text("4:memory:/job")
+    (group / "memory.limit_in_bytes").write_text("100000000")
+    (group / "memory.usage_in_bytes").write_text("60000000")
+    monkeypatch.setattr(memory, "ROOT", tmp_path)
+    large = ss.TaskGraph.from_edges([1.0], kinds="MatMul", shapes="2000x2000;2000x2000")
+    with pytest.raises(
+        EngineError,
+        match=r"need 0\.048 GB, and control group /job \(memory.limit_in_bytes is 0.1 GB\) has 0.04 GB left",
+    ):
+        ss.execute(large, "fifo", "1x1", repeats=1, warmup=0, memory_B=inf)
+    small = ss.TaskGraph.from_edges([1.0], kinds="MatMul", shapes="200x200;200x200")
+    assert len(ss.execute(small, "fifo", "1x1", repeats=1, warmup=0)) == 1
+
+
+@pytest.mark.parametrize(
+    ("bytes_B", "why"), [(9e9, "the operands of all tasks need 9 GB"), (1e18, "task 0 .*copies 1e\\+09 GB")]
+)
+def test_tasks_that_copy_many_bytes_are_refused_rather_than_spin(bytes_B: float, why: str) -> None:
+    graph = ss.TaskGraph.from_edges([1e-6], kinds="memory", bytes_B=[bytes_B])
+    with pytest.raises(EngineError, match=why):
+        ss.execute(graph, "fifo", "1x1", repeats=1, warmup=0, memory_B=1e6)
 
 
 def test_nothing_is_left_behind() -> None:

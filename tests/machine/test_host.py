@@ -10,7 +10,6 @@ from hypothesis import given, settings, strategies as st
 import simsched as ss
 from simsched.errors import MachineError, SpecError
 from simsched.hwmodels.host import host_content, read_host
-from simsched.hwmodels.host.cores import Files, cpu_limit
 from simsched.hwmodels.hwloc import read_topology
 from simsched.machine.build import built
 from simsched.spec import Spec
@@ -199,29 +198,6 @@ def test_offline_cpus_and_an_affinity_mask(xeon):
 
 def test_a_mask_of_other_cpus_is_not_believed(xeon):
     assert len(read_host(xeon.root, affinity={100}).cores) == 4
-
-
-GROUP, MAX = "proc/self/cgroup", "sys/fs/cgroup"
-BOTH = f"{MAX}/cpu,cpuacct"
-QUOTA, PERIOD = "cpu.cfs_quota_us", "cpu.cfs_period_us"
-LIMITS = [
-    ({GROUP: "0::/job", f"{MAX}/job/cpu.max": "150000 100000"}, 1.5),
-    ({GROUP: "0::/a/b", f"{MAX}/a/b/cpu.max": "max 100000", f"{MAX}/a/cpu.max": "300000 100000"}, 3),
-    ({GROUP: "0::/unseen", f"{MAX}/cpu.max": "200000 100000"}, 2),
-    ({GROUP: "4:cpu,cpuacct:/x", f"{BOTH}/x/{QUOTA}": "50000", f"{BOTH}/x/{PERIOD}": "100000"}, 0.5),
-    ({GROUP: "1:cpu:/", f"{MAX}/cpu/{QUOTA}": "-1", f"{MAX}/cpu/{PERIOD}": "100000"}, None),
-    ({GROUP: "4:memory:/x\n0::/", f"{MAX}/cpu.max": "max 100000"}, None),
-    ({GROUP: "0::/../../x", f"{MAX}/cpu.max": "100000 0"}, None),
-    ({GROUP: "garbled"}, None),
-    ({}, None),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("files", "limit"), LIMITS)
-def test_limits_of_control_groups(tree, files, limit):
-    for path, text in files.items():
-        tree.write(path, text)
-    assert cpu_limit(Files(tree.root)) == limit
 
 
 @pytest.mark.parametrize(("quota", "cores"), [(250000, 2), (50000, 1), (400000, 4), (900000, 4)])

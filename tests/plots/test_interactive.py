@@ -185,6 +185,8 @@ def test_what_is_impossible_is_said(make_schedule: MakeSchedule, tmp_path: Path)
         explore()
     with pytest.raises(SimschedError, match="'rainbow' is unknown; give one of kind, level"):
         explore(schedule, color="rainbow")
+    with pytest.raises(SimschedError, match=r"has 1000000 cores.*at most 100000 rows; schedule\.gantt"):
+        explore(replace(schedule, n_cores=1_000_000))
     with pytest.raises(SimschedError, match=r"ends in \.html"):
         explore(schedule).save(tmp_path / "chart.png")
 

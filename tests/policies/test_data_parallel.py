@@ -6,6 +6,12 @@ import simsched as ss
 from simsched.policies.data_parallel import samples
 
 
+def test_a_join_belongs_to_its_predecessor_of_the_lowest_index():
+    """That is task 2, of the sample that begins with task 1."""
+    graph = ss.TaskGraph.from_edges([1.0] * 5, [(1, 2), (0, 3), (2, 4), (3, 4)])
+    assert samples(graph).tolist() == [0, 1, 1, 0, 1]
+
+
 def test_samples_by_hand():
     """Two chains, 0-2-4 and 1-3, joined by 5; 6 stands alone and 7 follows 5 and 6."""
     edges = [(0, 2), (2, 4), (1, 3), (4, 5), (3, 5), (5, 7), (6, 7)]

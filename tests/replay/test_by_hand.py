@@ -126,6 +126,13 @@ def test_more_executors_than_tasks(replay):
     assert schedule.utilization == 1 / 64
 
 
+@pytest.mark.rule("Makespan")
+def test_the_first_decision_is_no_part_of_the_makespan(replay):
+    """0 (1 s) starts when its dispatch of 0.25 s ends, 1 (2 s) a dispatch after that: from 0.25 s to 3.5 s."""
+    schedule = replay([1, 2], [(0, 1)], runtime=ss.RuntimeProfile(dispatch_s=0.25))
+    assert (schedule.start_s[0], schedule.finish_s[1], schedule.makespan_s) == (0.25, 3.5, 3.25)
+
+
 @pytest.mark.rule("Central scheduler")
 def test_central_dispatch_is_serial(replay):
     """Dispatch takes 0.5 s a start. 0, 1 and 2 (1 s each) on three cores start at 0.5, 1.0 and 1.5 s; end 2.5 s."""

@@ -3,13 +3,16 @@
 import errno
 import json
 import multiprocessing
+import os
+import shutil
 
 import pyarrow.parquet as pq
 import pytest
 
 import simsched as ss
 from simsched.errors import SweepError
-from simsched.sweep import results, store as stores
+from simsched.sweep import description, results, store as stores, store_head, stored
+from simsched.sweep.row_files import read_rows, write_rows
 
 
 def sweep(graph, **options):
@@ -30,11 +33,11 @@ def disk_full_after(monkeypatch, each_batch_a_part):
         left = iter(range(parts))
         write = pq.write_table
 
-        def written(table, stream):
+        def written(table, stream, **options):
             if next(left, None) is None:
                 stream.write(b"half of i")
                 raise OSError(errno.ENOSPC, "No space left on device")
-            write(table, stream)
+            write(table, stream, **options)
 
         monkeypatch.setattr(pq, "write_table", written)
 
@@ -71,7 +74,8 @@ def test_a_finished_store_is_returned_as_it_is(graph, tmp_path):
 def test_parts_that_were_merged_and_not_removed_do_no_harm(graph, tmp_path, each_batch_a_part):
     store = tmp_path / "store"
     frame = sweep(graph).run(store)
-    pq.write_table(pq.read_table(store / "results.parquet").slice(3, 9), store / "parts" / "000000.parquet")
+    rows, owner = pq.read_table(store / "results.parquet"), frame["sweep_id"][0]
+    write_rows(store / "parts" / "000000.parquet", rows.slice(3, 9), owner)
     assert results(store)["point"].tolist() == list(range(40))
     assert sweep(graph).run(store)["makespan_s"].tolist() == frame["makespan_s"].tolist()
     assert not list((store / "parts").iterdir())
@@ -80,18 +84,17 @@ def test_parts_that_were_merged_and_not_removed_do_no_harm(graph, tmp_path, each
 def test_parts_may_go_one_by_one_while_they_are_read(graph, tmp_path, monkeypatch):
     """Each time one is about to be read, it was just removed, until only the file of all is left."""
     store = tmp_path / "store"
-    sweep(graph).run(store)
+    owner = sweep(graph).run(store)["sweep_id"][0]
     table = pq.read_table(store / "results.parquet")
     for number in range(6):
-        pq.write_table(table.slice(number, 1), store / "parts" / f"{number:06}.parquet")
-    read = pq.read_table
+        write_rows(store / "parts" / f"{number:06}.parquet", table.slice(number, 1), owner)
 
-    def going(file, **options):
+    def going(file, *owner):
         if file.parent.name == "parts":
             file.unlink()
-        return read(file, **options)
+        return read_rows(file, *owner)
 
-    monkeypatch.setattr(pq, "read_table", going)
+    monkeypatch.setattr(stored, "read_rows", going)
     assert results(store)["point"].tolist() == list(range(40))
     assert not list((store / "parts").iterdir())
 
@@ -99,9 +102,13 @@ def test_parts_may_go_one_by_one_while_they_are_read(graph, tmp_path, monkeypatc
 def test_a_part_that_is_listed_and_not_there_is_no_endless_wait(graph, tmp_path):
     store = tmp_path / "store"
     sweep(graph).run(store)
-    (store / "parts" / "000000.parquet").symlink_to("nowhere")
-    with pytest.raises(SweepError, match=r"000000.parquet is damaged"):
-        results(store)
+    for target in ("nowhere", "000000.parquet"):
+        part = store / "parts" / "000000.parquet"
+        part.unlink(missing_ok=True)
+        part.symlink_to(target)
+        for call in (lambda: results(store), lambda: sweep(graph).run(store)):
+            with pytest.raises(SweepError, match=r"000000.parquet is damaged"):
+                call()
 
 
 def test_the_store_of_another_sweep_is_refused(graph, tmp_path):
@@ -145,6 +152,110 @@ def test_a_place_that_cannot_be_written_is_said(graph, tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(SweepError, match="cannot be written"):
         sweep(graph).run(tmp_path / "file" / "store")
+
+
+def test_lost_graphs_and_machines_are_written_again(graph, tmp_path):
+    store = tmp_path / "store"
+    frame = sweep(graph).run(store)
+    for folder in ("graphs", "machines"):
+        shutil.rmtree(store / folder)
+    with pytest.warns(RuntimeWarning, match=r"lacked graphs/.*\.simsched, machines/.*\.json: written again"):
+        sweep(graph).run(store)
+    assert ss.load(store / "graphs" / f"{frame['graph_id'][0]}.simsched").n_tasks == graph.n_tasks
+    assert json.loads(next((store / "machines").iterdir()).read_text())["spec"] == "generic[cores=4]"
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        (b"+1,2\xff\n", "line 1 is b'.1,2.xff.n'"),
+        ("+1,²\n".encode(), "line 1 is b'.1,.xc2.xb2.n'"),
+        (b"+1\n-" + b"9" * 5000 + b"\n", "line 2 is b'-9999"),
+        (b"+40\n", "line 1 is b'.40.n', and not . or - and points below 40"),
+        (b"+3\nnonsense\n", "line 2 is b'nonsense"),
+        (b"+1" * 1_000_000, "longer than 1002560 bytes"),
+        (None, "a device or a pipe, not a file"),
+    ],
+)
+def test_damaged_notes_of_begun_points_are_refused(graph, tmp_path, content, why):
+    store = tmp_path / "store"
+    sweep(graph).run(store)
+    _replaced(store / "begun", content)
+    with pytest.raises(SweepError, match=rf"begun.*{why}.*; remove"):
+        sweep(graph).run(store)
+
+
+def test_notes_of_begun_points_may_end_within_a_line(graph, tmp_path):
+    """The writer died while it wrote: what the line would have named had not begun."""
+    store = tmp_path / "store"
+    store.mkdir()
+    (store / "begun").write_text("+1,2\n-1\n+3,1")
+    with stores.opened(store, sweep(graph)) as opened:
+        assert opened.suspects == {2}
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        (b'{"format": "\xff"}', "can't decode byte 0xff"),
+        (b'{"points": ' + b"9" * 5000 + b"}", "5000 digits"),
+        (b"[" * 100_000, "recursion"),
+        (b"{}", "not a simsched-sweep of version 2"),
+        (b'{"format": "simsched-sweep", "version": 2}', "no sweep_id"),
+        (
+            b'{"format": "simsched-sweep", "version": 2, "sweep_id": "x", "points": true}',
+            "no number of points",
+        ),
+        (None, "a device or a pipe, not a file"),
+    ],
+)
+def test_a_damaged_description_is_refused(graph, tmp_path, content, why):
+    store = tmp_path / "store"
+    sweep(graph).run(store)
+    _replaced(store / "sweep.json", content)
+    for call in (lambda: results(store), lambda: sweep(graph).run(store)):
+        with pytest.raises(SweepError, match=rf"sweep.json.*{why}"):
+            call()
+
+
+@pytest.mark.parametrize("name", ["lock", "results.parquet", "parts/000000.parquet"])
+def test_a_pipe_in_a_store_is_no_endless_wait(graph, tmp_path, name):
+    store = tmp_path / "store"
+    sweep(graph).run(store)
+    _replaced(store / name, None)
+    with pytest.raises(SweepError, match=rf"{name} (cannot be written|is no regular file)"):
+        sweep(graph).run(store)
+
+
+def test_many_seeds_are_described_briefly(graph, tmp_path, monkeypatch):
+    """Ten million values of an axis would be a description that nobody reads, and too long to be read bounded."""
+    monkeypatch.setattr(description, "MOST_LISTED", 30)
+    sweep(graph).run(tmp_path / "store")
+    assert json.loads((tmp_path / "store" / "sweep.json").read_text())["seed"]["values"] == 40
+    with pytest.raises(SweepError, match="another sweep: seed differs"):
+        sweep(graph, seeds=range(1, 41)).run(tmp_path / "store")
+    monkeypatch.setattr(store_head, "MOST_B", 100)
+    with pytest.raises(SweepError, match=r"sweep\.json would be longer than 100 bytes"):
+        sweep(graph).run(tmp_path / "other")
+
+
+@pytest.mark.parametrize("name", ["lock", "begun"])
+def test_a_planted_link_in_a_store_is_not_written(graph, tmp_path, name):
+    store = tmp_path / "store"
+    sweep(graph).run(store)
+    (tmp_path / "mine").write_text("")
+    (store / name).unlink(missing_ok=True)
+    (store / name).symlink_to(tmp_path / "mine")
+    with pytest.raises(SweepError, match=f"{name} cannot be written"):
+        sweep(graph).run(store)
+
+
+def _replaced(file, content):
+    file.unlink(missing_ok=True)
+    if content is None:
+        os.mkfifo(file)
+    else:
+        file.write_bytes(content)
 
 
 def _hold(made, folder, pipe):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +12,10 @@ import numpy.typing as npt
 from simsched.errors import EngineError
 from simsched.execute.kernels.work import Work
 from simsched.graph import TaskGraph
+from simsched.system import Files, MemoryLeft, memory_left
 
+#: Folder of `proc` and `sys`.
+ROOT = Path("/")
 #: Operands begin at cache lines.
 LINE = 16
 
@@ -87,7 +91,7 @@ def arena(operands: Operands, besides_B: int, limit_B: float | None) -> npt.NDAr
     Raises
     ------
     EngineError
-        If they are more, or the system does not have them.
+        If they are more, or more than the machine and the process's control groups have left.
     """
     most_B = limit_B if limit_B is not None else os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2
     needed_B = operands.size_B + besides_B
@@ -96,6 +100,7 @@ def arena(operands: Operands, besides_B: int, limit_B: float | None) -> npt.NDAr
             f"the operands of all tasks need {needed_B / 1e9:.3g} GB, more than the {most_B / 1e9:.3g} GB "
             "allowed; run a part of the graph, or allow more with memory_B=..."
         )
+    _check_left(needed_B, memory_left(Files(ROOT)))
     try:
         whole = np.empty(operands.size + LINE, np.float32)
     except MemoryError as error:
@@ -104,3 +109,12 @@ def arena(operands: Operands, besides_B: int, limit_B: float | None) -> npt.NDAr
         ) from error
     skipped = -whole.ctypes.data % (4 * LINE) // 4
     return whole[skipped : skipped + operands.size]
+
+
+def _check_left(needed_B: int, left: MemoryLeft) -> None:
+    # The system gives memory away that it does not have, and ends the process that writes it.
+    if needed_B > left.size_B:
+        raise EngineError(
+            f"the operands of all tasks need {needed_B / 1e9:.3g} GB, and {left.owner} has {left.size_B / 1e9:.3g} GB "
+            "left; run a part of the graph, or give the process more memory"
+        )

@@ -74,7 +74,8 @@ class Work:
         Raises
         ------
         EngineError
-            If the compiled module, the backend or the instruction set is missing, or an option is unknown.
+            If the compiled module, the backend or the instruction set is missing, an option is unknown, or a task
+            copies more than any memory holds.
         """
         if unknown not in get_args(Unknown):
             raise EngineError(f"unknown={unknown!r}; expected one of {', '.join(get_args(Unknown))}")
@@ -165,8 +166,13 @@ class _Finder:
     def _copies(self, tasks: npt.NDArray[np.intp], kernel_of: Index) -> None:
         """Make tasks copy their bytes: half are read, half are written."""
         for task in tasks.tolist():
-            moved = self._graph.bytes_B[task]
-            index = self._kernel("copy", (int(moved // 8),)) if 8 <= moved < 2**33 else None
+            moved = float(self._graph.bytes_B[task])
+            index = self._kernel("copy", (int(moved // 8),)) if moved >= 8 else None
+            if index is None and moved >= 8:
+                raise EngineError(
+                    f"task {task} ({self._graph.task_name(task)!r}) copies {moved / 1e9:.3g} GB, more than any memory "
+                    "holds; check the graph's bytes_B"
+                )
             if index is not None:
                 kernel_of[task] = index
             self._immobile += index is None
@@ -195,7 +201,7 @@ class _Finder:
         if self._immobile:
             notes.append(
                 f"{self._immobile} of the tasks that copy bytes spin for their estimated seconds, for these are "
-                "unknown, too few or too many"
+                "unknown or too few"
             )
         if self._alike:
             kinds = Counter({f"{kind} as {kernel}": count for (kind, kernel), count in self._alike.items()})

@@ -21,6 +21,7 @@ from simsched.graph import TaskGraph
 from simsched.machine import Machine
 from simsched.parameters import is_whole
 from simsched.policy import Layout, Policy
+from simsched.progress import check_progress
 
 #: Disturbed runs in a row after which a case is run only once per turn, until one is not.
 HOPELESS = 20
@@ -251,14 +252,14 @@ def interleaved(
     """
     if not is_whole(repeats, least=1):
         raise EngineError(f"repeats is {repeats!r}; expected a whole number of 1 or more")
+    report = check_progress(progress)
     settings = settings or Settings()
     ready = prepared([(case.graph, case.policy, case.layout) for case in cases], settings)
     turns = _Turns(ready, [Tries(settings.most_stolen, settings.patience) for _ in cases], settings.settle_s)
     for turn in range(settings.warmup + repeats):
         for place in _order(cases, turn):
             turns.take(place, "warm-up" if turn < settings.warmup else "asked for")
-            if progress is not None:
-                progress(1)
+            report(1)
     turn = settings.warmup + repeats
     while further := _further(cases, turns.tries, settings.precision):
         for place in _order(cases, turn):

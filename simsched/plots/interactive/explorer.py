@@ -16,6 +16,7 @@ from simsched.errors import MissingExtraError, SimschedError
 from simsched.files import replacing
 from simsched.plots.gantt import gantt_title
 from simsched.plots.interactive.pages import data, library, require_bokeh
+from simsched.plots.interactive.rows import check_rows
 from simsched.plots.stacked import write_still
 
 if TYPE_CHECKING:
@@ -165,7 +166,7 @@ def explore(*schedules: Schedule, color: str = "kind") -> Explorer:
     Raises
     ------
     SimschedError
-        If there is no schedule, or no such rule.
+        If there is no schedule, no such rule, or a schedule of more than 100,000 cores.
     MissingExtraError
         If bokeh is not installed.
 
@@ -181,5 +182,7 @@ def explore(*schedules: Schedule, color: str = "kind") -> Explorer:
         raise SimschedError("explore() needs a schedule to show; give one or more")
     if color not in COLOURS:
         raise SimschedError(f"color={color!r} is unknown; give one of {', '.join(COLOURS)}")
+    for schedule in schedules:
+        check_rows(schedule)
     require_bokeh("an interactive chart")
     return Explorer(schedules, color)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from simsched.errors import SimschedError
 from simsched.plots.rectangles import Ints
 
 if TYPE_CHECKING:
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
     from simsched.machine import Machine
     from simsched.machine.structure import Structure
     from simsched.schedule import Schedule
+
+#: Most rows of a chart: its page takes 4 s and 0.6 GB to make then.
+MOST_CORES = 100_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,8 +56,24 @@ class Rows:
         return between if grouped else []
 
 
+def check_rows(schedule: Schedule) -> None:
+    """Check that a chart has rows for all cores of a schedule.
+
+    Raises
+    ------
+    SimschedError
+        If it does not.
+    """
+    if schedule.n_cores > MOST_CORES:
+        raise SimschedError(
+            f"the schedule has {schedule.n_cores} cores, and an interactive chart at most {MOST_CORES} rows; "
+            "schedule.gantt(max_rows=1000) draws the first ones"
+        )
+
+
 def rows(schedule: Schedule) -> Rows:
     """Return the rows of a schedule: by memory domain where there are several, by tile, by lane or by core."""
+    check_rows(schedule)
     n = schedule.n_cores
     recording = schedule.graph.recording
     if schedule.machine is None and recording is not None and len(recording.lane_names) == n:

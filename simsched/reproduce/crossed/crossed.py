@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from simsched.errors import SpecError
 from simsched.machine import machine as machine_of
+from simsched.progress import check_progress
 from simsched.replay import simulate
 from simsched.reproduce.crossed.jobs import JOBS, Column, Job
 from simsched.reproduce.crossed.rules import RULES, Choice
@@ -72,6 +73,7 @@ def crossed(
     >>> found.table["policy_of"].tolist(), found.table["over_best"].min().item()
     (['graphi', 'swtvm'], 1.0)
     """
+    report = check_progress(progress)
     if unknown := [system for system in systems if system not in RULES]:
         raise SpecError(f"{unknown[0]!r:.60} is none of the crossed systems: {', '.join(RULES)}")
     columns = [(_label(on), _column(job, on, variation or {}, curves)) for on, job in product(machines, jobs)]
@@ -80,8 +82,7 @@ def crossed(
 
     def best(cell: tuple[tuple[str, Column], str]) -> CrossedCell:
         run = _best(*cell[0], cell[1])
-        if progress is not None:
-            progress(1)
+        report(1)
         return run
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
