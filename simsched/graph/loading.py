@@ -7,13 +7,14 @@ import io
 import os
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
 from simsched.errors import FormatError, GraphError, SpecError
+from simsched.graph.held import held, is_held
 from simsched.graph.packed import unpacking
 from simsched.graph.recording import RecordedOn
 from simsched.plugins import named, registered
@@ -63,7 +64,7 @@ class Reader(Protocol):
 
 
 def load(
-    path: str | Path,
+    path: str | Path | bytes | BinaryIO,
     *,
     format: str | None = None,
     recorded_on: str | Path | Machine | RecordedOn | None = None,
@@ -73,15 +74,17 @@ def load(
 
     Parameters
     ----------
-    path : str or Path
-        The file; its format is recognised by its content, not by its name. The suffix `.gz` may be left out.
+    path : str, Path, bytes or binary file
+        The file; its format is recognised by its content, not by its name. The suffix `.gz` may be left out. Bytes
+        are the content of one; of a file that is open (`open(name, "rb")`, `io.BytesIO`, a response), the rest is read.
     format : str, optional
         Name of the format, if it is not to be recognised.
     recorded_on : str, Path, Machine or RecordedOn, optional
         Machine of the recording, in the form of `simsched.machine` (`"host"`, `"knl-7250"`, a file), to carry
         them to other machines; by default the file's own data.
     **options
-        Options of the format, such as companion files or the step to read; see `simsched list formats`.
+        Options of the format, such as companion files, as paths, bytes or open files, or the step to read; see
+        `simsched list formats`.
 
     Returns
     -------
@@ -106,11 +109,22 @@ def load(
     ...     graph = ss.load(path)
     >>> graph, graph.report.format, graph.critical_path_s
     (<TaskGraph 'join': 2 tasks, 1 edges>, 'dot', 3.0)
+    >>> ss.load(b"digraph one { a [duration_s=1] }").n_tasks
+    1
     """
+    with ExitStack() as stack:
+        file, *values = (
+            stack.enter_context(held(value)) if is_held(value) else value
+            for value in (path, *options.values())
+        )
+        graph = _loaded(find_file(file), format, dict(zip(options, values, strict=True)))
+    return graph if recorded_on is None else replace(graph, recorded_on=RecordedOn.of(recorded_on))
+
+
+def _loaded(file: Path, format: str | None, options: dict[str, Any]) -> TaskGraph:
     from simsched.graph.import_facts import complete
     from simsched.graph.saving import OWN
 
-    file = find_file(path)
     name = format or _recognised(file)
     reader: Reader = named("formats", name)
     if unknown := [option for option in options if option not in reader.options]:
@@ -120,8 +134,7 @@ def load(
         graph = reader.read(file, **options)
     except GraphError as error:
         raise GraphError(f"{file}: {str(error).removeprefix(f'{file}: ')}") from None
-    graph = graph if name == OWN else complete(graph)  # what was saved comes back as it was
-    return graph if recorded_on is None else replace(graph, recorded_on=RecordedOn.of(recorded_on))
+    return graph if name == OWN else complete(graph)  # what was saved comes back as it was
 
 
 def _recognised(file: Path) -> str:
@@ -166,8 +179,10 @@ def find_file(path: str | Path) -> Path:
         If there is no such file, or it is not readable.
     """
     if not isinstance(path, str | os.PathLike):
-        raise FormatError(f"path is {path!r:.80}; expected the path of a file, as text or a Path")
-    file = Path(path)
+        raise FormatError(
+            f"path is {path!r:.80}; expected the path of a file, its bytes, or a file open in mode 'rb'"
+        )
+    file = path if isinstance(path, Path) else Path(path)
     try:
         for candidate in (file, Path(f"{file}.gz"), Path(str(file).removesuffix(".gz"))):
             if candidate.is_file():
