@@ -26,6 +26,8 @@ SAMPLES = "traces/samples"
 SEEDS = "tests/traces/seeds"
 #: Files by the names that pages give them.
 FILES = {
+    ".ninja_deps": f"{SEEDS}/ninja/real/deps.bin",
+    ".ninja_log": f"{SEEDS}/ninja/real/main.log",
     "step.kineto.json.gz": f"{SAMPLES}/lstm4.kineto.json.gz",
     "step.et.json.gz": f"{SAMPLES}/lstm4.et.json.gz",
     "resnet.kineto.json.gz": f"{SAMPLES}/cnn.kineto.json.gz",
@@ -51,6 +53,7 @@ FILES = {
     "run.row": f"{SEEDS}/paraver/two/row.row",
     "run.trace": f"{SEEDS}/paje/any/main.trace",
     "some.csv": f"{SEEDS}/csv/three/main.csv",
+    "steps.dot": f"{SEEDS}/ninja/real/graph.dot",
     "tasks.rec": f"{SEEDS}/starpu/dag/main.rec",
 }
 
