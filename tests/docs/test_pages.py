@@ -32,6 +32,8 @@ FILES = {
     "step.et.json.gz": f"{SAMPLES}/lstm4.et.json.gz",
     "resnet.kineto.json.gz": f"{SAMPLES}/cnn.kineto.json.gz",
     "resnet.et.json.gz": f"{SAMPLES}/cnn.et.json.gz",
+    "actions.json": f"{SEEDS}/bazel/real/actions.json",
+    "build.profile.gz": f"{SEEDS}/bazel/real/main.json",
     "dag.dot": f"{SEEDS}/paje/starpu/dag.dot",
     "graph.dot": f"{SEEDS}/dot/ours/main.dot",
     "graph.gv": f"{SEEDS}/dot/any/main.dot",
