@@ -41,6 +41,7 @@ FILES = {
     "knl.xml": "tests/machine/samples/clusters-1.11.xml",
     "labels.pcf": f"{SEEDS}/paraver/two/pcf.pcf",
     "model.onnx": f"{SEEDS}/onnx/diamond/main.onnx",
+    "montage.dax": f"{SEEDS}/dax/v2/main.dax",
     "montage-chameleon-2mass-005d-001.json": f"{SEEDS}/wfformat/three/main.json",
     "names.row": f"{SEEDS}/paraver/two/row.row",
     "node.xml": "tests/machine/samples/two-sockets-2.0.xml",
