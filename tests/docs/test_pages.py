@@ -49,6 +49,7 @@ FILES = {
     "pool.json": f"{SEEDS}/chrome/viztracer/main.json",
     "paje.trace": f"{SEEDS}/paje/starpu/main.trace",
     "program_full.dot": f"{SEEDS}/tdg/three/main.dot",
+    "report.sqlite": f"{SEEDS}/nsys/small/main.sqlite",
     "run.json": f"{SEEDS}/chrome/tool/main.json",
     "run.jsonl": f"{SEEDS}/ompt/cholesky/main.jsonl",
     "run.pcf": f"{SEEDS}/paraver/two/pcf.pcf",
