@@ -38,6 +38,7 @@ FILES = {
     "graph.dot": f"{SEEDS}/dot/ours/main.dot",
     "graph.gv": f"{SEEDS}/dot/any/main.dot",
     "graph.graphml": f"{SEEDS}/graphml/ours/main.graphml",
+    "host.xplane.pb": f"{SEEDS}/xplane/jax/main.pb",
     "knl.xml": "tests/machine/samples/clusters-1.11.xml",
     "labels.pcf": f"{SEEDS}/paraver/two/pcf.pcf",
     "model.onnx": f"{SEEDS}/onnx/diamond/main.onnx",
