@@ -77,6 +77,7 @@ def load(
     path : str, Path, bytes or binary file
         The file; its format is recognised by its content, not by its name. The suffix `.gz` may be left out. Bytes
         are the content of one; of a file that is open (`open(name, "rb")`, `io.BytesIO`, a response), the rest is read.
+        A folder, or a pattern (`runs/*.et`), stands for a recording with a file for each rank.
     format : str, optional
         Name of the format, if it is not to be recognised.
     recorded_on : str, Path, Machine or RecordedOn, optional
@@ -112,12 +113,19 @@ def load(
     >>> ss.load(b"digraph one { a [duration_s=1] }").n_tasks
     1
     """
+    from simsched.graph.import_facts import complete
+    from simsched.graph.ranks import is_several, load_ranks
+
     with ExitStack() as stack:
         file, *values = (
             stack.enter_context(held(value)) if is_held(value) else value
             for value in (path, *options.values())
         )
-        graph = _loaded(find_file(file), format, dict(zip(options, values, strict=True)))
+        given = dict(zip(options, values, strict=True))
+        if is_several(file):
+            graph = complete(load_ranks(Path(file), lambda one, own: _loaded(one, format, own), given))
+        else:
+            graph = _loaded(find_file(file), format, given)
     return graph if recorded_on is None else replace(graph, recorded_on=RecordedOn.of(recorded_on))
 
 
@@ -206,7 +214,7 @@ def plain_name(path: Path, *suffixes: str) -> str:
 def _no_file(path: Path) -> str:
     """Return why a path is no regular file; reading a pipe would block, and works only once."""
     if path.is_dir():
-        return "this is a folder; give a file in it"
+        return "this is a folder; expected a file"
     if path.is_fifo() or path.is_socket() or path.is_char_device() or path.is_block_device():
         return "this is a pipe or a device, not a file; save what it gives to a file first"
     return "this link leads nowhere" if path.is_symlink() else "no such file"
