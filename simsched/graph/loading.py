@@ -113,20 +113,23 @@ def load(
     >>> ss.load(b"digraph one { a [duration_s=1] }").n_tasks
     1
     """
-    from simsched.graph.import_facts import complete
-    from simsched.graph.ranks import is_several, load_ranks
-
     with ExitStack() as stack:
         file, *values = (
             stack.enter_context(held(value)) if is_held(value) else value
             for value in (path, *options.values())
         )
-        given = dict(zip(options, values, strict=True))
-        if is_several(file):
-            graph = complete(load_ranks(Path(file), lambda one, own: _loaded(one, format, own), given))
-        else:
-            graph = _loaded(find_file(file), format, given)
+        graph = _all(file, format, dict(zip(options, values, strict=True)))
     return graph if recorded_on is None else replace(graph, recorded_on=RecordedOn.of(recorded_on))
+
+
+def _all(file: Any, format: str | None, options: dict[str, Any]) -> TaskGraph:
+    """Return the graph of a file, or of all ranks."""
+    from simsched.graph.import_facts import complete
+    from simsched.graph.ranks import is_several, load_ranks
+
+    if is_several(file):
+        return complete(load_ranks(Path(file), lambda one, own: _loaded(one, format, own), options))
+    return _loaded(find_file(file), format, options)
 
 
 def _loaded(file: Path, format: str | None, options: dict[str, Any]) -> TaskGraph:

@@ -35,7 +35,17 @@ _PLANES = re.compile(rb"/host:|/device:|Task Environment")
 
 
 class XPlane:
-    """Reader of XLA's profiles; for an example, see `docs/formats/xplane.md`."""
+    r"""Reader of XLA's profiles.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> events = b'"\x07\x08\x01\x10\x00\x18\xd0\x0f"\x08\x08\x01\x10\xb8\x17\x18\xe8\x07'
+    >>> names = b'"\x0b\x08\x01\x12\x07\x08\x01\x12\x03run'
+    >>> graph = ss.load(b"\n5\x12\t/host:CPU\x1a\x1b\x12\x04main\x18\x01" + events + names)
+    >>> graph.report.format, graph.kinds.to_list(), graph.durations_s.tolist()
+    ('xplane', ['run', 'run'], [2e-09, 1e-09])
+    """
 
     title = "profile of XLA (.xplane.pb): JAX, TensorFlow, PyTorch/XLA"
     dependencies = "HLO in the file; without it order of each line, a chain"
