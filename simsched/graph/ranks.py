@@ -35,10 +35,10 @@ def is_several(path: object) -> bool:
 
     Examples
     --------
-    >>> is_several("."), is_several("runs/*.et"), is_several("run.json")
-    (True, True, False)
+    >>> is_several("."), is_several("runs/*.et"), is_several("run.json"), is_several("")
+    (True, True, False, False)
     """
-    if not isinstance(path, str | Path):
+    if not isinstance(path, str | Path) or path == "":
         return False
     try:
         return Path(path).is_dir() or ("*" in Path(path).name and not Path(path).exists())

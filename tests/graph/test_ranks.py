@@ -95,6 +95,11 @@ def test_several_formats_and_other_mistakes(tmp_path: Path) -> None:
         ss.load(tmp_path / "*.json")
 
 
+def test_no_name_is_no_folder() -> None:
+    with pytest.raises(FormatError, match="this is a folder; expected a file"):
+        ss.load("")
+
+
 def test_a_rank_without_its_companion(tmp_path: Path) -> None:
     copyfile(SAMPLES / "cnn.kineto.json.gz", tmp_path / "rank1.kineto.json.gz")
     copyfile(SAMPLES / "cnn.et.json.gz", tmp_path / "rank0.et.json.gz")
