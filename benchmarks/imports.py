@@ -14,12 +14,14 @@ import gzip
 import json
 import re
 import resource
+import sqlite3
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from importlib.resources import files
-from itertools import count, takewhile
+from itertools import chain, count, takewhile
 from pathlib import Path
 
 from measure import fresh, where
@@ -130,6 +132,75 @@ def perfetto(path: Path, size_B: int) -> None:
             out.write(trace.SerializeToString())
 
 
+def dax(path: Path, events: int) -> None:
+    """Write a workflow of Pegasus: each job reads what the one before wrote."""
+
+    def job(i: int) -> str:
+        uses = ((f"f{i}", "output"), (f"f{i - 1}", "input"))
+        files = "".join(f'<uses file="{name}" link="{link}" size="{i}"/>\n' for name, link in uses)
+        return f'<job id="ID{i:07d}" namespace="M" name="k{i % 9}" version="1.0" runtime="{i % 97}.5">\n{files}</job>'
+
+    pairs = (f'<child ref="ID{i:07d}"><parent ref="ID{i - 1:07d}"/></child>' for i in range(1, events))
+    _lines(
+        path, '<adag version="2.1" name="big">\n', chain(map(job, range(events)), pairs), "\n</adag>\n", "\n"
+    )
+
+
+def nsys(path: Path, events: int) -> None:
+    """Write an export of Nsight Systems: kernels on two streams, each with the call that launches it."""
+    thread, process, begin = (5 << 24) | 6, 5 << 24, 10**12
+    with closing(sqlite3.connect(path)) as base:
+        base.executescript(
+            "CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT);"
+            "INSERT INTO StringIds VALUES (1, 'gemm'), (2, 'cudaLaunchKernel_v7000');"
+            "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL "
+            "(start, end, deviceId, streamId, correlationId, globalPid, shortName);"
+            "CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start, end, globalTid, correlationId, nameId);"
+        )
+        starts = [(i, begin + 10_000 * i) for i in range(events // 2)]
+        kernels = ((at + 3000, at + 12_000, 0, 7 + i % 2, i + 1, process, 1) for i, at in starts)
+        base.executemany("INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (?, ?, ?, ?, ?, ?, ?)", kernels)
+        calls = ((at + 1000, at + 4000, thread, i + 1, 2) for i, at in starts)
+        base.executemany("INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (?, ?, ?, ?, ?)", calls)
+        base.commit()
+
+
+def xplane(path: Path, events: int) -> None:
+    """Write a profile of XLA: one line of operations, each with the statistics of its run."""
+    from simsched.traces.shared.protobuf import message_classes
+    from simsched.traces.xplane.space import MESSAGES
+
+    whole = {"Space": "planes 1 Plane*", **MESSAGES, "Plane": MESSAGES["Plane"] + ", lines 3 Line*"}
+    plane = message_classes("imports", whole, "writing profiles")["Space"]().planes.add(name=b"/device:GPU:0")
+    for number, name in enumerate(
+        (b"hlo_op", b"program_id", b"run_id", *(b"fusion.%d" % i for i in range(100)))
+    ):
+        plane.stat_metadata.add(key=number).value.name = name
+    line = plane.lines.add(name=b"Stream #1", timestamp_ns=10**18)
+    for i in range(events):
+        event = line.events.add(metadata_id=1, offset_ps=i * 10**6, duration_ps=900_000)
+        event.stats.add(metadata_id=0, ref_value=3 + i % 100)
+        event.stats.add(metadata_id=1, int64_value=5)
+        event.stats.add(metadata_id=2, int64_value=i // 1000)
+    content = plane.SerializeToString()
+    with path.open("wb") as out:
+        out.write(b"\n" + _varint(len(content)) + content)
+
+
+def _varint(value: int) -> bytes:
+    return bytes([value & 127 | 128]) + _varint(value >> 7) if value > 127 else bytes([value])
+
+
+def bazel(path: Path, events: int) -> None:
+    """Write a profile of Bazel: actions on 16 threads."""
+    action = (
+        '{"cat":"action processing","name":"Compiling a%d.cc","ph":"X","ts":%d,"dur":90,"pid":1,"tid":%d,'
+        '"out":"o%d"}'
+    )
+    begin = '{"otherData":{"bazel_version":"release 7.1.0"},"traceEvents":['
+    _lines(path, begin, (action % (i, 100 * (i // 16), i % 16, i) for i in range(events)), "]}", ",\n")
+
+
 def _lines(path: Path, begin: str, lines: Iterator[str], end: str, between: str) -> None:
     with path.open("w") as out:
         out.write(begin)
@@ -174,6 +245,10 @@ def main() -> None:
         "chakra": lambda path: chakra(path, told.events),
         "stg": lambda path: stg(path, told.events),
         "perfetto": lambda path: perfetto(path, size_B),
+        "dax": lambda path: dax(path, told.events),
+        "nsys": lambda path: nsys(path, told.events),
+        "xplane": lambda path: xplane(path, told.events),
+        "bazel": lambda path: bazel(path, told.events),
     }
     print(where())
     print("| file | MB | tasks | s | CPU s | MB/s | peak MB |")

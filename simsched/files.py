@@ -21,7 +21,7 @@ from simsched.text import one_line
 def no_file(path: Path) -> str:
     """Return why a path is no regular file; reading a pipe would block, and works only once."""
     if path.is_dir():
-        return "this is a folder; give a file in it"
+        return "this is a folder; expected a file"
     if path.is_fifo() or path.is_socket() or path.is_char_device() or path.is_block_device():
         return "this is a pipe or a device, not a file; save what it gives to a file first"
     return "this link leads nowhere" if path.is_symlink() else "no such file"

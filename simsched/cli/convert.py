@@ -46,10 +46,11 @@ def convert(
     Writes the graph, or the recorded schedule as a table, a Chrome trace or a picture.
     """
     from simsched.graph.loading import find_file
+    from simsched.graph.ranks import is_several
     from simsched.graph.saving import suffixes, writer_by_suffix
     from simsched.schedule.export import check_suffix
 
-    source = [] if makes_workload(graph) else [find_file(graph)]
+    source = [] if makes_workload(graph) or is_several(graph) else [find_file(graph)]
     read = [*source, *(Path(v) for v in reader_options(context.args).values() if Path(v).is_file())]
     check_outputs([target])
     if any(target.exists() and target.samefile(file) for file in read):

@@ -138,7 +138,9 @@ def recording(values: Recording | None, n: int) -> Recording | None:
     if len(unnamed):
         task = unnamed[0]
         raise GraphError(f"task {task} was recorded on lane {lanes[task]}; there are {len(names)}, from 0")
-    return Recording(start, finish, lanes.astype(np.int32), names, _priorities(values.priorities, n))
+    return Recording(
+        start, finish, lanes.astype(np.int32), names, _priorities(values.priorities, n), values.origin_ns
+    )
 
 
 def _priorities(values: npt.ArrayLike | None, n: int) -> Floats | None:

@@ -6,8 +6,8 @@ import gzip
 import io
 import os
 import zlib
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import reduce
 from pathlib import Path
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 from simsched.errors import FormatError, GraphError, SpecError
 from simsched.files import no_file, open_regular
 from simsched.graph.budget import budget, limited
+from simsched.graph.held import held, is_held
 from simsched.graph.packed import unpacking
 from simsched.graph.recording import RecordedOn
 from simsched.plugins import named, registered
@@ -62,7 +63,7 @@ class Reader(Protocol):
 
 
 def load(
-    path: str | Path,
+    path: str | Path | bytes | BinaryIO,
     *,
     format: str | None = None,
     recorded_on: str | Path | Machine | RecordedOn | None = None,
@@ -73,8 +74,10 @@ def load(
 
     Parameters
     ----------
-    path : str or Path
-        The file; its format is recognised by its content, not by its name. The suffix `.gz` may be left out.
+    path : str, Path, bytes or binary file
+        The file; its format is recognised by its content, not by its name. The suffix `.gz` may be left out. Bytes
+        are the content of one; of a file that is open (`open(name, "rb")`, `io.BytesIO`, a response), the rest is read.
+        A folder, or a pattern (`runs/*.et`), stands for a recording with a file for each rank.
     format : str, optional
         Name of the format, if it is not to be recognised.
     recorded_on : str, Path, Machine or RecordedOn, optional
@@ -85,7 +88,8 @@ def load(
         as 24 of them and each edge as 8. When not given 8 MiB, and 50 for each byte of the files: a real trace
         never needs more, and a file made to fill the memory is refused.
     **options
-        Options of the format, such as companion files or the step to read; see `simsched list formats`.
+        Options of the format, such as companion files, as paths, bytes or open files, or the step to read; see
+        `simsched list formats`.
 
     Returns
     -------
@@ -111,11 +115,23 @@ def load(
     ...     graph = ss.load(path)
     >>> graph, graph.report.format, graph.critical_path_s
     (<TaskGraph 'join': 2 tasks, 1 edges>, 'dot', 3.0)
+    >>> ss.load(b"digraph one { a [duration_s=1] }").n_tasks
+    1
     """
-    file = find_file(path)
+    with ExitStack() as stack:
+        file, *values = (
+            stack.enter_context(held(value)) if is_held(value) else value
+            for value in (path, *options.values())
+        )
+        graph = _within(limit, file, format, dict(zip(options, values, strict=True)))
+    return graph if recorded_on is None else replace(graph, recorded_on=RecordedOn.of(recorded_on))
+
+
+def _within(limit: float | str | None, file: Any, format: str | None, options: dict[str, Any]) -> TaskGraph:
+    """Return the graph of a file, or of all ranks, within a budget."""
     try:
         with limited(file, limit):
-            return _loaded(file, format, recorded_on, options)
+            return _all(file, format, options)
     except MemoryError:
         raise FormatError(
             f"{file}: reading it takes more memory than there is; record or export a part of it, or read it on a "
@@ -123,12 +139,17 @@ def load(
         ) from None
 
 
-def _loaded(
-    file: Path,
-    format: str | None,
-    recorded_on: str | Path | Machine | RecordedOn | None,
-    options: Mapping[str, Any],
-) -> TaskGraph:
+def _all(file: Any, format: str | None, options: dict[str, Any]) -> TaskGraph:
+    """Return the graph of a file, or of all ranks."""
+    from simsched.graph.import_facts import complete
+    from simsched.graph.ranks import is_several, load_ranks
+
+    if is_several(file):
+        return complete(load_ranks(Path(file), lambda one, own: _loaded(one, format, own), options))
+    return _loaded(find_file(file), format, options)
+
+
+def _loaded(file: Path, format: str | None, options: dict[str, Any]) -> TaskGraph:
     from simsched.graph.import_facts import complete
     from simsched.graph.saving import OWN
 
@@ -141,8 +162,7 @@ def _loaded(
         graph = reader.read(file, **options)
     except GraphError as error:
         raise GraphError(f"{file}: {str(error).removeprefix(f'{file}: ')}") from None
-    graph = graph if name == OWN else complete(graph)  # what was saved comes back as it was
-    return graph if recorded_on is None else replace(graph, recorded_on=RecordedOn.of(recorded_on))
+    return graph if name == OWN else complete(graph)  # what was saved comes back as it was
 
 
 def _recognised(file: Path) -> str:
@@ -187,8 +207,10 @@ def find_file(path: str | Path) -> Path:
         If there is no such file, or it is not readable.
     """
     if not isinstance(path, str | os.PathLike):
-        raise FormatError(f"path is {path!r:.80}; expected the path of a file, as text or a Path")
-    file = Path(path)
+        raise FormatError(
+            f"path is {path!r:.80}; expected the path of a file, its bytes, or a file open in mode 'rb'"
+        )
+    file = path if isinstance(path, Path) else Path(path)
     try:
         for candidate in (file, Path(f"{file}.gz"), Path(str(file).removesuffix(".gz"))):
             if candidate.is_file():

@@ -121,6 +121,8 @@ class Recording:
         Their names in the recording.
     priorities : float64 array, shape (n,), or None
         Priorities that the program gave to its tasks, the highest first; None where it gave none.
+    origin_ns : int or None
+        Reading of the recording's clock at second 0, by which recordings of one clock are put together; not saved.
 
     Examples
     --------
@@ -137,3 +139,4 @@ class Recording:
     lanes: npt.NDArray[np.int32]
     lane_names: tuple[str, ...]
     priorities: Floats | None = None
+    origin_ns: int | None = None

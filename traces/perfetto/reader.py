@@ -29,6 +29,7 @@ from simsched.traces.shared.spans import (
 )
 from simsched.traces.shared.timeline import recording
 from simsched.traces.shared.wire import BYTES, VARINT, header
+from simsched.traces.xplane.reader import XPLANE
 
 #: Wire types of fields of a packet that none of the other formats has in their place.
 _PACKET = {
@@ -78,7 +79,7 @@ class PerfettoTrace:
                 return False
             sure |= number in _PACKET
             at += begin + length
-        return sure
+        return sure and not XPLANE.recognises(head)
 
     def read(
         self,

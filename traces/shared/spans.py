@@ -109,7 +109,7 @@ def paired(
     order = np.lexsort((time_ns, lane))
     firsts, lasts = np.empty(len(order), np.int64), np.empty(len(order), np.int64)
     found, current, open_ = 0, -1, list[tuple[int, int]]()
-    for row, of, called, opens in _rows(order, lane, name, begins):
+    for row, of, called, opens in rows_in(order, lane, name, begins):
         if of != current:
             counts["unfinished"] += len(open_)
             current, open_ = of, []
@@ -133,8 +133,14 @@ def _innermost(open_: Sequence[tuple[int, int]], name: int) -> int | None:
     return None
 
 
-def _rows(order: Whole, *columns: npt.NDArray[Any]) -> Iterator[tuple[Any, ...]]:
-    """Yield rows in an order as Python's numbers, of which few exist at a time."""
+def rows_in(order: Whole, *columns: npt.NDArray[Any]) -> Iterator[tuple[Any, ...]]:
+    """Yield rows in an order, and their values in columns, as Python's numbers, of which few exist at a time.
+
+    Examples
+    --------
+    >>> list(rows_in(np.array([1, 0]), np.array([5, 6])))
+    [(1, 6), (0, 5)]
+    """
     for begin in range(0, len(order), _BLOCK):
         rows = order[begin : begin + _BLOCK]
         yield from zip(rows.tolist(), *(column[rows].tolist() for column in columns), strict=True)
@@ -145,7 +151,7 @@ def nest(spans: Spans) -> int:
     order = np.lexsort((-spans.finish_ns, spans.start_ns, spans.lane))
     spans.depth, spans.inner = np.zeros(len(spans), np.int32), np.zeros(len(spans), np.bool_)
     overlaps, current, around = 0, -1, list[tuple[int, int, int]]()
-    for row, lane, start, finish in _rows(order, spans.lane, spans.start_ns, spans.finish_ns):
+    for row, lane, start, finish in rows_in(order, spans.lane, spans.start_ns, spans.finish_ns):
         if lane != current:
             current, around = lane, []
         # A span of no length lies within one that has none either.

@@ -96,6 +96,7 @@ def recording(
         finish_s=_seconds(finishes_ns, origin_ns),
         lanes=np.asarray(lanes, np.int32),
         lane_names=tuple(names),
+        origin_ns=origin_ns,
     )
 
 

@@ -196,9 +196,6 @@ _OTHERS = {
         rb"\n[\x80-\xff]{0,4}[\x00-\x7f]\n[\x80-\xff]?[\x00-\x7f][\w./>-]+?\x12[\x01-\x7f][A-Za-z_]\w+"
         rb"|(?:\s|#[^\n]*\n)*node\s*:?\s*[{<]\s*name\s*:"
     ): "a GraphDef, which tells no times; load the run metadata of a step and give this as graph=",
-    re.compile(
-        rb"\n[\x80-\xff]{0,4}[\x00-\x7f](?:\x08[\x80-\xff]{0,9}[\x00-\x7f])?\x12[\x01-\x7f]/(?:host|device):"
-    ): "the xplane.pb of TensorFlow 2's profiler, which is not read; its *.trace.json.gz is, as any Chrome trace",
 }
 #: Nodes of the runtime, in no graph.
 PSEUDO = frozenset({"_SOURCE", "_SINK"})

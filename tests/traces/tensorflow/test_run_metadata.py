@@ -281,7 +281,6 @@ def message(number: int, *parts: bytes) -> bytes:
     [
         (message(1, message(1, b"x"), message(2, b"Placeholder")) * 2, "a GraphDef, which tells no times"),
         (b'# a graph\nnode {\n  name: "x"\n  op: "Placeholder"\n}\n', "a GraphDef, .* give this as graph="),
-        (message(1, b"\x08\x05", message(2, b"/host:CPU")), r"the xplane\.pb .*\*\.trace\.json\.gz is"),
     ],
 )
 def test_other_files_of_tensorflow_are_refused_with_advice(tmp_path: Path, content: bytes, said: str) -> None:

@@ -1,0 +1,132 @@
+"""Recordings of several ranks as one graph: ranks by file names, one clock or several, companions of each rank."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from shutil import copyfile
+
+import numpy as np
+import pytest
+
+import simsched as ss
+from simsched.errors import FormatError
+from simsched.graph.ranks import ranks_of
+from simsched.testing.reading import check_graph
+
+ROOT = Path(__file__).parents[2]
+SAMPLES, SEEDS = ROOT / "traces" / "samples", ROOT / "tests" / "traces" / "seeds"
+
+
+def chrome(path: Path, start_us: float, kind: str = "work", thread: int = 1) -> None:
+    event = {"ph": "X", "name": kind, "dur": 4, "pid": 1, "tid": thread}
+    events = [{**event, "ts": start_us}, {**event, "ts": start_us + 5}]
+    path.write_text(json.dumps({"traceEvents": events}))
+
+
+def test_a_folder_on_one_clock(tmp_path: Path) -> None:
+    for rank, start in ((0, 1000), (2, 1003), (10, 1001)):
+        chrome(tmp_path / f"rank{rank}.json", start)
+    (tmp_path / ".hidden").write_text("no")
+    graph = ss.load(tmp_path)
+    check_graph(graph)
+    assert (graph.n_tasks, graph.n_edges, graph.name) == (6, 3, tmp_path.name)
+    assert graph.report.format == "chrome"
+    assert graph.report.facts["rank_numbers"] == "0, 2, 10"
+    assert graph.report.facts["one_clock"] == "true"
+    assert graph.recording is not None
+    assert graph.recording.lane_names == ("rank 0: thread 1", "rank 2: thread 1", "rank 10: thread 1")
+    np.testing.assert_allclose(graph.recording.start_s[::2], [0, 3e-6, 1e-6], atol=1e-12)
+    assert graph.recorded is not None
+    assert graph.recorded.makespan_s == pytest.approx(12e-6)
+    assert graph.report.facts["covered_s"] == pytest.approx(12e-6)
+    assert "what ranks wait for of each other is not in the graph" in graph.report.doubts[0]
+    assert any(note.startswith("3 of 3 ranks: a Chrome trace tells no dep") for note in graph.report.doubts)
+
+
+def test_clocks_of_their_own(tmp_path: Path) -> None:
+    chrome(tmp_path / "a.json", 0)
+    chrome(tmp_path / "b.json", 10**12)
+    graph = ss.load(tmp_path)
+    assert graph.recording is not None
+    assert graph.recording.start_s.tolist() == [0.0, 5e-6, 0.0, 5e-6]
+    assert any("clocks are not one clock" in note for note in graph.report.doubts)
+
+
+def test_a_pattern_and_the_companions_of_each_rank(tmp_path: Path) -> None:
+    traces = tmp_path / "traces"
+    traces.mkdir()
+    for rank in range(2):
+        copyfile(SAMPLES / "cnn.kineto.json.gz", traces / f"rank{rank}.kineto.json.gz")
+        copyfile(SAMPLES / "cnn.et.json.gz", traces / f"rank{rank}.et.json.gz")
+    one = ss.load(SAMPLES / "cnn.kineto.json.gz", execution_trace=SAMPLES / "cnn.et.json.gz")
+    both = ss.load(traces / "*.kineto.json.gz", execution_trace=traces / "*.et.json.gz")
+    check_graph(both)
+    assert (both.n_tasks, both.n_edges) == (2 * one.n_tasks, 2 * one.n_edges)
+    assert both.kinds.to_list() == one.kinds.to_list() * 2
+    assert both.shapes.to_list() == one.shapes.to_list() * 2
+    assert (both.recorded_on, both.name) == (one.recorded_on, "traces")
+    assert one.data is not None
+    assert both.data is not None
+    assert both.data.n == 2 * one.data.n
+    assert both.data.producer.tolist()[one.data.n :] == [
+        task if task < 0 else task + one.n_tasks for task in one.data.producer.tolist()
+    ]
+    assert ss.simulate(both, "generic[cores=2]", "fifo", layout="2x1").makespan_s > 0
+
+
+def test_several_formats_and_other_mistakes(tmp_path: Path) -> None:
+    with pytest.raises(FormatError, match="no file in this folder"):
+        ss.load(tmp_path)
+    chrome(tmp_path / "rank0.json", 0)
+    with pytest.raises(FormatError, match=r"no file of this pattern"):
+        ss.load(tmp_path / "*.et")
+    with pytest.raises(FormatError, match="format chrome has no option 'execution_trace'"):
+        ss.load(tmp_path, execution_trace=tmp_path)
+    (tmp_path / "rank1.stg").write_bytes(b"1\n0 0 0\n1 7 1 0\n2 0 1 1\n")
+    with pytest.raises(
+        FormatError, match=r"files of several formats \(chrome, stg\); a pattern chooses some"
+    ):
+        ss.load(tmp_path)
+    assert ss.load(tmp_path / "*.stg").n_tasks == 3
+    (tmp_path / "rank2.json").write_text("{")
+    with pytest.raises(FormatError, match=r"rank2\.json: not a format"):
+        ss.load(tmp_path / "*.json")
+
+
+def test_no_name_is_no_folder() -> None:
+    with pytest.raises(FormatError, match="this is a folder; expected a file"):
+        ss.load("")
+
+
+def test_a_rank_without_its_companion(tmp_path: Path) -> None:
+    copyfile(SAMPLES / "cnn.kineto.json.gz", tmp_path / "rank1.kineto.json.gz")
+    copyfile(SAMPLES / "cnn.et.json.gz", tmp_path / "rank0.et.json.gz")
+    with pytest.raises(FormatError, match=r"execution_trace has no file of rank 1; it has \[0\]"):
+        ss.load(tmp_path / "*.kineto.json.gz", execution_trace=tmp_path / "*.et.json.gz")
+
+
+def test_recorded_and_not(tmp_path: Path) -> None:
+    for rank, seed in enumerate(("v2", "v3")):
+        (tmp_path / f"{rank}.dax").write_bytes(
+            gzip.compress((SEEDS / "dax" / seed / "main.dax").read_bytes())
+        )
+    graph = ss.load(tmp_path)
+    assert (graph.n_tasks, graph.recording) == (8, None)
+    assert [graph.task_name(i) for i in (0, 4)] == ["ID00000", "ID1"]
+
+
+@pytest.mark.parametrize(
+    ("names", "ranks"),
+    [
+        (["hta_rank_1.json", "hta_rank_0.json"], [1, 0]),
+        (["h1.worker3.json", "h2.worker4.json"], [3, 4]),
+        (["2024-run-5.et", "2024-run-7.et"], [5, 7]),
+        (["run1-rank0.json", "run1-rank1.json"], [0, 1]),
+        (["rank1.a.json", "rank1.b.json"], [0, 1]),
+        (["x.json"], [0]),
+    ],
+)
+def test_ranks_by_names(names: list[str], ranks: list[int]) -> None:
+    assert ranks_of(names) == ranks

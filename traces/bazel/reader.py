@@ -1,0 +1,182 @@
+"""Profiles of Bazel (`--profile`, `command.profile.gz`): each action of a build is a task."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from simsched.errors import FormatError
+from simsched.graph import ImportReport
+from simsched.graph.loading import plain_name
+from simsched.text import printable
+from simsched.traces.bazel.actions import ActionGraph
+from simsched.traces.bazel.profile import Profile
+from simsched.traces.shared.json_stream import shown
+from simsched.traces.shared.options import TOLERANT, given, mends_if
+from simsched.traces.shared.spans import Spans, Whole, graph_of
+from simsched.traces.shared.timeline import in_order
+
+if TYPE_CHECKING:
+    from simsched.graph.taskgraph import TaskGraph
+
+EDGES = ("lanes+critical", "lanes", "critical")
+_ADVICE = (
+    "actions= takes what bazel aquery --output=jsonproto prints, where the profile has primary outputs "
+    "(--experimental_profile_include_primary_output)"
+)
+
+
+class BazelProfile:
+    """Reader of Bazel's profiles.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> text = b'''{"otherData": {"build_id": "1"}, "traceEvents": [
+    ... {"cat": "build phase marker", "name": "Launch Blaze", "ph": "X", "ts": 0, "dur": 3000, "pid": 1, "tid": 1},
+    ... {"cat": "action processing", "name": "Compiling a.cc", "ph": "X", "ts": 3100, "dur": 900, "pid": 1, "tid": 2},
+    ... {"cat": "action processing", "name": "Linking app", "ph": "X", "ts": 4100, "dur": 500, "pid": 1, "tid": 2}]}'''
+    >>> graph = ss.load(text)
+    >>> graph.report.format, graph.kinds.to_list(), graph.durations_s.tolist(), graph.n_edges
+    ('bazel', ['Compiling', 'Linking app'], [0.0009, 0.0005], 1)
+    """
+
+    title = "profile of a Bazel build (--profile)"
+    dependencies = "bazel aquery (actions=); without it order of each thread, and the critical path"
+    times = "us"
+    options = {  # noqa: RUF012 - the protocol's attribute
+        "actions": "what bazel aquery --output=jsonproto prints, in a file: the action graph of the same build",
+        "edges": "lanes+critical (when not given), lanes, or critical: where edges come from without actions=",
+        "tolerant": TOLERANT,
+    }
+
+    def recognises(self, head: bytes) -> bool:
+        """Recognise the id of the build, or Bazel's first phase."""
+        return (
+            head.lstrip().startswith(b"{")
+            and b'"traceEvents"' in head
+            and (b'"build phase marker"' in head or b'"bazel_version"' in head)
+        )
+
+    def read(
+        self,
+        path: Path,
+        *,
+        actions: str | Path | None = None,
+        edges: str = EDGES[0],
+        tolerant: bool | str = False,
+    ) -> TaskGraph:
+        """Return the graph of the actions of a build; options as in `options`.
+
+        Raises
+        ------
+        FormatError
+            If a file is malformed, no action ran, or the action graph is of another build.
+        GraphError
+            If dependencies form a cycle.
+        """
+        if edges not in EDGES:
+            raise FormatError(f"{path}: edges is {shown(edges)}; expected one of {', '.join(EDGES)}")
+        report = ImportReport(path.name, "bazel")
+        profile = Profile(path, mends_if(path, tolerant, report))
+        spans = profile.actions()
+        if not len(spans):
+            raise FormatError(
+                f"{path}: no action in the profile; nothing was built, or all of it was there already "
+                f"({sum(profile.counts.values())} spans of Bazel's own work)"
+            )
+        order = np.lexsort((np.arange(len(spans)), spans.finish_ns, spans.start_ns))
+        tasks, outputs = spans.taken(order), [profile.outputs[row] for row in order.tolist()]
+        _describe(report, profile)
+        if actions is not None:
+            graph = given(path, "actions", actions, "what bazel aquery --output=jsonproto prints")
+            found: Whole | list[tuple[int, int]] = _of_actions(path, graph, outputs, report)
+        else:
+            found = _without(tasks, profile, edges, report)
+        name = plain_name(path, ".profile", ".json")
+        return graph_of(
+            path, tasks, found, report, name, names=[tasks.labels[code] for code in tasks.scope.tolist()]
+        )
+
+
+BAZEL = BazelProfile()
+
+
+def _describe(report: ImportReport, profile: Profile) -> None:
+    version = profile.about.get("bazel_version")
+    report.facts.update({"bazel": printable(version)[:60]} if isinstance(version, str) else {})
+    report.facts["other_spans"] = sum(profile.counts.values())
+    report.facts["waited_for_resources_s"] = profile.waited_ns / 1e9
+    report.note(
+        f"actions waited {profile.waited_ns / 1e9:.6g} s for CPUs and memory, which is in their seconds",
+        when=profile.waited_ns,
+    )
+
+
+def _of_actions(path: Path, graph: Path, outputs: list[str], report: ImportReport) -> list[tuple[int, int]]:
+    """Return the edges of the action graph; an output that was written twice is that of its first action."""
+    if not any(outputs):
+        raise FormatError(
+            f"{path}: no primary outputs in the profile, by which actions= is joined; build with "
+            "--experimental_profile_include_primary_output"
+        )
+    tasks = {output: i for i, output in reversed(list(enumerate(outputs))) if output}
+    edges, joined = ActionGraph(graph).edges(tasks, len(outputs))
+    if not joined:
+        raise FormatError(
+            f"{graph}: it has no output of the profile, as {shown(next(filter(None, outputs)))}"
+        )
+    alone = len(outputs) - joined
+    report.facts["actions_not_joined"] = alone
+    report.note(f"{alone} actions are not in actions=; they have no edges", when=alone)
+    return edges
+
+
+def _without(tasks: Spans, profile: Profile, edges: str, report: ImportReport) -> Whole:
+    critical = critical_edges(tasks, profile.critical)
+    report.facts.update(critical_components=len(profile.critical), critical_edges=len(critical))
+    report.doubt(
+        "a Bazel profile tells no dependencies but those of its critical path: edges are "
+        + " and ".join(
+            text
+            for key, text in (("lanes", "the order on each thread, a chain"), ("critical", "that path"))
+            if key in edges
+        )
+        + f"; {_ADVICE}"
+    )
+    chosen = [in_order(tasks.lane)] if "lanes" in edges else []
+    return np.unique(np.concatenate([*chosen, critical] if "critical" in edges else chosen), axis=0)
+
+
+def critical_edges(tasks: Spans, components: Sequence[tuple[str, int, int]]) -> Whole:
+    """Return edges between the actions that follow each other on the critical path, shape (m, 2).
+
+    Parameters
+    ----------
+    tasks : Spans
+        By start; their names are scopes.
+    components : list of (str, int, int)
+        Name, start and finish of each; its action is the one of its name that starts nearest to it.
+    """
+    called: dict[str, list[int]] = {}
+    wanted = {_inner(name) for name, *_ in components}
+    for task, code in enumerate(tasks.scope.tolist()):
+        if tasks.labels[code] in wanted:
+            called.setdefault(tasks.labels[code], []).append(task)
+    starts = tasks.start_ns
+    path = [
+        min(called[_inner(name)], key=lambda task: abs(int(starts[task]) - start))
+        for name, start, _ in sorted(components, key=lambda component: component[1:])
+        if _inner(name) in called
+    ]
+    pairs = np.array(list(pairwise(path)), np.int64).reshape(-1, 2)
+    return pairs[(pairs[:, 0] < pairs[:, 1]) & (tasks.finish_ns[pairs[:, 0]] <= starts[pairs[:, 1]])]
+
+
+def _inner(name: str) -> str:
+    """Return the name of an action in that of its component: `action 'Linking app'`."""
+    return name.removeprefix("action '").removesuffix("'")

@@ -1,0 +1,1 @@
+"""Logs of ninja builds."""

@@ -1,0 +1,302 @@
+"""What a GPU ran and what the host called, in an export of Nsight Systems, as spans of lanes.
+
+References
+----------
+"SQLite Export Schema Reference", Nsight Systems: CUPTI_ACTIVITY_KIND_*, NVTX_EVENTS, StringIds, ThreadNames;
+globalTid and globalPid hold the process in bits 24 to 47, and globalTid the thread in bits 0 to 23.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from simsched.errors import FormatError
+from simsched.traces.nsys.database import Database, Whole
+from simsched.traces.shared.spans import Small, Spans, rows_in
+
+KERNEL, MEMCPY, MEMSET, RUNTIME, SYNCHRONIZATION = (
+    f"CUPTI_ACTIVITY_KIND_{name}" for name in ("KERNEL", "MEMCPY", "MEMSET", "RUNTIME", "SYNCHRONIZATION")
+)
+_TIMES = ("start", "end")
+_COPIES = {
+    1: "HtoD",
+    2: "DtoH",
+    3: "HtoA",
+    4: "AtoH",
+    5: "AtoA",
+    6: "AtoD",
+    7: "DtoA",
+    8: "DtoD",
+    9: "HtoH",
+    10: "PtoP",
+}
+MAX_NS = 2**62
+#: NVTX_EVENTS of ranges that a thread pushes and pops.
+_PUSHED = 59
+_BITS = 24
+_LOW = 2**_BITS - 1
+#: Devices and streams; one number holds a process and both.
+_MOST = 2**19
+
+
+@dataclass
+class Activities:
+    """Spans of devices and of the host, in this order.
+
+    Parameters
+    ----------
+    spans : Spans
+        Lanes are streams and threads.
+    correlation : int64 array, shape (n,)
+        Process and number that a call and what it launched share; -1 for none.
+    bytes_B : float array, shape (n,)
+        Of copies and fills; NaN for others.
+    on_device : bool array, shape (n,)
+    process : int32 array, shape (n,)
+    streams : dict of int to int
+        The lane that a call waited for, by its correlation, where the file tells it.
+    counts : Counter of str
+        What was dropped.
+    """
+
+    spans: Spans
+    correlation: Whole
+    bytes_B: npt.NDArray[np.float64]
+    on_device: npt.NDArray[np.bool_]
+    process: Small
+    streams: dict[int, int] = field(default_factory=dict)
+    counts: Counter[str] = field(default_factory=Counter)
+
+
+class Reading:
+    """Spans of a database as they are found.
+
+    Parameters
+    ----------
+    database : Database
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self.texts = database.texts("StringIds", "id", "value")
+        self._labels: dict[str, int] = {"": 0}
+        self._lanes: dict[tuple[str, str], int] = {}
+        self.counts: Counter[str] = Counter()
+        self._parts: list[dict[str, npt.NDArray[Any]]] = []
+
+    def devices(self) -> None:
+        """Take kernels, copies and fills."""
+        place = ("deviceId", "streamId", "correlationId", "globalPid")
+        for table, others in (
+            (KERNEL, ("shortName", "demangledName")),
+            (MEMCPY, ("copyKind", "bytes")),
+            (MEMSET, ("bytes",)),
+        ):
+            if table not in self._database.tables:
+                continue
+            told = self._ran(table, self._database.columns(table, _TIMES, (*place, *others)))
+            process = _process(told["globalPid"])
+            lane = self._numbered(self._stream_keys(table, told, process), _stream)
+            if table == KERNEL:
+                name = self._named(np.where(told["shortName"] >= 0, told["shortName"], told["demangledName"]))
+            elif table == MEMCPY:
+                name = self._coded(told["copyKind"], lambda kind: f"Memcpy {_COPIES.get(kind, kind)}")
+            else:
+                name = self._coded(np.zeros(len(lane), np.int64), lambda _: "Memset")
+            self._add(told, lane, name, process, told.get("bytes", np.full(len(lane), -1)), device=1)
+
+    def host(self) -> None:
+        """Take calls of the CUDA API."""
+        if RUNTIME not in self._database.tables:
+            return
+        told = self._ran(
+            RUNTIME, self._database.columns(RUNTIME, _TIMES, ("correlationId", "globalTid", "nameId"))
+        )
+        process, thread = _process(told["globalTid"]), told["globalTid"] & _LOW
+        called = self._thread_names()
+        lane = self._numbered(
+            process << _BITS | thread,
+            lambda key: (f"process {key >> _BITS}", called.get(key, f"thread {key & _LOW}")),
+        )
+        self._add(told, lane, self._named(told["nameId"]), process, np.full(len(lane), -1), device=0)
+
+    def done(self) -> Activities:
+        """Return all spans; raise `FormatError` where there are none."""
+        if not any(len(part["start"]) for part in self._parts):
+            dropped = "; ".join(f"{count} {what}" for what, count in sorted(self.counts.items()) if count)
+            raise FormatError(
+                f"{self._database.path}: no CUDA activity in it (tables {KERNEL} and others); was it recorded with "
+                f"nsys profile --trace=cuda?{dropped and f' Dropped: {dropped}'}"
+            )
+        joined = {
+            key: np.concatenate([part.pop(key) for part in self._parts]) for key in list(self._parts[0])
+        }
+        spans = Spans(
+            joined["start"],
+            joined["end"],
+            joined["lane"],
+            joined["name"],
+            np.zeros(len(joined["name"]), np.int32),
+            list(self._labels),
+            list(self._lanes),
+        )
+        size = joined["bytes"].astype(np.float64)
+        found = Activities(
+            spans,
+            joined["correlation"],
+            np.where(size >= 0, size, np.nan),
+            joined["device"] == 1,
+            joined["process"],
+            counts=self.counts,
+        )
+        self._scopes(found)
+        found.streams = self._waited()
+        return found
+
+    def _ran(self, table: str, told: dict[str, Whole]) -> dict[str, Whole]:
+        """Return the rows with times; CUPTI gives 0 where it could not take them."""
+        kept = (told["start"] > 0) & (told["end"] >= told["start"]) & (told["end"] <= MAX_NS)
+        self.counts[f"rows of {table} without times"] += int((~kept).sum())
+        return {name: column[kept] for name, column in told.items()}
+
+    def _add(
+        self, told: dict[str, Whole], lane: Whole, name: Whole, process: Whole, size: Whole, device: int
+    ) -> None:
+        self._parts.append(
+            {
+                "start": told["start"],
+                "end": told["end"],
+                "lane": lane.astype(np.int32),
+                "name": name.astype(np.int32),
+                "correlation": _correlation(process, told["correlationId"]),
+                "bytes": size,
+                "device": np.full(len(lane), device, np.int8),
+                "process": process.astype(np.int32),
+            }
+        )
+
+    def _stream_keys(self, table: str, told: dict[str, Whole], process: Whole) -> Whole:
+        """Return process, device and stream of each row in one number."""
+        for name in ("deviceId", "streamId"):
+            if len(told[name]) and not -1 <= told[name].min() <= told[name].max() < _MOST:
+                raise FormatError(
+                    f"{self._database.path}: table {table}: {name} is {told[name].max()}; expected up to {_MOST - 1}"
+                )
+        return (process * (_MOST + 1) + told["deviceId"] + 1) * (_MOST + 1) + told["streamId"] + 1
+
+    def _numbered(self, keys: Whole, called: Callable[[int], tuple[str, str]]) -> Whole:
+        """Return the lane of each key."""
+        each, which = np.unique(keys, return_inverse=True)
+        numbers = [self._lanes.setdefault(called(key), len(self._lanes)) for key in each.tolist()]
+        return np.array(numbers, np.int64)[which]
+
+    def _coded(self, codes: Whole, called: Callable[[int], str]) -> Whole:
+        """Return the label of each code."""
+        each, which = np.unique(codes, return_inverse=True)
+        labels = [called(code) for code in each.tolist()]
+        numbers = [self._labels.setdefault(label, len(self._labels)) for label in labels]
+        return np.array(numbers, np.int64)[which]
+
+    def _named(self, codes: Whole) -> Whole:
+        return self._coded(codes, lambda code: self.texts.get(code, f"name {code}"))
+
+    def _thread_names(self) -> dict[int, str]:
+        """Return the names of threads, by process and thread in one number."""
+        if not {"globalTid", "nameId"} <= self._database.tables.get("ThreadNames", set()):
+            return {}
+        told = self._database.columns("ThreadNames", ("globalTid", "nameId"))
+        keys = _process(told["globalTid"]) << _BITS | told["globalTid"] & _LOW
+        return {
+            key: f"{self.texts[name]} {key & _LOW}"
+            for key, name in zip(keys.tolist(), told["nameId"].tolist(), strict=True)
+            if name in self.texts
+        }
+
+    def _waited(self) -> dict[int, int]:
+        """Return the stream that each call of a known correlation waited for."""
+        needed = ("correlationId", "streamId", "deviceId")
+        if not set(needed) <= self._database.tables.get(SYNCHRONIZATION, set()):
+            return {}
+        told = self._database.columns(SYNCHRONIZATION, needed, ("globalPid",))
+        process = _process(told["globalPid"])
+        keys = _correlation(process, told["correlationId"]).tolist()
+        streams = map(_stream, self._stream_keys(SYNCHRONIZATION, told, process).tolist())
+        return {
+            key: self._lanes[stream]
+            for key, stream in zip(keys, streams, strict=True)
+            if key >= 0 and stream in self._lanes
+        }
+
+    def _scopes(self, found: Activities) -> None:
+        """Give each call the innermost NVTX range of its thread."""
+        if "NVTX_EVENTS" not in self._database.tables:
+            return
+        others = ("globalTid", "eventType", "textId", "rowid")
+        told = self._ran("NVTX_EVENTS", self._database.columns("NVTX_EVENTS", _TIMES, others))
+        pushed = np.isin(told["eventType"], (_PUSHED, -1))
+        told = {name: column[pushed] for name, column in told.items()}
+        process, thread = _process(told["globalTid"]), told["globalTid"] & _LOW
+        names = self._thread_names()
+        keys = process << _BITS | thread
+        lanes = self._numbered(
+            keys, lambda key: (f"process {key >> _BITS}", names.get(key, f"thread {key & _LOW}"))
+        )
+        own = self._database.texts("NVTX_EVENTS", "rowid", "text")
+        texts = [
+            self.texts.get(code) or own.get(row, "")
+            for code, row in zip(told["textId"].tolist(), told["rowid"].tolist(), strict=True)
+        ]
+        labels = np.array([self._labels.setdefault(text, len(self._labels)) for text in texts], np.int64)
+        calls = np.flatnonzero(~found.on_device)
+        spans = found.spans
+        spans.labels = list(self._labels)
+        spans.scope[calls] = innermost(
+            lanes, told["start"], told["end"], labels, spans.lane[calls], spans.start_ns[calls]
+        )
+
+
+def innermost(lane: Whole, start: Whole, end: Whole, label: Whole, at_lane: Small, at: Whole) -> Small:
+    """Return the label of the innermost range around each moment of a lane; 0 where there is none.
+
+    Examples
+    --------
+    >>> zeros, start, end = np.zeros(2, np.int64), np.array([0, 2]), np.array([9, 5])
+    >>> innermost(zeros, start, end, np.array([1, 2]), np.zeros(3, np.int32), np.array([1, 3, 7])).tolist()
+    [1, 2, 1]
+    """
+    found = np.zeros(len(at), np.int32)
+    lanes = np.append(lane, at_lane)
+    times, moment = np.append(start, at), np.append(np.zeros(len(start), np.int8), np.ones(len(at), np.int8))
+    order = np.lexsort((-np.append(end, at), moment, times, lanes))
+    ends, labels = np.append(end, at), np.append(label, np.zeros(len(at), np.int64))
+    current, around = -2, list[tuple[int, int]]()
+    for row, on, time, last, code in rows_in(order, lanes, times, ends, labels):
+        if on != current:
+            current, around = on, []
+        while around and around[-1][0] < time:
+            around.pop()
+        if row < len(start):
+            around.append((last, code))
+        elif around:
+            found[row - len(start)] = around[-1][1]
+    return found
+
+
+def _process(ids: Whole) -> Whole:
+    return np.where(ids < 0, 0, ids >> _BITS & _LOW)
+
+
+def _stream(key: int) -> tuple[str, str]:
+    rest, stream = divmod(key, _MOST + 1)
+    process, device = divmod(rest, _MOST + 1)
+    return f"process {process}", f"device {device - 1} stream {stream - 1}"
+
+
+def _correlation(process: Whole, number: Whole) -> Whole:
+    return np.where((number > 0) & (number < 2**32), process << 32 | number, -1)

@@ -1,0 +1,1 @@
+"""Profiles of XLA (XSpace), as JAX and TensorFlow write them."""

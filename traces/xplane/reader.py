@@ -1,0 +1,194 @@
+"""Profiles of XLA (`*.xplane.pb`), as JAX, TensorFlow and PyTorch/XLA write them.
+
+Where the events say which operations of XLA they run, these are the tasks, and the HLO in the file has their
+dependencies. Else tasks are spans of lines, chosen as in a Chrome trace.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections import defaultdict
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from simsched.errors import FormatError
+from simsched.graph import ImportReport
+from simsched.graph.loading import plain_name
+from simsched.traces.shared.choice import OPTIONS, Choice
+from simsched.traces.shared.json_stream import shown
+from simsched.traces.shared.options import mends_if
+from simsched.traces.shared.spans import Spans, Whole, choose, edges_of, graph_of, of_process
+from simsched.traces.shared.timeline import in_order
+from simsched.traces.shared.wire import BYTES, VARINT, header
+from simsched.traces.xplane.hlo import Program
+from simsched.traces.xplane.space import PLANE, PLANE_NAME, Space, read_space
+
+if TYPE_CHECKING:
+    from simsched.graph.taskgraph import TaskGraph
+
+TASKS = ("ops", "spans")
+_PLANES = re.compile(rb"/host:|/device:|Task Environment")
+
+
+class XPlane:
+    r"""Reader of XLA's profiles.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> events = b'"\x07\x08\x01\x10\x00\x18\xd0\x0f"\x08\x08\x01\x10\xb8\x17\x18\xe8\x07'
+    >>> names = b'"\x0b\x08\x01\x12\x07\x08\x01\x12\x03run'
+    >>> graph = ss.load(b"\n5\x12\t/host:CPU\x1a\x1b\x12\x04main\x18\x01" + events + names)
+    >>> graph.report.format, graph.kinds.to_list(), graph.durations_s.tolist()
+    ('xplane', ['run', 'run'], [2e-09, 1e-09])
+    """
+
+    title = "profile of XLA (.xplane.pb): JAX, TensorFlow, PyTorch/XLA"
+    dependencies = "HLO in the file; without it order of each line, a chain"
+    times = "ps, as whole ns"
+    options = {  # noqa: RUF012 - the protocol's attribute
+        "tasks": "ops (when not given, where there are any): operations of XLA; or spans, which the others choose",
+        **{name: told for name, told in OPTIONS.items() if name != "edges"},
+    }
+
+    def recognises(self, head: bytes) -> bool:
+        """Recognise a first plane by its name."""
+        outer = header(head)
+        if outer is None or outer[:2] != (PLANE, BYTES):
+            return False
+        at = outer[2]
+        found = header(head[at : at + 20])
+        if found is not None and found[:2] == (1, VARINT):
+            at += found[2] + found[3]
+            found = header(head[at : at + 20])
+        return (
+            found is not None
+            and found[:2] == (PLANE_NAME, BYTES)
+            and _PLANES.match(head[at + found[2] : at + found[2] + found[3]]) is not None
+        )
+
+    def read(
+        self,
+        path: Path,
+        *,
+        tasks: str | None = None,
+        depth: int | str | None = None,
+        names: str | None = None,
+        lanes: str | None = None,
+        level: str = "outermost",
+        process: str | int | None = None,
+        tolerant: bool | str = False,
+    ) -> TaskGraph:
+        """Return the graph of a file; options as in `options`.
+
+        Raises
+        ------
+        FormatError
+            If the file is no such profile, holds no events, an option is none of its words, or chooses nothing.
+        """
+        if tasks not in (None, *TASKS):
+            raise FormatError(f"{path}: tasks is {shown(tasks)}; expected one of {', '.join(TASKS)}")
+        choice = Choice.of(path, level, depth, names, lanes, "lanes")
+        report = ImportReport(path.name, "xplane")
+        space = read_space(path, mends_if(path, tolerant, report))
+        there = np.flatnonzero(space.op >= 0)
+        if tasks == "ops" and not len(there):
+            raise FormatError(
+                f"{path}: no event says which operation of XLA it runs; tasks=spans takes others"
+            )
+        rows = there if len(there) and tasks != "spans" else np.arange(len(space.spans))
+        rows = rows[of_process(path, space.spans.taken(rows), process)]
+        rows = rows[choose(path, space.spans.taken(rows), choice, report)]
+        spans = space.spans.taken(rows)
+        report.facts.update({f"dropped, {what}": count for what, count in space.counts.items() if count})
+        if len(there) and tasks != "spans":
+            spans.name = space.op[rows]
+            edges = _operations(path, space, rows, report)
+        else:
+            edges = edges_of(spans, np.zeros((0, 2), np.int64), choice)
+            report.doubt(
+                "spans tell no dependencies: edges are the recorded order of each line, a chain; no policy can run the "
+                "tasks of a line in parallel"
+            )
+        return graph_of(path, spans, edges, report, plain_name(path, ".pb", ".xplane"))
+
+
+XPLANE = XPlane()
+
+
+def _operations(path: Path, space: Space, rows: Whole, report: ImportReport) -> Whole:
+    """Return the edges between operations: by the HLO within a run of a program; runs of a device in their order."""
+    spans = space.spans.taken(rows)
+    runs: dict[int, list[int]] = defaultdict(list)
+    for task, run in enumerate(space.run[rows].tolist()):
+        runs[run].append(task)
+    programs: dict[int, Program | None] = {}
+    names = [spans.labels[code] for code in space.op[rows].tolist()]
+    edges: list[tuple[int, int]] = []
+    unknown = list[int]()
+    for run, tasks in runs.items():
+        number = space.runs[run][0] if run >= 0 else -1
+        if number not in programs:
+            data = space.programs.get(number)
+            programs[number] = None if data is None else Program(path, data)
+        program = programs[number]
+        if program is None:
+            unknown += tasks
+        else:
+            edges += _within(spans, names, tasks, program)
+    if unknown:
+        alone = np.array(sorted(unknown), np.int64)
+        edges += alone[in_order(spans.lane[alone])].tolist()
+    known = {run: tasks for run, tasks in runs.items() if run >= 0}
+    edges += _in_turn(spans, space, known, {after for _, after in edges})
+    report.facts.update(programs=sum(p is not None for p in programs.values()), runs=len(runs.keys() - {-1}))
+    report.doubt(
+        f"{len(unknown)} of {len(rows)} operations are of programs whose HLO is not in the file: their edges are the "
+        "order of each line, a chain",
+        when=unknown,
+    )
+    report.note(
+        "programs run in their recorded order on each device: what they hand to each other is not in the file"
+    )
+    return np.unique(np.array(edges, np.int64).reshape(-1, 2), axis=0)
+
+
+def _within(spans: Spans, names: list[str], tasks: list[int], program: Program) -> list[tuple[int, int]]:
+    """Return the edges of a run; of an operation that ran several times, as in a loop, the last finished one counts."""
+    of: dict[str, list[int]] = defaultdict(list)
+    for task in tasks:
+        of[names[task]].append(task)
+    # What an iteration of a loop hands to the next is no operand: its operations keep the order of their line.
+    again = np.array(sorted(task for each in of.values() if len(each) > 1 for task in each), np.int64)
+    found = [(a, b) for a, b in again[in_order(spans.lane[again])].tolist()]
+    before = program.between(of.keys())
+    finish = spans.finish_ns
+    for name, waiting in of.items():
+        for other in before.get(name, ()):
+            done = sorted(of[other], key=lambda task: (int(finish[task]), task))
+            times = [int(finish[task]) for task in done]
+            for task in waiting:
+                place = bisect_right(times, int(spans.start_ns[task])) - 1
+                if place >= 0 and done[place] < task:
+                    found.append((done[place], task))
+    return found
+
+
+def _in_turn(
+    spans: Spans, space: Space, runs: dict[int, list[int]], waiting: set[int]
+) -> list[tuple[int, int]]:
+    """Return edges from the last task of each run to those of the next run of its device that wait for no other."""
+    of: dict[str, list[list[int]]] = defaultdict(list)
+    for run, tasks in sorted(runs.items(), key=lambda item: item[1][0]):
+        of[space.runs[run][2]].append(tasks)
+    found = []
+    for each in of.values():
+        for one, other in pairwise(each):
+            last = max(one, key=lambda task: (int(spans.finish_ns[task]), task))
+            begins = [task for task in other if task not in waiting and last < task]
+            found += [(last, task) for task in begins if spans.finish_ns[last] <= spans.start_ns[task]]
+    return found
