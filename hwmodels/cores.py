@@ -17,7 +17,9 @@ from simsched.hwmodels.topology import Package
 from simsched.machine.schema import Quantity, Strict, Throughput, measures
 from simsched.mistakes import short
 
-_Range = Annotated[list[Annotated[int, Field(ge=0, lt=2**16, strict=True)]], Field(min_length=2, max_length=2)]
+_Range = Annotated[
+    list[Annotated[int, Field(ge=0, lt=2**16, strict=True)]], Field(min_length=2, max_length=2)
+]
 _Bandwidth = Annotated[Quantity, measures("bandwidth", least=1e6, most=1e15)]
 _Time = Annotated[Quantity, measures("time", above=0)]
 
@@ -88,11 +90,11 @@ class CoreModel(Numbers):
     name, title : str
         Its name for `core=NAME`, and for readers.
     vendors : list of str
-        As `/proc/cpuinfo`, hwloc and `lscpu` spell it: `GenuineIntel`, `AuthenticAMD`; of ARM the implementer, as `0x41`.
+        As `/proc/cpuinfo`, hwloc and `lscpu` spell it: `GenuineIntel`; of Arm the implementer, as `0x41`.
     family : int, optional
-        CPU family; None for those without one, as ARM.
+        CPU family; None for those without one, as Arm.
     models : list of pairs of int
-        Ranges of model numbers, ends included; of ARM the parts.
+        Ranges of model numbers, ends included; of Arm the parts.
     names : str
         Pattern that names of such processors have; "" for any.
     kind : str
@@ -106,14 +108,14 @@ class CoreModel(Numbers):
 
     name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9.-]*$")]
     title: str
-    vendors: list[str] = []
+    vendors: tuple[str, ...] = ()
     family: int | None = None
-    models: list[_Range] = []
+    models: tuple[_Range, ...] = ()
     names: str = ""
     kind: str = ""
-    aliases: list[str] = []
+    aliases: tuple[str, ...] = ()
     streams_stores: bool = False
-    chips: list[Chip] = []
+    chips: tuple[Chip, ...] = ()
 
     def of(self, model: str) -> Mapping[str, Quantity]:
         """Return the numbers of a processor of this microarchitecture, by its name."""

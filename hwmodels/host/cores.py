@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 
-from simsched.hwmodels.topology import Cache, Core, CoreKind, NumaNode, Package, Topology
+from simsched.hwmodels.topology import Cache, Core, CoreKind, NumaNode, Package, Topology, whole
 
 #: Numbers of CPUs and memories are below this.
 MOST_CPUS = 2**17
@@ -274,12 +274,9 @@ class System:
                 :200
             ]
 
-        def number(name: str) -> int:
-            return int(stated(name)) if re.fullmatch("[0-9]{1,9}", stated(name)) else -1
-
         return Package(
-            stated("model name", "Model", "cpu model", "cpu"),
+            stated("model name", "Model", "cpu model", "cpu", "uarch"),
             stated("vendor_id", "CPU implementer", "vendor"),
-            number("cpu family"),
-            number("model"),
+            whole(stated("cpu family")),
+            whole(stated("CPU part", "model")),
         )

@@ -396,6 +396,7 @@ class MachineFile(Strict):
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.+-]*$")]
     title: str
     library: str | None = None
+    example: str | None = None
     cores: Cores
     memory: MemoryTable
     caches: Caches = Caches()

@@ -16,6 +16,7 @@
 `contention=true`          all effects of `Effects`, or none; each also by its own name: `share_tiles=true`
 `reuse_teams=false`        teams that change size are created anew
 `like=NAME`                machine that supplies numbers unknown in a file of another format
+`core=NAME`                core of the table of cores that supplies them, there, of `host` and of `generic`
 `data=sent`                how objects get from place to place, `sent` or `read`; `data=none` for in no time
 `places=tile`              what keeps its data to itself: `core`, `tile` or `domain`
 `home=memory`              where inputs are and outputs go: `everywhere`, `memory`, or the `host` (also called `master`)
@@ -83,7 +84,7 @@ SHORT = (
     "kinds",
 )
 #: Carried out when the machine is built, not in its file.
-BUILT = ("cores", "smt", "reuse_teams", "like")
+BUILT = ("cores", "smt", "reuse_teams", "like", "core")
 
 
 def edited(content: Mapping[str, Any], params: Mapping[str, Scalar], spec: str) -> dict[str, Any]:

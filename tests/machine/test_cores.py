@@ -43,7 +43,8 @@ def test_found_by_what_the_processor_says(package, kind, name):
 
 
 @pytest.mark.parametrize(
-    "package", [Package(), Package("", INTEL, 6, 9999), Package("", "0x41", -1, 0xFFF), Package("a", AMD, 7, 1)]
+    "package",
+    [Package(), Package("", INTEL, 6, 9999), Package("", "0x41", -1, 0xFFF), Package("a", AMD, 7, 1)],
 )
 def test_unknown_ones_are_not_guessed(package):
     assert core_of(package) is None
@@ -71,7 +72,10 @@ def test_every_core_has_what_a_machine_needs(core):
 
 def test_chips_of_a_core():
     zen5 = known_cores()["zen5"]
-    assert zen5.of("AMD Ryzen 9 9950X")["nominal_bandwidth"].value < zen5.of("AMD EPYC 9755")["nominal_bandwidth"].value
+    assert (
+        zen5.of("AMD Ryzen 9 9950X")["nominal_bandwidth"].value
+        < zen5.of("AMD EPYC 9755")["nominal_bandwidth"].value
+    )
     # The channels of another processor of the same cores say more than what this one was measured to move.
     assert "bandwidth" in known_cores()["haswell"].of("Intel(R) Xeon(R) CPU E5-2695 v3")
     assert "bandwidth" not in known_cores()["haswell"].of("Intel(R) Core(TM) i7-4770")
