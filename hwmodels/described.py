@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
+from itertools import groupby
 
 from simsched.errors import MachineError
+from simsched.hwmodels.core_machine import CoreNumbers
 from simsched.hwmodels.cores import CoreModel, core_named, core_of, known_cores
 from simsched.hwmodels.phi import content_of, recognised
 from simsched.hwmodels.topology import Topology
-from simsched.hwmodels.topology_machine import Preset, Table
+from simsched.hwmodels.topology_machine import ALIKE, CONFIDENCES, Preset, Table, in_order, number
+from simsched.machine.schema import si
 from simsched.plugins import registered
+
+#: Numbers of a kind of core, by their key.
+OF_KINDS: dict[str, Callable[[CoreNumbers], Table]] = {
+    "flop_per_cycle": lambda numbers: numbers.stated("flop_per_cycle"),
+    "core_bandwidth": CoreNumbers.core_bandwidth,
+}
 
 
 def described(topology: Topology, like: str | None, core: str | None, name: str, spec: str) -> Table:
@@ -39,7 +49,12 @@ def described(topology: Topology, like: str | None, core: str | None, name: str,
     found = core_named(core) if core else commonest_core(topology)
     if found is None:
         raise MachineError(_unknown(topology, spec))
-    return content_of(topology, Preset.of_core(found, topology), name)
+    content = content_of(topology, Preset.of_core(found, topology), name)
+    if core is None and (kinds := kinds_of(topology)):
+        content["kinds"] = kinds
+        count = content["cores"]["count"]
+        count["source"] = count["source"].replace(ALIKE, "each with its numbers")
+    return content
 
 
 def commonest_core(topology: Topology) -> CoreModel | None:
@@ -54,6 +69,42 @@ def commonest_core(topology: Topology) -> CoreModel | None:
     """
     kinds = Counter(topology.kinds[core.kind].name if core.kind >= 0 else "" for core in topology.cores)
     return core_of(topology.packages[0], kinds.most_common(1)[0][0])
+
+
+def kinds_of(topology: Topology) -> Table | None:
+    """Return the table `[kinds]` of a topology whose kinds of cores the table of cores tells apart; None for others.
+
+    Cores of a kind have to be neighbours, as those of machines are.
+    """
+    runs = [(kind, len([*run])) for kind, run in groupby(in_order(topology), key=lambda core: core.kind)]
+    if len(runs) < 2 or len(dict(runs)) < len(runs) or any(kind < 0 for kind, _ in runs):
+        return None
+    package, told = topology.packages[0], [topology.kinds[kind] for kind, _ in runs]
+    known = [found for one in told if (found := core_of(package, one.name))]
+    names = [one.name for one in known]
+    if len(set(names)) < len(runs):
+        return None
+    numbers = [CoreNumbers(one, package.model) for one in known]
+    clocks_Hz = [
+        one.base_Hz or one.most_Hz or si(each.clock)
+        for one, each in zip(told, known, strict=True)
+        if each.clock
+    ]
+    return {
+        "names": names,
+        "cores": number([count for _, count in runs], "core", f"kinds of cores, {topology.dialect}"),
+        "clock": number(
+            [each / 1e9 for each in clocks_Hz], "GHz", f"{topology.dialect}, or cores.toml", "low"
+        ),
+        **{key: _row([of(one) for one in numbers]) for key, of in OF_KINDS.items()},
+    }
+
+
+def _row(each: list[Table]) -> Table:
+    """Return numbers of kinds as one list, as trusted as the least."""
+    source = "; ".join(one["source"] for one in each)
+    confidence = min((one["confidence"] for one in each), key=CONFIDENCES.index)
+    return number([one["value"] for one in each], each[0]["unit"], source, confidence)
 
 
 def _unknown(topology: Topology, spec: str) -> str:

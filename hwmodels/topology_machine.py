@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 #: From the least trusted to the most.
 CONFIDENCES = ("unverified", "low", "med", "high")
+#: What is said of kinds of cores that are not told apart.
+ALIKE = "taken as alike"
 #: Variations that do not concern the preset's numbers, but the machine that uses them.
 OF_THE_OTHER = ("cores", "smt", "cluster", "reuse_teams")
 
@@ -219,7 +221,7 @@ def with_cores(content: Table, topology: Topology, preset: Preset, name: str, pe
     unequal = "" if ways == topology.smt_ways else f", at most {topology.smt_ways}: taken as the fewest"
     seen = "; ".join((topology.summary(), *topology.notes))
     if len({core.kind for core in topology.cores}) > 1:
-        seen += "; cores of several kinds, taken as alike"
+        seen += f"; cores of several kinds, {ALIKE}"
     plain = re.sub(r"[^A-Za-z0-9_.+-]+", "-", name)
     content["name"] = re.sub(r"^[^A-Za-z0-9]+|-+$", "", plain) or "machine"
     content["title"] = f"{topology.title}, " + (

@@ -297,6 +297,24 @@ def test_performance_and_efficiency_cores(tree):
     assert "(1 core, 1 atom)" in facts["cores.count"].source
 
 
+def test_performance_and_efficiency_cores_that_the_table_knows(tree):
+    """Six cores of one kind and four of another that share an L2: each with its clock and its numbers."""
+    tree.write("proc/cpuinfo", INTEL.replace("\t: 85", "\t: 154").replace("8160 CPU @ 2.10GHz", "1270P"))
+    tree.write(f"{CPU}/online", "0-9")
+    tree.write("sys/devices/cpu_core/cpus", "0-5")
+    tree.write("sys/devices/cpu_atom/cpus", "6-9")
+    for cpu in range(10):
+        l2 = str(cpu) if cpu < 6 else "6-9"
+        tree.cpu(cpu, caches=[(2, "Unified", "1280K", l2), (3, "Unified", "18M", "0-9")])
+        tree.write(f"{CPU}/cpu{cpu}/cpufreq/base_frequency", 2200000 if cpu < 6 else 1600000)
+    machine = machine_of(tree.root)
+    assert (machine.kinds.names, machine.kinds.counts) == (("golden-cove", "gracemont"), (6, 4))
+    slower = machine.kinds.flops_ratio
+    assert slower[1] / slower[0] == pytest.approx(1.6 * 16 / (2.2 * 32))
+    assert "each with its numbers" in machine.facts[0].source
+    assert machine_of(tree.root, core="golden-cove").kinds is None
+
+
 def test_nothing_there(tree):
     """No `/sys`, no `/proc`: as many cores as Python counts, nothing else known."""
     host = read_host(tree.root)
