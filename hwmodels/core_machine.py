@@ -109,11 +109,9 @@ class CoreNumbers:
 
     def mode(self) -> Table:
         """Return the memory mode of one socket."""
+        known = [key for key in ("cluster_bandwidth", "link_bandwidth") if key in self.known]
         table = {"core_bandwidth": self.core_bandwidth(), "bandwidth": self.bandwidth()}
-        table |= {key: self.stated(key) for key in ("sharpness",)}
-        table |= {
-            key: self.stated(key) for key in ("cluster_bandwidth", "link_bandwidth") if key in self.known
-        }
+        table |= {key: self.stated(key) for key in ("sharpness", *known)}
         for key in ("latency", "remote_latency"):
             if "latency" in self.known and key in self.known:
                 table[key] = {"any": self.stated(key)}

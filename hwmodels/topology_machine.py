@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from simsched.errors import MachineError
-from simsched.hwmodels.core_machine import socket_content
+from simsched.hwmodels.core_machine import CoreNumbers, socket_content
 from simsched.hwmodels.cores import CoreModel
 from simsched.hwmodels.sockets_table import needed_times
 from simsched.hwmodels.topology import Core, Topology
@@ -198,7 +198,8 @@ def sockets_content(topology: Topology, preset: Preset, name: str) -> Table:
 
 
 def _of_the_core(content: Table, core: CoreModel, sockets: int) -> None:
-    """Put what only the table of cores knows into a machine file: clusters, where they fit, and power."""
+    """Put what only the table of cores knows into a machine file: clusters, where they fit, power, costs of teams."""
+    content["runtime"] = CoreNumbers(core).runtime(sum(content["structure"]["sockets"]))
     structure, size = content["structure"], int(core.cluster_cores.value) if core.cluster_cores else 0
     whole = size and size % int(content["cores"]["per_tile"]["value"]) == 0
     if (
