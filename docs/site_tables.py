@@ -17,6 +17,8 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 import simsched as ss
+from simsched.hwmodels.core_machine import CoreNumbers
+from simsched.hwmodels.cores import known_cores
 from simsched.plugins import named, registered
 from simsched.replay.engines import LIMITS
 from simsched.spec import format_scalar
@@ -66,6 +68,37 @@ def machines() -> Iterator[str]:
                 f"| [`{name}`](../machines/{name}.md) | {found.title} | {found.n_cores} | {found.n_tiles} "
                 f"| {found.smt_ways} |"
             )
+
+
+def cores() -> Iterator[str]:
+    """Yield the table of cores: how each is found, and its main numbers; those of no source are in italics."""
+    yield from _table_head(
+        "core",
+        "what it is",
+        "FLOP/cycle (FP32)",
+        "vector, bit",
+        "GHz",
+        "one core, GB/s",
+        "a socket, GB/s",
+        "cores",
+    )
+    for core in known_cores().values():
+        numbers = CoreNumbers(core)
+        shown = [
+            core.flop_per_cycle,
+            core.vector,
+            core.clock,
+            numbers.core_bandwidth(),
+            numbers.bandwidth(),
+            core.cores,
+        ]
+        yield f"| `{core.name}` | {core.title} | {' | '.join(map(_trusted, shown))} |"
+
+
+def _trusted(number: Any) -> str:
+    given = number if isinstance(number, dict) else number.model_dump()
+    text = f"{given['value']:.4g}"
+    return f"*{text}*" if given["confidence"] == "unverified" else text
 
 
 def classes(group: Any) -> Iterator[str]:
@@ -138,6 +171,7 @@ MAKERS = {
     "made-typed": typed,
     "made-commands": commands,
     "made-machines": machines,
+    "made-cores": cores,
     "made-classes": classes,
     "made-formats": formats,
     "made-rules": rules,

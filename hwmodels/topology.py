@@ -2,9 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+
+
+def whole(text: str) -> int:
+    """Return a number of a processor as it is written, decimal or as `0xd0c`; -1 where it is none.
+
+    Examples
+    --------
+    >>> whole("85"), whole("0xd0c"), whole("r1p0")
+    (85, 3340, -1)
+    """
+    if re.fullmatch(r"0x[0-9a-fA-F]{1,7}", text):
+        return int(text, 16)
+    return int(text) if re.fullmatch(r"[0-9]{1,9}", text) else -1
 
 
 @dataclass(frozen=True)
@@ -16,9 +30,9 @@ class Package:
     model : str
         Name of the processor: `Intel(R) Xeon Phi(TM) CPU 7250 @ 1.40GHz`.
     vendor : str
-        `GenuineIntel`, `AuthenticAMD`, ...
+        `GenuineIntel`, `AuthenticAMD`, ...; of Arm the implementer, as `0x41`.
     family, number : int
-        CPU family and model number.
+        CPU family and model number; of Arm no family, and the part.
     """
 
     model: str = ""

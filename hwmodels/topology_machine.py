@@ -14,17 +14,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from simsched.errors import MachineError
+from simsched.hwmodels.core_machine import CoreNumbers, socket_content
+from simsched.hwmodels.cores import CoreModel
 from simsched.hwmodels.sockets_table import needed_times
 from simsched.hwmodels.topology import Core, Topology
 from simsched.machine import machine
+from simsched.machine.build import built
 from simsched.machine.variations import edited, quantities
-from simsched.spec import format_scalar, parse_path
+from simsched.spec import Spec, format_scalar, parse_path
 
 if TYPE_CHECKING:
     from simsched.machine import Machine
 
 #: From the least trusted to the most.
 CONFIDENCES = ("unverified", "low", "med", "high")
+#: What is said of kinds of cores that are not told apart.
+ALIKE = "taken as alike"
 #: Variations that do not concern the preset's numbers, but the machine that uses them.
 OF_THE_OTHER = ("cores", "smt", "cluster", "reuse_teams")
 
@@ -48,11 +53,20 @@ class Preset:
         Its file, variations included.
     most : str
         Highest confidence that a number of it has for the other: "high" for the same processor.
+    core : CoreModel, optional
+        The core whose numbers these are, where they come from the table of cores: then their sources say all.
     """
 
     machine: Machine
     stated: Mapping[str, Any]
     most: str
+    core: CoreModel | None = None
+
+    @classmethod
+    def of_core(cls, core: CoreModel, topology: Topology) -> Preset:
+        """Return a socket of a core of the table."""
+        content = socket_content(core, topology.model)
+        return cls(built(content, Spec(core.name)), content, "high", core)
 
     @classmethod
     def named(cls, like: str, topology: Topology, most: str = "low") -> Preset:
@@ -93,7 +107,9 @@ class Preset:
         return content
 
     def taken(self, quantity: Table) -> Table:
-        """Return a quantity of the machine's file, marked."""
+        """Return a quantity of the machine's file, marked; that of the table of cores as it is."""
+        if self.core is not None:
+            return dict(quantity)
         confidence = min(quantity["confidence"], self.most, key=CONFIDENCES.index)
         source = f"taken from {self.name}: {quantity['source']}"
         return number(quantity["value"], quantity["unit"], source, confidence)
@@ -159,7 +175,7 @@ def sockets_content(topology: Topology, preset: Preset, name: str) -> Table:
     content["cores"]["per_tile"]["source"] += why
     with_sizes(content, topology)
     known = {"schema", "name", "title", "cores", "structure", "memory", "caches", "runtime", "effects"}
-    for key in content.keys() - known:
+    for key in content.keys() - known - ({"power"} if preset.core else set()):
         # Parts of other kinds of machines: contention of writers, scratch memory.
         del content[key]
     domains = [len(run) for run in _runs(places, lambda core: _domain(topology, core))]
@@ -174,9 +190,29 @@ def sockets_content(topology: Topology, preset: Preset, name: str) -> Table:
         **{key: time for key, time in times_of(preset).items() if key in needed},
     }
     _scale_memory(content, topology, preset, len(domains))
+    if preset.core:
+        _of_the_core(content, preset.core, len(sockets))
     if per_tile != preset.machine.cores_per_tile:
         content["caches"].pop("tile_slowdown", None)
     return content
+
+
+def _of_the_core(content: Table, core: CoreModel, sockets: int) -> None:
+    """Put what only the table of cores knows into a machine file: clusters, where they fit, power, costs of teams."""
+    content["runtime"] = CoreNumbers(core).runtime(sum(content["structure"]["sockets"]))
+    structure, size = content["structure"], int(core.cluster_cores.value) if core.cluster_cores else 0
+    whole = size and size % int(content["cores"]["per_tile"]["value"]) == 0
+    if (
+        whole
+        and all(domain % size == 0 for domain in structure["domains"])
+        and all(group % size == 0 or size % group == 0 for group in structure["l3"])
+    ):
+        structure["clusters"] = [size] * (sum(structure["sockets"]) // size)
+    else:
+        for mode in content["memory"]["modes"].values():
+            mode.pop("cluster_bandwidth", None)
+    for limit in content.get("power", {}).values():
+        limit["value"] *= sockets
 
 
 def with_cores(content: Table, topology: Topology, preset: Preset, name: str, per_tile: int) -> Table:
@@ -186,10 +222,12 @@ def with_cores(content: Table, topology: Topology, preset: Preset, name: str, pe
     unequal = "" if ways == topology.smt_ways else f", at most {topology.smt_ways}: taken as the fewest"
     seen = "; ".join((topology.summary(), *topology.notes))
     if len({core.kind for core in topology.cores}) > 1:
-        seen += "; cores of several kinds, taken as alike"
+        seen += f"; cores of several kinds, {ALIKE}"
     plain = re.sub(r"[^A-Za-z0-9_.+-]+", "-", name)
     content["name"] = re.sub(r"^[^A-Za-z0-9]+|-+$", "", plain) or "machine"
-    content["title"] = f"{topology.title}, numbers of {preset.name}"
+    content["title"] = f"{topology.title}, " + (
+        preset.core.title if preset.core else f"numbers of {preset.name}"
+    )
     cores["count"] = told_by(topology, len(topology.cores), "core", seen)
     cores["per_tile"] = told_by(topology, per_tile, "core/tile", "cores that share an L2")
     cores["smt_ways"] = told_by(topology, ways, "thread/core", f"hardware threads of a core{unequal}")

@@ -8,26 +8,21 @@ from pathlib import Path
 from typing import Any
 
 from simsched.errors import MachineError
+from simsched.hwmodels.described import described
 from simsched.hwmodels.host.cores import System
-from simsched.hwmodels.phi import content_of, recognised
 from simsched.hwmodels.topology import Topology
-from simsched.hwmodels.topology_machine import Preset, in_order
+from simsched.hwmodels.topology_machine import in_order
 from simsched.spec import parse_path
 from simsched.system import Files, cpu_limit
 
-#: Default machines for unknown numbers, by vendor; a Xeon Phi is recognised first.
-STAND_INS = {"GenuineIntel": "xeon-8160x2", "AuthenticAMD": "epyc-9654x2"}
-#: Default for other architectures, which have no built-in machine; this one's vectors are the nearest.
-OTHERS = "epyc-9654x2"
 
-
-def host() -> Callable[[str | None], Mapping[str, Any]]:
-    """`host[like=NAME]`: the running system, with the numbers of another machine for what must be measured.
+def host() -> Callable[[str | None, str | None], Mapping[str, Any]]:
+    """`host`: the running system, with the numbers of the table of cores, or of another machine (`host[like=NAME]`).
 
     Returns
     -------
     callable
-        Takes NAME, or None, and returns the content of a machine file.
+        Takes `like` and `core`, each a name or None, and returns the content of a machine file.
 
     Examples
     --------
@@ -39,21 +34,23 @@ def host() -> Callable[[str | None], Mapping[str, Any]]:
     return host_content
 
 
-def host_content(like: str | None, topology: Topology | None = None) -> Mapping[str, Any]:
+def host_content(
+    like: str | None = None, core: str | None = None, topology: Topology | None = None
+) -> Mapping[str, Any]:
     """Return the content of a machine file for the running system.
 
     Parameters
     ----------
-    like : str, optional
-        Machine that supplies bandwidths, FLOPs per cycle, latencies and software costs. Without one it is a built-in
-        one of the same vendor, and all its numbers count as unverified.
+    like, core : str, optional
+        Machine, or core of the table, that supplies bandwidths, FLOPs per cycle, latencies and software costs. Without
+        both, the table is searched for the processor.
     topology : Topology, optional
         Topology of the system; detected when not given.
 
     Raises
     ------
     MachineError
-        If `like` is the host itself, or has mistakes.
+        If `like` is the host itself, or has mistakes, or the table does not know the processor.
     SpecError
         If no machine is called `like`.
     """
@@ -61,14 +58,7 @@ def host_content(like: str | None, topology: Topology | None = None) -> Mapping[
         raise MachineError(
             f"host[like={like}]: the host's own numbers are what is missing; name another machine"
         )
-    topology = topology or read_host(affinity=_affinity())
-    phi, vendor = recognised(topology), topology.packages[0].vendor
-    preset = (
-        Preset.named(like, topology)
-        if like
-        else Preset.named(phi or STAND_INS.get(vendor, OTHERS), topology, most="unverified")
-    )
-    return content_of(topology, preset, "host")
+    return described(topology or read_host(affinity=_affinity()), like, core, "host", "host")
 
 
 def cpus() -> tuple[tuple[int, ...], ...]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from simsched.hwmodels.topology import Cache, Core, CoreKind, NumaNode, Package, Topology
+from simsched.hwmodels.topology import Cache, Core, CoreKind, NumaNode, Package, Topology, whole
 from simsched.system import Files
 
 _CPU, _NODE = "sys/devices/system/cpu", "sys/devices/system/node"
@@ -176,12 +176,9 @@ class System:
                 :200
             ]
 
-        def number(name: str) -> int:
-            return int(stated(name)) if re.fullmatch("[0-9]{1,9}", stated(name)) else -1
-
         return Package(
-            stated("model name", "Model", "cpu model", "cpu"),
+            stated("model name", "Model", "cpu model", "cpu", "uarch"),
             stated("vendor_id", "CPU implementer", "vendor"),
-            number("cpu family"),
-            number("model"),
+            whole(stated("cpu family")),
+            whole(stated("CPU part", "model")),
         )

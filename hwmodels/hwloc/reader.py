@@ -10,14 +10,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from simsched.errors import MachineError
 from simsched.graph.loading import plain_name
+from simsched.hwmodels.described import described
 from simsched.hwmodels.hwloc.tree import FoundCore, FoundNode, Place, Tree, distances_of
 from simsched.hwmodels.hwloc.xml import MOST_INDEX, MOST_MEMORIES, Element, Fields, mask, read_elements
-from simsched.hwmodels.phi import content_of, recognised
 from simsched.hwmodels.topology import Core, CoreKind, NumaNode, Topology
-from simsched.hwmodels.topology_machine import Preset
-from simsched.plugins import registered
 
 
 class HwlocFiles:
@@ -39,39 +36,24 @@ class HwlocFiles:
     >>> with TemporaryDirectory() as folder:
     ...     _ = Path(folder, "small.xml").write_text(text)
     ...     machine = ss.machine(f"{folder}/small.xml[like=xeon-8160x2]")
-    >>> machine.n_cores, machine.core_flops == ss.machine("xeon-8160x2").core_flops
-    (2, True)
+    ...     named = ss.machine(f"{folder}/small.xml[core=zen2]")
+    >>> machine.n_cores, machine.core_flops == ss.machine("xeon-8160x2").core_flops, named.core_bandwidth_Bps
+    (2, True, 20700000000.0)
     """
 
     suffixes: tuple[str, ...] = (".xml", ".xml.gz")
 
-    def read(self, path: Path, like: str | None) -> Mapping[str, Any]:
-        """Return the content of a machine file: structure and sizes of the topology, other numbers of `like`.
+    def read(self, path: Path, like: str | None, core: str | None = None) -> Mapping[str, Any]:
+        """Return the content of a machine file: structure and sizes of the topology, other numbers of `like` or `core`.
 
-        A Xeon Phi is recognised and needs no `like`.
+        Without both, the processor is looked up in the table of cores; a Xeon Phi is recognised.
 
         Raises
         ------
         MachineError
-            If the file is malformed, or its processor is not recognised and `like` is not given.
+            If the file is malformed, or its processor is unknown and neither is given.
         """
-        topology = read_topology(path)
-        like = like or recognised(topology)
-        if like is None:
-            raise MachineError(_missing(path, topology))
-        name = plain_name(path, ".xml")
-        return content_of(topology, Preset.named(like, topology), name)
-
-
-def _missing(path: Path, topology: Topology) -> str:
-    names = ", ".join(name for name in registered("machines") if name != "host")
-    return (
-        f"{path}: {topology.summary()}. An hwloc file does not know what a core computes (cores.flop_per_cycle, "
-        "cores.sustained, cores.compute_throughput), what memory delivers (memory.modes: core_bandwidth, bandwidth, "
-        "latency), the times of a cache line (structure.same_l3, structure.other_socket, ...) and the software's costs "
-        f"(runtime): write {path}[like=NAME] to take them from another machine ({names}, or a file of your own), and "
-        f"each that you know better behind it: {path}[like=NAME,cores.flop_per_cycle=32,bandwidth_Bps=2e11]"
-    )
+        return described(read_topology(path), like, core, plain_name(path, ".xml"), str(path))
 
 
 HWLOC = HwlocFiles()

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from simsched.hwmodels.hwloc.xml import MOST_INDEX, Element, Fields
-from simsched.hwmodels.topology import Cache, Package
+from simsched.hwmodels.topology import Cache, Package, whole
 
 _CACHE = re.compile(r"L([1-5])(i?)Cache")
 #: Containers of cores without further properties; `Socket` is `Package` in old files.
@@ -113,15 +113,14 @@ class Tree:
         # Files of hwloc 1.0 to 1.6 and of Arm machines state it for the machine.
         infos = {**self.machine_infos, **self.fields.infos(element)}
 
-        def number(name: str) -> int:
-            text = infos.get(name, "")
-            return int(text) if re.fullmatch(r"[0-9]{1,9}", text) else -1
+        def first(*names: str) -> str:
+            return next((infos[name] for name in names if name in infos), "")
 
         return Package(
-            infos.get("CPUModel", ""),
-            infos.get("CPUVendor", ""),
-            number("CPUFamilyNumber"),
-            number("CPUModelNumber"),
+            first("CPUModel"),
+            first("CPUVendor", "CPUImplementer"),
+            whole(first("CPUFamilyNumber")),
+            whole(first("CPUModelNumber", "CPUPart")),
         )
 
     def _thread(self, element: Element, place: Place) -> None:

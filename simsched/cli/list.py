@@ -70,6 +70,7 @@ def _machine(name: str) -> Entry:
         "title": found.title, "cores": found.n_cores, "tiles": found.n_tiles, "smt_ways": found.smt_ways,
         "memory_modes": list(found.content["memory"]["modes"]),
         "has_clusters": "cluster" in found.content["structure"],
+        **({"example": found.content["example"]} if "example" in found.content else {}),
     }  # fmt: skip
 
 
@@ -153,6 +154,8 @@ def _parts(what: str, entry: Entry) -> Iterator[Part]:
         yield "", entry["error"]
     elif what == "machines":
         yield "", _machine_text(entry)
+        if "example" in entry:
+            yield "for example: ", entry["example"]
     elif what == "formats":
         yield from _format_text(entry)
     else:

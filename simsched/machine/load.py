@@ -38,8 +38,10 @@ class MachineReader(Protocol):
 
     suffixes: tuple[str, ...]
 
-    def read(self, path: Path, like: str | None) -> Mapping[str, Any]:
+    def read(self, path: Path, like: str | None, core: str | None = None) -> Mapping[str, Any]:
         """Return the content of a machine file; values that the format lacks come from the machine `like`.
+
+        Or they come from the table of cores: those of `core`, or of the core that the file tells.
 
         Raises
         ------
@@ -90,7 +92,7 @@ def machine(source: str | Path | Machine) -> Machine:
     reader = next((r for suffix, r in readers.items() if spec.name.endswith(suffix)), None)
     if reader is None:
         return _from(Path(spec.name), spec)
-    return built(reader.read(Path(spec.name), _like(spec.params)), spec, spec.name)
+    return built(reader.read(Path(spec.name), *_origins(spec)), spec, spec.name)
 
 
 def _built_in(text: str, suffixes: tuple[str, ...]) -> Machine:
@@ -114,15 +116,18 @@ def _readers() -> dict[str, MachineReader]:
     return dict(sorted(found.items(), key=lambda item: -len(item[0])))
 
 
-def _like(params: Mapping[str, Any]) -> str | None:
-    like = params.get("like")
-    return None if like is None else str(like)
+def _origins(spec: Spec) -> tuple[str | None, str | None]:
+    """Return the machine, or the core, that supplies what is not known, as the brackets name it."""
+    like, core = (None if (given := spec.params.get(key)) is None else str(given) for key in ("like", "core"))
+    if like is not None and core is not None:
+        raise MachineError(f"{spec}: like= and core= both say where numbers come from; give one of them")
+    return like, core
 
 
 def _from(source: Path | Traversable | Any, spec: Spec) -> Machine:
-    """Return the machine of a file, or of a function of `like` that returns a file's content, as `host` is."""
+    """Return the machine of a file, or of a function of `like` and `core` that returns its content, as `host` is."""
     if callable(source):
-        return built(source(_like(spec.params)), spec)
+        return built(source(*_origins(spec)), spec)
     if "like" in spec.params:
         raise MachineError(
             f"{spec}: machine files state all their numbers; like=... is only for formats that do not"
@@ -137,7 +142,10 @@ def _made(text: bytes, path: str, spec: str, where: str) -> Machine:
         content = parse_toml(path, text)
     except FormatError as error:
         raise MachineError(str(error)) from None
-    return built(content, parse_path(spec), where)
+    asked = parse_path(spec)
+    if "core" in asked.params:
+        content = named("machine_cores", "table")(content, asked)
+    return built(content, asked, where)
 
 
 def _bytes(path: Path | Traversable) -> bytes:

@@ -34,6 +34,7 @@ UNITS: dict[str, dict[str, float]] = {
     "time per thread": {"s/thread": 1, "ms/thread": 1e-3, "us/thread": 1e-6, "ns/thread": 1e-9},
     "time per poller": {"s/poller": 1, "ms/poller": 1e-3, "us/poller": 1e-6, "ns/poller": 1e-9},
     "power": {"W": 1},
+    "vector width": {"bit": 1},
 }
 
 
@@ -395,6 +396,7 @@ class MachineFile(Strict):
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.+-]*$")]
     title: str
     library: str | None = None
+    example: str | None = None
     cores: Cores
     memory: MemoryTable
     caches: Caches = Caches()

@@ -26,6 +26,10 @@ USED_BY = {
 }
 #: In the source of a number that describes no machine.
 BY_DEFINITION = "by definition"
+#: Begins the source of a number that nobody has stated of this machine, where a description of it was read.
+ASSUMED = "assumed ("
+#: Tables of numbers that matter more than others: notes name each.
+NAMED = ("cores.", "memory.")
 
 
 @dataclass(frozen=True)
@@ -100,11 +104,12 @@ def varied_spec(machine: Machine, params: Mapping[str, Scalar]) -> Spec:
         raise MachineError(
             f"{machine}: expected variations by name, as in {{'cores': 8}} (got {short(params)})"
         )
-    if "like" in params:
-        raise MachineError(
-            f"{machine}: it has its numbers already; give like={params['like']} where the machine is made: "
-            f"{parse_path(machine.spec).name}[like={params['like']}]"
-        )
+    for key in ("like", "core"):
+        if key in params:
+            raise MachineError(
+                f"{machine}: it has its numbers already; give {key}={params[key]} where the machine is made: "
+                f"{parse_path(machine.spec).name}[{key}={params[key]}]"
+            )
     spec = parse_path(machine.spec)
     before = {
         key: value for key, value in spec.params.items() if "contention" not in params or key not in NAMES
@@ -132,6 +137,22 @@ def unused(machine: Machine) -> Iterator[str]:
             f"{', '.join(map(_shown, stated))} {be} stated, but running tasks do not slow each other down by {these}, "
             f"because the file switches {', '.join(needed)} off; write {again} if they should"
         )
+
+
+def guessed(machine: Machine) -> Iterator[str]:
+    """Yield a note on the numbers that were assumed where a description of the machine was read."""
+    found = [fact for fact in machine.facts if fact.source.startswith(ASSUMED)]
+    if not found:
+        return
+    smt = ("cores.compute_throughput", "cores.memory_throughput")
+    idle = smt if machine.smt == 1 else ()
+    main = [fact for fact in found if fact.key.startswith(NAMED) and fact.key not in idle]
+    others = sorted({fact.key.partition(".")[0] for fact in found if not fact.key.startswith(NAMED)})
+    parts = [*map(_shown, main), *(f"numbers of {table}" for table in others)]
+    yield (
+        f"assumed, as nobody has stated them of this machine: {', '.join(parts)}; machine.describe() says why, and "
+        "each can be given between the brackets, as bandwidth_Bps=2e11"
+    )
 
 
 def _effects_of(fact: Fact, machine: Machine) -> tuple[str, ...]:

@@ -16,6 +16,7 @@
 `contention=true`          all effects of `Effects`, or none; each also by its own name: `share_tiles=true`
 `reuse_teams=false`        teams that change size are created anew
 `like=NAME`                machine that supplies numbers unknown in a file of another format
+`core=NAME`                core of the table of cores that supplies them, there, of `host` and of `generic`
 `data=sent`                how objects get from place to place, `sent` or `read`; `data=none` for in no time
 `places=tile`              what keeps its data to itself: `core`, `tile` or `domain`
 `home=memory`              where inputs are and outputs go: `everywhere`, `memory`, or the `host` (also called `master`)
@@ -25,7 +26,7 @@
 `hop_Bps=X`                bytes per second of a link of the interconnect, `hop_latency_s=X` what each adds to a move
 `memory_Bps=X`             bytes per second out of a memory, and into it, `memory_latency_s=X` what it adds to a move
 `place_B=X`                bytes that a place holds
-`idle_W=X`, `busy_W=X`, `all_cores_W=X`  watts of the whole machine: idle; busy, next to no load; all cores busy
+`idle_W=X`                 watts of the whole machine, idle; `busy_W=X` next to no load, `all_cores_W=X` all cores busy
 `kinds=each`               each core is a kind of its own; `kinds=none` for all alike
 `a.b=X`                    any number of the file by its place, in its unit there: `runtime.dispatch=200`
 =========================  ==============================================================================
@@ -83,7 +84,7 @@ SHORT = (
     "kinds",
 )
 #: Carried out when the machine is built, not in its file.
-BUILT = ("cores", "smt", "reuse_teams", "like")
+BUILT = ("cores", "smt", "reuse_teams", "like", "core")
 
 
 def edited(content: Mapping[str, Any], params: Mapping[str, Scalar], spec: str) -> dict[str, Any]:

@@ -46,7 +46,7 @@ FILES = {
     "montage.dax": f"{SEEDS}/dax/v2/main.dax",
     "montage-chameleon-2mass-005d-001.json": f"{SEEDS}/wfformat/three/main.json",
     "names.row": f"{SEEDS}/paraver/two/row.row",
-    "node.xml": "tests/machine/samples/two-sockets-2.0.xml",
+    "node.xml": "tests/machine/samples/two-skylakes-2.0.xml",
     "others.csv": f"{SEEDS}/csv/three/edges.csv",
     "pool.json": f"{SEEDS}/chrome/viztracer/main.json",
     "paje.trace": f"{SEEDS}/paje/starpu/main.trace",

@@ -1,7 +1,9 @@
 """Machines from hwloc files: structure and sizes as the file tells, other numbers from a named machine, and said."""
 
 import gzip
+import re
 import shutil
+import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -20,10 +22,14 @@ REAL = [
     ("mpibind_knl-quad-cache-hwloc1.xml", "", (68, 2, 1, 4, "mesh")),
     ("mpibind_knl-snc4-flat-hwloc1.xml", "", (68, 2, 4, 4, "mesh")),
     ("Intel-KnightsCorner-XeonPhi-SE10P.xml", "", (61, 1, 1, 4, "ring")),
-    ("mpibind_g4dnmetal.xml", "xeon-8160x2", (48, 1, 2, 2, "sockets")),
-    ("Intel-Skylake-2xXeon6140.xml", "xeon-8160x2", (36, 1, 2, 2, "sockets")),
-    ("AMD-19h-Zen4-2xEpyc-9654.xml", "epyc-9654x2", (192, 1, 2, 2, "sockets")),
-    ("128arm-2pa2n8cluster4co.reexported-hwloc2.9.xml", "epyc-9654x2", (128, 1, 4, 1, "sockets")),
+    ("mpibind_g4dnmetal.xml", "", (48, 1, 2, 2, "sockets")),
+    ("Intel-Skylake-2xXeon6140.xml", "", (36, 1, 2, 2, "sockets")),
+    ("AMD-19h-Zen4-2xEpyc-9654.xml", "", (192, 1, 2, 2, "sockets")),
+    ("128arm-2pa2n8cluster4co.reexported-hwloc2.9.xml", "core=taishan-v110", (128, 1, 4, 1, "sockets")),
+    ("mpibind_g4dnmetal.xml", "like=xeon-8160x2", (48, 1, 2, 2, "sockets")),
+    ("Intel-Skylake-2xXeon6140.xml", "like=xeon-8160x2", (36, 1, 2, 2, "sockets")),
+    ("AMD-19h-Zen4-2xEpyc-9654.xml", "like=epyc-9654x2", (192, 1, 2, 2, "sockets")),
+    ("128arm-2pa2n8cluster4co.reexported-hwloc2.9.xml", "like=epyc-9654x2", (128, 1, 4, 1, "sockets")),
 ]
 
 
@@ -44,7 +50,7 @@ def fact(machine, key):
 
 @pytest.mark.parametrize(("name", "like", "expected"), REAL)
 def test_real_machines(name, like, expected):
-    spec = f"{shared(name)}" + (f"[like={like}]" if like else "")
+    spec = f"{shared(name)}" + (f"[{like}]" if like else "")
     machine = ss.machine(spec)
     shape = (
         machine.n_cores,
@@ -59,6 +65,32 @@ def test_real_machines(name, like, expected):
     assert machine.l1d_B == topology.caches[topology.cores[0].l1].size_B
     assert machine.l2_B == topology.caches[topology.cores[0].l2].size_B
     assert all(fact.source and fact.confidence for fact in machine.facts)
+
+
+#: hwloc 2 cannot read the files of hwloc 3.
+OLDER = [
+    name for name, like, _ in REAL if not like.startswith("like") and not name.startswith(("Intel", "AMD"))
+]
+
+
+@pytest.mark.parametrize("name", dict.fromkeys(name for name, _, _ in REAL))
+def test_cores_and_domains_as_the_file_lists_them(name):
+    topology, text = read_topology(shared(name)), shared(name).read_text("utf-8")
+    listed = {kind: len(re.findall(f'<object type="{kind}"', text)) for kind in ("Core", "PU", "NUMANode")}
+    assert (len(topology.cores), topology.n_pus, len(topology.numa)) == tuple(listed.values())
+
+
+@pytest.mark.skipif(shutil.which("hwloc-calc") is None, reason="hwloc's tools are not installed")
+@pytest.mark.parametrize("name", OLDER)
+def test_cores_and_domains_as_hwloc_counts_them(name):
+    topology = read_topology(shared(name))
+
+    def counted(kind):
+        call = ["hwloc-calc", "-i", shared(name), "--number-of", kind, "machine:0"]
+        return int(subprocess.run(call, check=True, capture_output=True, text=True).stdout)
+
+    assert (len(topology.cores), topology.n_pus) == (counted("core"), counted("pu"))
+    assert (len(topology.packages), len(topology.numa)) == (counted("package"), counted("numanode"))
 
 
 def test_knights_landing_as_its_file_has_it():
@@ -207,8 +239,47 @@ def test_without_like_everything_missing_is_named():
         "xeon-8160x2",
     ):
         assert missing in told
-    assert f"write {path}[like=NAME]" in told
+    assert "it says nothing of itself" in told
+    assert f"write {path}[core=NAME] to take them from a core of the table (nehalem, " in told
+    assert f"or {path}[like=NAME]" in told
     assert "host" not in told
+
+
+@pytest.mark.parametrize(
+    ("stated", "title"),
+    [
+        ({"CPUImplementer": "0x41", "CPUPart": "0xd0c"}, "Arm Neoverse N1"),
+        ({"CPUVendor": "AuthenticAMD", "CPUFamilyNumber": "26", "CPUModelNumber": "2"}, "AMD Zen 5"),
+        ({"CPUModel": "POWER9 (raw), altivec supported"}, "IBM POWER9"),
+        ({"CPUImplementer": "0x41", "CPUPart": "0xd0c0d0c0d0c"}, None),
+        ({"CPUImplementer": "0x41", "CPUPart": "-1"}, None),
+        ({"CPUVendor": "GenuineIntel", "CPUFamilyNumber": "6", "CPUModelNumber": "99999999999"}, None),
+        ({"CPUModel": "(a+)+$" * 30}, None),
+    ],
+)
+def test_cores_by_what_a_file_says_of_them(tmp_path, stated, title):
+    """Files of Arm, AMD and IBM state their processors in their own ways; what is out of bounds is unknown."""
+    infos = "".join(f'<info name="{name}" value="{value}"/>' for name, value in stated.items())
+    both, one, other = (
+        'cpuset="0x3" nodeset="0x1"',
+        'cpuset="0x1" nodeset="0x1"',
+        'cpuset="0x2" nodeset="0x1"',
+    )
+    cores = "".join(
+        f'<object type="Core" os_index="{i}" {near}><object type="PU" os_index="{i}" {near}/></object>'
+        for i, near in enumerate((one, other))
+    )
+    path = tmp_path / "node.xml"
+    path.write_text(
+        f'<topology version="2.0"><object type="Machine" os_index="0" {both}>{infos}'
+        f'<object type="NUMANode" os_index="0" {both} local_memory="1073741824"/>'
+        f'<object type="Package" os_index="0" {both}>{cores}</object></object></topology>'
+    )
+    if title is None:
+        with pytest.raises(MachineError, match="The table of cores does not know this one"):
+            ss.machine(path)
+    else:
+        assert ss.machine(path).title.endswith(f", 2 cores, {title}")
 
 
 def test_variations_that_cannot_be():
@@ -314,7 +385,7 @@ OTHERS = [
 @given(
     name=st.sampled_from(["clusters-1.11.xml", "sockets-1.2.xml", "mixed-3.0.xml"]),
     edits=st.lists(st.tuples(st.sampled_from(PARTS), st.sampled_from(OTHERS), st.integers(0, 5)), max_size=5),
-    like=st.sampled_from(["", "[like=knl-7250]", "[like=xeon-8160x2,cores=12]"]),
+    like=st.sampled_from(["", "[core=zen2]", "[like=knl-7250]", "[like=xeon-8160x2,cores=12]"]),
 )
 def test_other_files_give_a_machine_or_an_error(tmp_path_factory, name, edits, like):
     text = (SAMPLES / name).read_text()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import re
+import tomllib
 from pathlib import Path
 from types import ModuleType
 
@@ -44,6 +45,18 @@ def test_every_machine_has_a_page_and_stands_in_the_index(make):
     index = (DOCS / "machines.md").read_text("utf-8")
     for name in MACHINES:
         assert f"[{name}](machines/{name}.md)" in index
+
+
+def test_what_was_measured_of_the_machines_of_today_stands_in_the_page_of_validity():
+    """Every machine has a row, with its label; one without a measured value says so."""
+    page = (DOCS / "validity.md").read_text("utf-8")
+    listed = tomllib.loads((DOCS.parent / "benchmarks/measured/chips.toml").read_text("utf-8"))["machine"]
+    rows = {line.split("`")[1]: line for line in page.splitlines() if line.startswith("| `")}
+    for one in listed:
+        assert one["name"] in MACHINES
+        assert one["label"] in ("fit", "endpoints given", "predicted")
+        assert rows[one["name"]].startswith(f"| `{one['name']}` | {one['label']} | {one['has']} | ")
+    assert "no measured bandwidth was found" in rows["graviton4"]
 
 
 def test_the_index_has_every_key_of_machine_files_and_whether_it_may_be_left_out():

@@ -1,0 +1,223 @@
+"""The table of cores, `cores.toml`: microarchitectures, found by name or by what a processor says of itself."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from difflib import get_close_matches
+from functools import cache
+from importlib.resources import files
+from typing import Annotated, Self
+
+from pydantic import Field, model_validator
+
+from simsched.errors import MachineError
+from simsched.hwmodels.topology import Package
+from simsched.machine.schema import Quantity, Strict, Throughput, measures
+from simsched.mistakes import short
+
+_Range = Annotated[
+    list[Annotated[int, Field(ge=0, lt=2**16, strict=True)]], Field(min_length=2, max_length=2)
+]
+_Bandwidth = Annotated[Quantity, measures("bandwidth", least=1e6, most=1e15)]
+_Time = Annotated[Quantity, measures("time", above=0)]
+
+
+class Numbers(Strict):
+    """Numbers of a core, and of the socket it is in; None where none is known.
+
+    Parameters
+    ----------
+    cores : Quantity
+        Cores of a socket.
+    vector : Quantity
+        Width of a vector.
+    clock, flop_per_cycle, sustained : Quantity
+        As in the table `[cores]` of a machine file.
+    core_bandwidth, bandwidth : Quantity
+        What one core and what a socket moves, as a triad names the bytes.
+    nominal_bandwidth : Quantity
+        Channels of a socket times their rate and width.
+    cluster_bandwidth, cluster_cores : Quantity
+        What a cluster moves that has a way to memory of its own, and its cores.
+    sharpness, latency, remote_latency, link_bandwidth : Quantity
+        As in a memory mode of a machine file.
+    same_tile, same_l3, same_socket, other_socket : Quantity
+        Times of a cache line, as in the table of sockets.
+    power : Quantity
+        Power limit of a socket.
+    """
+
+    cores: Annotated[Quantity, measures("cores", least=1, most=2**20, whole=True)] | None = None
+    vector: Annotated[Quantity, measures("vector width", least=32, most=2**16, whole=True)] | None = None
+    clock: Annotated[Quantity, measures("frequency", least=1e8, most=1e10)] | None = None
+    flop_per_cycle: Annotated[Quantity, measures("work per cycle", least=1, most=4096)] | None = None
+    sustained: Annotated[Quantity, measures("share", least=1e-6, most=1)] | None = None
+    core_bandwidth: _Bandwidth | None = None
+    bandwidth: _Bandwidth | None = None
+    nominal_bandwidth: _Bandwidth | None = None
+    cluster_bandwidth: _Bandwidth | None = None
+    cluster_cores: Annotated[Quantity, measures("cores", least=2, most=2**20, whole=True)] | None = None
+    sharpness: Annotated[Quantity, measures("share", least=0.5, most=1e6)] | None = None
+    latency: _Time | None = None
+    remote_latency: _Time | None = None
+    link_bandwidth: _Bandwidth | None = None
+    same_tile: _Time | None = None
+    same_l3: _Time | None = None
+    same_socket: _Time | None = None
+    other_socket: _Time | None = None
+    power: Annotated[Quantity, measures("power", above=0)] | None = None
+
+    @property
+    def known(self) -> Mapping[str, Quantity]:
+        """The numbers that are known, by name."""
+        found = {key: getattr(self, key) for key in Numbers.model_fields}
+        return {key: value for key, value in found.items() if value is not None}
+
+
+class Chip(Numbers):
+    """Processors of which more is known than of their microarchitecture: a pattern of their names, and numbers."""
+
+    names: str
+
+
+class CoreModel(Numbers):
+    """A microarchitecture: what it is known by, its numbers, and those of single processors.
+
+    Parameters
+    ----------
+    name, title : str
+        Its name for `core=NAME`, and for readers.
+    vendors : list of str
+        As `/proc/cpuinfo`, hwloc and `lscpu` spell it: `GenuineIntel`; of Arm the implementer, as `0x41`.
+    family : int, optional
+        CPU family; None for those without one, as Arm.
+    models : list of pairs of int
+        Ranges of model numbers, ends included; of Arm the parts.
+    names : str
+        Pattern that names of such processors have; "" for any.
+    kind : str
+        Pattern of the kind of core, where processors of these numbers have several.
+    aliases : list of str
+        Other names, as `lscpu` has them.
+    streams_stores : bool
+        Whether long runs of stores fetch nothing, so that a triad moves no more than it names.
+    chips : list of Chip
+    """
+
+    name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9.-]*$")]
+    title: str
+    vendors: tuple[str, ...] = ()
+    family: int | None = None
+    models: tuple[_Range, ...] = ()
+    names: str = ""
+    kind: str = ""
+    aliases: tuple[str, ...] = ()
+    streams_stores: bool = False
+    chips: tuple[Chip, ...] = ()
+
+    def of(self, model: str) -> Mapping[str, Quantity]:
+        """Return the numbers of a processor of this microarchitecture, by its name."""
+        one = next((chip.known for chip in self.chips if re.search(chip.names, model)), {})
+        # Channels of this processor say more than what another was measured to move.
+        mine = {k: v for k, v in self.known.items() if k != "bandwidth" or "nominal_bandwidth" not in one}
+        return {**mine, **one}
+
+    def fits(self, package: Package, kind: str = "") -> bool:
+        """Return whether a package, and one of its kinds of cores, is of this microarchitecture."""
+        if self.kind and re.search(self.kind, kind) is None:
+            return False
+        named = re.search(self.names, package.model) is not None
+        if package.vendor in self.vendors and any(low <= package.number <= high for low, high in self.models):
+            # Of Arm the part is all there is; names are those of a board there.
+            return self.family is None or (named and self.family == package.family)
+        return bool(self.names) and named and package.family < 0
+
+
+class CoresFile(Strict):
+    """The table as written: cores, and what is assumed where nothing is known."""
+
+    core: Annotated[list[CoreModel], Field(min_length=1)]
+    assumed: Numbers
+    runtime: dict[str, Quantity]
+    smt: dict[str, Throughput]
+
+    @model_validator(mode="after")
+    def _different(self) -> Self:
+        names = [one.name for one in self.core]
+        if len(set(names)) < len(names):
+            raise ValueError("names of cores occur twice")
+        return self
+
+
+@cache
+def cores_file() -> CoresFile:
+    """Return the table, checked.
+
+    Examples
+    --------
+    >>> from simsched.hwmodels.cores import cores_file
+    >>> cores_file().core[0].name
+    'nehalem'
+    """
+    text = (files("simsched.hwmodels") / "cores.toml").read_text("utf-8")
+    return CoresFile.model_validate(tomllib.loads(text))
+
+
+def known_cores() -> Mapping[str, CoreModel]:
+    """Return all microarchitectures by name, in the order of the table.
+
+    Examples
+    --------
+    >>> from simsched.hwmodels.cores import known_cores
+    >>> known_cores()["neoverse-v2"].title
+    'Arm Neoverse V2'
+    """
+    return {one.name: one for one in cores_file().core}
+
+
+def core_named(name: str) -> CoreModel:
+    """Return a microarchitecture by its name, or as `lscpu` calls it; large letters are small ones.
+
+    Raises
+    ------
+    MachineError
+        If there is none of that name; with the nearest ones.
+
+    Examples
+    --------
+    >>> from simsched.hwmodels.cores import core_named
+    >>> core_named("Neoverse-V2").name
+    'neoverse-v2'
+    """
+    wanted = str(name).strip().lower().replace("_", "-").replace(" ", "-")
+    known = {alias.lower(): one for one in cores_file().core for alias in (*one.aliases, one.name)}
+    if wanted not in known:
+        near = get_close_matches(wanted, known, n=3)
+        there = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(known_cores())}"
+        raise MachineError(f"core={short(name)}: no such core is known; {there}")
+    return known[wanted]
+
+
+def core_of(package: Package, kind: str = "") -> CoreModel | None:
+    """Return the microarchitecture of a processor by what it says of itself; None where it is unknown.
+
+    Parameters
+    ----------
+    package : Package
+        Its vendor, family, model number and name, as hwloc and `/proc/cpuinfo` give them; of ARM the vendor is the
+        implementer, as `0x41`, and the model number the part.
+    kind : str
+        Name of a kind of core, where it has several: `IntelAtom`, `atom`.
+
+    Examples
+    --------
+    >>> from simsched.hwmodels.cores import core_of
+    >>> from simsched.hwmodels.topology import Package
+    >>> core_of(Package("Intel(R) Xeon(R) Gold 6148 CPU @ 2.40GHz", "GenuineIntel", 6, 85)).name
+    'skylake-sp'
+    >>> core_of(Package("", "0x41", -1, 0xD4F)).name, core_of(Package()) is None
+    ('neoverse-v2', True)
+    """
+    return next((one for one in cores_file().core if one.fits(package, kind)), None)
