@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from simsched.schedule import Schedule as Schedule, bounds as bounds
     from simsched.study import (
         compare as compare,
+        machines as machines,
         predict as predict,
         replayed as replayed,
         sensitivity as sensitivity,
@@ -95,6 +96,7 @@ _HOMES = {
     "learn": "simsched.learning",
     "load": "simsched.graph.loading",
     "machine": "simsched.machine",
+    "machines": "simsched.study",
     "panel": "simsched.panel",
     "optimum": "simsched.exact",
     "policy": "simsched.policy",

@@ -60,6 +60,7 @@ ORDER = [
     "run",
     "compare",
     "predict",
+    "machines",
     "convert",
     "tune",
     "sweep",

@@ -18,10 +18,10 @@ REAL = {"execute", "calibrate", "crosscheck"}
 #: Parameters that hold the name of a graph or of something registered, and a name that each completes.
 NAMES = {
     "graph": "rnn", "graphs": "rnn", "machine": "knl-7250", "policy": "fifo", "paper": "graphi", "system": "graphi",
-    "what": "machines",
+    "what": "machines", "names": "grace",
 }  # fmt: skip
 #: Values for required parameters that are not input.
-VALUES = {"cores": "2,4", "out": "written.json", "target": "written.simsched", "policy": "fifo"}
+VALUES = {"cores": "2,4", "out": "written.json", "target": "written.simsched", "policy": "fifo", "names": "grace"}
 #: Suffixes that options for files to write take, where not .png.
 SUFFIXES = {"report": ".html"}
 #: What makes commands quick here.
@@ -33,6 +33,7 @@ BRIEF = {
     "report": ["--replays", "4"],
     "verdicts": ["--policy", "fifo", "--policy", "corun", "--seeds", "2"],
     "predict": ["--cores", "2,4"],
+    "machines": ["generic", "grace", "--policy", "fifo", "--samples", "2"],
     "sensitivity": ["--parameter", "cores.clock"],
 }
 NASTY = "\x1b]0;title\x07\x1b[2J\x7f\r\n<b>\u202etask\x9b1m" + 40 * "/long"
