@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         calibrate as calibrate,
         crosscheck as crosscheck,
         execute as execute,
+        measure as measure,
         replay_recorded as replay_recorded,
     )
     from simsched.explain import Explanation as Explanation, explain as explain
@@ -97,6 +98,7 @@ _HOMES = {
     "load": "simsched.graph.loading",
     "machine": "simsched.machine",
     "machines": "simsched.study",
+    "measure": "simsched.execute",
     "panel": "simsched.panel",
     "optimum": "simsched.exact",
     "policy": "simsched.policy",

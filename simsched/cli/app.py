@@ -70,6 +70,7 @@ ORDER = [
     "explain",
     "execute",
     "calibrate",
+    "measure",
     "crosscheck",
     "replay-recorded",
     "learn",

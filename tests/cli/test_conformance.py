@@ -10,7 +10,7 @@ from simsched.cli.app import app
 
 COMMANDS = typer.main.get_command(app).commands
 #: Commands that read no file and no name.
-WITHOUT_INPUT = {"crossed"}
+WITHOUT_INPUT = {"crossed", "measure"}
 #: Commands that print no results.
 WITHOUT_RESULTS: set[str] = set()
 #: Commands that really run graphs, which refuse tasks whose kind they do not know (2) or hosts too disturbed (3).
