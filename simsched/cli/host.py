@@ -131,7 +131,7 @@ def _widths(text: str | None) -> Widths | None:
     return cast("Widths | None", text)
 
 
-@command("measure --out mine.toml --picture mine.png")
+@command("measure --limit 1 -n 2 --out mine.toml --picture mine.png")
 def measure(
     out: Annotated[
         Path | None,
@@ -157,6 +157,10 @@ def measure(
         ),
     ] = "host",
     repeats: RepeatsOption = 10,
+    limit: Annotated[
+        float,
+        typer.Option("--limit", metavar="SECONDS", help="After this, no further sizes of ops are measured."),
+    ] = 120.0,
     json_: JsonOption = False,
 ) -> None:
     """Measure this machine, in at most two minutes.
@@ -169,7 +173,7 @@ def measure(
     check_outputs([out] if out else None, check_machine_file)
     check_outputs([picture] if picture else None, check_table_suffix)
     with progress_bar(None, "measuring", "steps") as progress:
-        found = ss.measure(machine, repeats, progress=progress)
+        found = ss.measure(machine, repeats, limit_s=limit, progress=progress)
     if json_:
         say_json(found.to_json_object())
     else:

@@ -24,17 +24,17 @@ class Kernel:
     def apply(
         self,
         inputs: Sequence[
-            Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu", writable=False)]
+            Annotated[
+                NDArray[numpy.float32], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+            ]
         ],
-        output: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu")],
+        output: Annotated[NDArray[numpy.float32], {"shape": (None,), "order": "C", "device": "cpu"}],
         width: int = 1,
     ) -> None:
         """Run the parts of a team of `width` one after another, for tests."""
 
 def kernel(name: str, sizes: Sequence[int], instruction_set: str = "auto") -> Kernel:
-    """
-    Return the kernel of a name and its sizes; those are documented in the C++ file of its family.
-    """
+    """Return the kernel of a name and its sizes; those are documented in the C++ file of its family."""
 
 def kernel_names() -> list[str]:
     """Return the names of all kernels."""
@@ -48,7 +48,7 @@ def onednn_version() -> str:
 def blas_version() -> str:
     """Return the version of the BLAS, and the cores that it takes these for."""
 
-def fill(arena: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu")]) -> None:
+def fill(arena: Annotated[NDArray[numpy.float32], {"shape": (None,), "order": "C", "device": "cpu"}]) -> None:
     """Fill an array with numbers in [-1, 1)."""
 
 def allowed_cpus() -> list[int]:
@@ -81,7 +81,7 @@ def region_times(crew: Crew, rounds: int, timeout_s: float, grace_s: float) -> t
 
 def wake_up_times(
     crew: Crew, times: int, asleep_s: float, timeout_s: float
-) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
+) -> Annotated[NDArray[numpy.float64], {"shape": (None,)}]:
     """
     Wake the first worker of a crew, asleep for `asleep_s`, again and again.
 
@@ -120,12 +120,12 @@ class Program:
         self,
         kernels: Sequence[Kernel],
         kernel_of: Annotated[
-            NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)
+            NDArray[numpy.int32], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
         ],
         operands: Annotated[
-            NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+            NDArray[numpy.int64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
         ],
-        arena: Annotated[NDArray[numpy.float32], dict(shape=(None,), order="C", device="cpu")],
+        arena: Annotated[NDArray[numpy.float32], {"shape": (None,), "order": "C", "device": "cpu"}],
     ) -> None:
         """
         Bind kernels to operands.
@@ -188,22 +188,30 @@ class RunStats:
 def execute_list(
     crew: Crew,
     program: Program,
-    indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    indices: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    seconds: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    indptr: Annotated[
+        NDArray[numpy.int64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+    ],
+    indices: Annotated[
+        NDArray[numpy.int32], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+    ],
+    seconds: Annotated[
+        NDArray[numpy.float64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+    ],
     discipline: str,
-    position: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    position: Annotated[
+        NDArray[numpy.int32], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+    ],
     executors_indptr: Annotated[
-        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        NDArray[numpy.int64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
     ],
     executors_indices: Annotated[
-        NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)
+        NDArray[numpy.int32], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
     ],
     before_indptr: Annotated[
-        NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)
+        NDArray[numpy.int64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
     ],
     before_indices: Annotated[
-        NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)
+        NDArray[numpy.int32], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
     ],
     scheduler_thread: bool,
     shares_cpus: bool,
@@ -213,7 +221,7 @@ def execute_list(
     tick: object | None,
 ) -> tuple:
     """
-    Run a static policy for real; arguments as in `_core.ListPlan`. Seconds are those of tasks that spin.
+    Run a static policy for real; arguments as in `_core.replay_list`. Seconds are those of tasks that spin.
 
     Returns (what came of it,) where it was stopped, else also ready_s, start_s, finish_s, team (empty),
     executor and start order.
@@ -222,11 +230,21 @@ def execute_list(
 def execute_corun(
     crew: Crew,
     program: Program,
-    indptr: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    indices: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    widths: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    seconds: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
-    serial: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    indptr: Annotated[
+        NDArray[numpy.int64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+    ],
+    indices: Annotated[
+        NDArray[numpy.int32], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+    ],
+    widths: Annotated[
+        NDArray[numpy.int32], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+    ],
+    seconds: Annotated[
+        NDArray[numpy.float64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+    ],
+    serial: Annotated[
+        NDArray[numpy.float64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+    ],
     candidates: int,
     offered: int,
     max_running: int,
@@ -242,7 +260,7 @@ def execute_corun(
     tick: object | None,
 ) -> tuple:
     """
-    Run co-running by candidates for real; arguments as in `_core.CorunPlan`.
+    Run co-running by candidates for real; arguments as in `_core.replay_corun`.
 
     Returns (as `execute_list`, teams' indptr, teams' indices).
     """

@@ -9,11 +9,15 @@ from typing import Any
 
 from simsched.costs.fitting import CalibratedModel
 from simsched.document.result import Result
-from simsched.execute.calibrate.measuring import calibrate
+from simsched.execute.calibrate.calibrating import calibrated, deciding_cases
+from simsched.execute.calibrate.measuring import calibration_of, grid_cases
+from simsched.execute.calibrate.spreads import with_spreads
 from simsched.execute.measure.measured import Measured
-from simsched.execute.measure.probes import Probes
+from simsched.execute.measure.probes import Probes, counts
 from simsched.execute.measure.sizes import sizes_graphs
+from simsched.execute.run.execution import Execution
 from simsched.execute.run.prepared import PRECISION, Settings
+from simsched.execute.run.run import Case, interleaved
 from simsched.execute.run.threads import cpus_of
 from simsched.machine import Machine, machine as machine_of
 from simsched.progress import shows_progress
@@ -24,8 +28,8 @@ OVER_CACHES, LEAST_STREAM_B = 4.0, 64e6
 MOST_OF_MEMORY = 0.125
 #: Factor by which runs may take longer to be undisturbed.
 PATIENCE = 4.0
-#: Runs of all ops that show how long they take here, and the share of the time left that further ones may take.
-FEW, SURE = 2, 0.8
+#: Graphs of sizes are measured in steps of so many, so that the first ones have small and large ops.
+STRIDE = 4
 
 
 @shows_progress
@@ -47,9 +51,9 @@ def measure(
     machine : str
         `host`, or a variation of it: `host[like=NAME]` names a machine for what is not measured.
     repeats : int
-        Runs of all ops on each width, or fewer, as time allows.
+        Runs of all ops on each width.
     limit_s : float
-        Seconds for all of it.
+        Seconds after which no further sizes of ops are measured.
     progress : callable, optional
         Called with 1 after every measurement.
 
@@ -68,29 +72,27 @@ def measure(
     tick: Callable[[int], object] = progress or (lambda _: None)
     probes = Probes(cpus_of(host)[: host.n_cores], host.structure.domain_of, stream_B(host), tick)
     clocks, streams, lines = probes.clocks(), probes.streams(), probes.lines()
-    model = _by_size(machine, repeats, began + limit_s, tick)
+    model = _by_size(machine, host, repeats, began + limit_s, tick)
     return Measured(host, model, _table(clocks), _table(streams), _table(lines), monotonic() - began)
 
 
-def _by_size(machine: str, repeats: int, end: float, tick: Callable[[int], object]) -> CalibratedModel:
-    """Return the seconds of ops by size: from a few runs, or from more where these leave time for them.
-
-    Disturbed runs are done again while time is left.
-    """
-    graphs, began = sizes_graphs(), monotonic()
-
-    def model(count: int, patience: float) -> CalibratedModel:
-        settings = Settings(machine=machine, precision=PRECISION, patience=patience)
-        return calibrate(graphs, machine, count, pairs=0, settings=settings, progress=tick)
-
-    few = min(repeats, FEW)
-    found = model(few, 0.0)
-    # The time that is left, in turns of the same runs.
-    turns = few * (end - monotonic()) / (monotonic() - began) * SURE
-    if turns < few or repeats == few:
-        return found
-    count = min(repeats, int(turns))
-    return model(count, min(PATIENCE, turns / count - 1))
+def _by_size(
+    machine: str, host: Machine, repeats: int, end: float, tick: Callable[[int], object]
+) -> CalibratedModel:
+    """Return the seconds of ops by size, of as many sizes as there is time for; the smallest ones first and always."""
+    settings = Settings(machine=machine, precision=PRECISION, patience=PATIENCE)
+    graphs, widths = sizes_graphs(), counts(host.n_threads)
+    order = [graph for start in range(STRIDE) for graph in graphs[start::STRIDE]]
+    deciding = deciding_cases(graphs[:1], [(1, host.n_threads)])
+    runs: list[tuple[Case, Execution]] = []
+    for place, graph in enumerate(order):
+        if runs and monotonic() > end:
+            break
+        cases = grid_cases([graph], host, widths) + (deciding if place == 0 else [])
+        runs += zip(cases, interleaved(cases, repeats, settings, tick), strict=True)
+    fixed = [pair for pair in runs if pair[0] not in deciding]
+    ops = with_spreads(calibrated(fixed).ops, fixed)
+    return calibration_of(ops, runs, host, f"{len(ops)} ops of many sizes, widths {widths}").cost_model()
 
 
 def stream_B(host: Machine) -> float:
