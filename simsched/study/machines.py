@@ -74,8 +74,9 @@ def machines(
         One row for each machine, the shortest makespan first: machine; cores; policy; layout; layout_by; makespan_s,
         low_s and high_s, binds and binds_share, the bottleneck, and the other columns of `simsched.predict`;
         times_best, the makespan over the shortest; core_s, the makespan times all cores of the machine; power_W, its
-        power limit, and energy_J, that times the makespan, at most what the run takes: NaN for machines whose
-        limit is unknown, which a note lists. A machine that cannot run the graph has no makespan, and a note says why.
+        power limit; energy_J, what the schedule takes of the watts that the machine states, else the limit times the
+        makespan, which is at most what the run takes: NaN for machines that state neither, which a note lists. A machine
+        that cannot run the graph has no makespan, and a note says why.
 
     Raises
     ------
@@ -149,7 +150,7 @@ def _row(
         **row,
         "core_s": makespan_s * machine.n_cores,
         "power_W": power_W,
-        "energy_J": makespan_s * power_W,
+        "energy_J": schedule.metrics().get("energy_J", makespan_s * power_W),
     }
 
 
@@ -205,8 +206,8 @@ def _result(rows: Sequence[dict[str, Any]]) -> Result:
 
 def _power_notes(frame: pd.DataFrame) -> list[str]:
     """Return what is known of power, in sentences."""
-    unknown = list(frame["machine"][frame["power_W"].isna()])
-    said = "energy_J: the machine's power limit times the makespan, at most what the run takes"
+    unknown = list(frame["machine"][frame["energy_J"].isna()])
     if len(unknown) == len(frame):
-        return ["power_W and energy_J are empty: no machine here states its power limit"]
-    return [said + (f"; empty where the limit is unknown: {', '.join(unknown)}" if unknown else "")]
+        return ["energy_J is empty: no machine here states its power"]
+    said = "energy_J: by the watts that a machine states, else its power limit times the makespan, at most what the run takes"
+    return [said + (f"; empty where no power is known: {', '.join(unknown)}" if unknown else "")]

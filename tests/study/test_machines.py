@@ -30,11 +30,14 @@ def test_power_is_stated_or_said_to_be_unknown():
     watts = ss.machine("xeon-8470").power_W
     assert found["energy_J"]["xeon-8470"] == watts * found["makespan_s"]["xeon-8470"]
     assert math.isnan(found["energy_J"]["generic"])
+    stated = ss.machines(GRAPH, ["generic[idle_W=10,busy_W=20,all_cores_W=30]"], ["fifo"], samples=1)
+    schedule = ss.simulate(GRAPH, "generic[idle_W=10,busy_W=20,all_cores_W=30]", "fifo", stated["layout"][0])
+    assert stated["energy_J"].tolist() == [schedule.metrics()["energy_J"]]
     alone = ss.machines(GRAPH, ["generic"], ["fifo"], samples=1)
     assert "energy_J" not in alone.shown
-    assert alone.notes[-1].startswith("power_W and energy_J are empty")
+    assert alone.notes[-1].startswith("energy_J is empty")
     both = ss.machines(GRAPH, ["xeon-8470", "generic"], ["fifo"], samples=1)
-    assert both.notes[-1].endswith("empty where the limit is unknown: generic")
+    assert both.notes[-1].endswith("empty where no power is known: generic")
 
 
 def test_the_interval_is_that_of_predict():
