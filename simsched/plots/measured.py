@@ -47,11 +47,11 @@ def measured_numbers(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     ax.axvline(1.0, color="0.5", linewidth=1)
     ax.hlines(rows, over["low"], over["high"], color="#0072B2", linewidth=2)
     ax.plot(over["measured"], rows, "o", color="#0072B2", label="measured")
-    for row, one in zip(rows.tolist(), known.itertuples(index=False), strict=True):
-        ax.annotate(
-            f" {one.measured:.3g} {one.unit}", (one.measured / one.host, row), xytext=(4, 5),
-            textcoords="offset points", fontsize="small",
-        )  # fmt: skip
+    for row, at, value, unit in zip(
+        rows.tolist(), over["measured"], known["measured"], known["unit"], strict=True
+    ):
+        said = f" {value:.3g} {unit}"
+        ax.annotate(said, (at, row), xytext=(4, 5), textcoords="offset points", fontsize="small")
     ax.set_yticks(rows, [plain(str(name)) for name in known["number"]], parse_math=False, usetex=False)
     ax.set_ylim(max(len(known), 1) - 0.5, -0.7)
     log_ticks(ax, "x")

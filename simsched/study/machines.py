@@ -75,8 +75,8 @@ def machines(
         low_s and high_s, binds and binds_share, the bottleneck, and the other columns of `simsched.predict`;
         times_best, the makespan over the shortest; core_s, the makespan times all cores of the machine; power_W, its
         power limit; energy_J, what the schedule takes of the watts that the machine states, else the limit times the
-        makespan, which is at most what the run takes: NaN for machines that state neither, which a note lists. A machine
-        that cannot run the graph has no makespan, and a note says why.
+        makespan, at most what the run takes: NaN for machines that state neither, which a note lists. A machine that
+        cannot run the graph has no makespan, and a note says why.
 
     Raises
     ------
@@ -209,5 +209,7 @@ def _power_notes(frame: pd.DataFrame) -> list[str]:
     unknown = list(frame["machine"][frame["energy_J"].isna()])
     if len(unknown) == len(frame):
         return ["energy_J is empty: no machine here states its power"]
-    said = "energy_J: by the watts that a machine states, else its power limit times the makespan, at most what the run takes"
+    said = (
+        "energy_J: by the watts that a machine states, else at most that: its power limit times the makespan"
+    )
     return [said + (f"; empty where no power is known: {', '.join(unknown)}" if unknown else "")]

@@ -5,7 +5,6 @@ import math
 import tomllib
 
 import numpy as np
-import pandas as pd
 import pytest
 
 import simsched as ss
@@ -121,15 +120,15 @@ def test_machine_files_by_hand():
     """Two cores at 3 and 2 GHz; 16 FLOP a cycle of 32; 10 and 15 GB/s; a line in 50 ns."""
     host = ss.machine("host[cores=1]")
     numbers = Numbers(
-        clocks=pd.DataFrame({"busy": [1, 2], "clock_Hz": [3e9, 2e9], "low_Hz": [3e9, 2e9], "high_Hz": [3e9, 2e9]}),
-        streams=pd.DataFrame(
-            {"domain": 0, "home": 0, "cores": [1, 2], "rate_Bps": [10e9, 15e9], "low_Bps": [9e9, 14e9],
-             "high_Bps": [11e9, 30e9]}
-        ),
-        lines=pd.DataFrame({"first": [0], "second": [0], "line_s": [5e-8]}),
-        products=pd.DataFrame({"shape": ["8x8;8x8"], "flops_per_s": [16 * 2e9], "low": [3e10], "high": [3.3e10]}),
+        clocks=[{"busy": n, "clock_Hz": hz, "low_Hz": hz, "high_Hz": hz} for n, hz in ((1, 3e9), (2, 2e9))],
+        streams=[
+            {"domain": 0, "home": 0, "cores": 1, "rate_Bps": 10e9, "low_Bps": 9e9, "high_Bps": 11e9},
+            {"domain": 0, "home": 0, "cores": 2, "rate_Bps": 15e9, "low_Bps": 14e9, "high_Bps": 30e9},
+        ],
+        lines=[{"first": 0, "second": 0, "line_s": 5e-8}],
+        products=[{"shape": "8x8;8x8", "flops_per_s": 16 * 2e9, "low": 3e10, "high": 3.3e10}],
         overheads=Overheads(dispatch_s=1.5e-7),
-    )  # fmt: skip
+    )
     content = tomllib.loads(toml(numbers.content(host)))
     assert content["cores"]["clock"]["value"] == 2.0
     assert content["cores"]["busy_clock"]["scalar"]["value"] == [3.0, 2.0]

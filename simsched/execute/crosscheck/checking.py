@@ -88,9 +88,9 @@ def crosscheck(
     settings = _deciding([case for part in parts for case in part.basis], repeats, settings, progress)
     # Cases of one graph are adjacent: compared runs are as close in time as possible.
     runs = iter(interleaved([case for part in parts for case in part.cases], repeats, settings, progress))
-    measured = [(part, list(zip(part.cases, runs, strict=False))) for part in parts]
-    checked = [one for part, pairs in measured for one in part.checked(pairs, target)]
-    basis = [pair for part, pairs in measured for pair in pairs[: len(part.basis)]]
+    found = [(part, list(zip(part.cases, runs, strict=False))) for part in parts]
+    checked = [one for part, pairs in found for one in part.checked(pairs, target)]
+    basis = [pair for part, pairs in found for pair in pairs[: len(part.basis)]]
     return CrossCheck(tuple(checked), with_doubts(calibrated(basis), taken_runs(basis)))
 
 

@@ -15,13 +15,12 @@ from simsched.machine.confidence import FACTORS
 from simsched.machine.memory import saturated_Bps
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from simsched.costs.fitting import Overheads
     from simsched.machine import Machine
     from simsched.machine.schema import Confidence
 
 Table = dict[str, Any]
+Rows = Sequence[Mapping[str, Any]]
 #: Sharpness of the memory's curve: those that are tried.
 SHARPNESSES = np.geomspace(0.5, 16.0, 61)
 #: Share by which clocks of one core and of all must differ to be stated by the number of busy cores.
@@ -43,17 +42,17 @@ class Numbers:
 
     Parameters
     ----------
-    clocks, streams, lines : DataFrame
-        As `simsched.execute.measure.probes.Probes` measures them.
-    products : DataFrame
-        Products on one thread: flops_per_s, low, high.
+    clocks, streams, lines : sequence of mappings
+        Rows of `simsched.execute.measure.probes.Probes`.
+    products : sequence of mappings
+        Products on one thread: shape, flops_per_s, low, high.
     overheads : Overheads
     """
 
-    clocks: pd.DataFrame
-    streams: pd.DataFrame
-    lines: pd.DataFrame
-    products: pd.DataFrame
+    clocks: Rows
+    streams: Rows
+    lines: Rows
+    products: Rows
     overheads: Overheads
 
     def content(self, host: Machine) -> Table:
@@ -74,22 +73,21 @@ class Numbers:
         return content
 
     def _put_clock(self, cores: Table) -> None:
-        alone, busy = self.clocks.iloc[0], self.clocks.iloc[-1]
+        alone, busy = self.clocks[0], self.clocks[-1]
         clock = Interval(busy["clock_Hz"], busy["low_Hz"], busy["high_Hz"])
-        what = f"{int(busy['busy'])} busy cores, dependent additions"
+        what = f"{busy['busy']} busy cores, dependent additions"
         cores["clock"] = quantity(_scaled(clock, 1e-9), "GHz", what)
         cores.pop("busy_clock", None)
         if alone["clock_Hz"] > (1 + FASTER) * busy["clock_Hz"]:
             # Fewer busy cores are never slower.
-            values = np.maximum.accumulate(self.clocks["clock_Hz"].to_numpy()[::-1])[::-1] * 1e-9
+            clocks = np.array([row["clock_Hz"] for row in self.clocks])
+            values = np.maximum.accumulate(clocks[::-1])[::-1] * 1e-9
             row = {"value": values.tolist(), "unit": "GHz", "source": "measured: dependent additions"}
-            cores["busy_clock"] = {
-                "busy": self.clocks["busy"].tolist(),
-                "scalar": {**row, "confidence": "high"},
-            }
+            counts = [row["busy"] for row in self.clocks]
+            cores["busy_clock"] = {"busy": counts, "scalar": {**row, "confidence": "high"}}
 
     def _put_rate(self, cores: Table) -> None:
-        best = self.products.loc[self.products["flops_per_s"].idxmax()]
+        best = max(self.products, key=lambda row: float(row["flops_per_s"]))
         cycle = cores["clock"]["value"] * 1e9
         peak = cores["flop_per_cycle"]["value"]
         rate = Interval(best["flops_per_s"], best["low"], best["high"])
@@ -109,14 +107,13 @@ class Numbers:
         )
 
     def _put_memory(self, mode: Table) -> None:
-        streams = self.streams
-        one = streams[(streams["cores"] == 1) & (streams["domain"] == streams["home"])].iloc[0]
-        every = streams[streams["domain"] == -1] if (streams["domain"] == -1).any() else streams
-        most = every.loc[every["cores"].idxmax()]
-        mode["core_bandwidth"] = quantity(_gigabytes(one), "GB/s", "triad on one core")
-        mode["bandwidth"] = quantity(_gigabytes(most), "GB/s", f"triad on {int(most['cores'])} cores")
-        near = streams[streams["domain"] == streams["domain"].iloc[0]]
-        near = near[near["home"] == near["domain"]]
+        home = self.streams[0]["domain"]
+        near = [row for row in self.streams if row["domain"] == row["home"] == home]
+        most = max(
+            [row for row in self.streams if row["domain"] == -1] or near, key=lambda row: int(row["cores"])
+        )
+        mode["core_bandwidth"] = quantity(_gigabytes(near[0]), "GB/s", "triad on one core")
+        mode["bandwidth"] = quantity(_gigabytes(most), "GB/s", f"triad on {most['cores']} cores")
         if len(near) > 3:
             mode["sharpness"] = {
                 "value": _sharpness(near), "unit": "", "confidence": "med",
@@ -126,8 +123,8 @@ class Numbers:
     def _times(self, host: Machine) -> dict[str, Table]:
         """Return the median of a cache line's times by how near two cores are."""
         found: dict[str, list[float]] = {}
-        for first, second, line_s in self.lines[["first", "second", "line_s"]].itertuples(index=False):
-            found.setdefault(_near(host, int(first), int(second)), []).append(line_s * 1e9)
+        for row in self.lines:
+            found.setdefault(_near(host, row["first"], row["second"]), []).append(row["line_s"] * 1e9)
         return {
             key: quantity(
                 Interval(float(np.median(times)), min(times), max(times)),
@@ -147,7 +144,7 @@ def _near(host: Machine, first: int, second: int) -> str:
     return "other_socket"
 
 
-def _gigabytes(row: pd.Series) -> Interval:
+def _gigabytes(row: Mapping[str, Any]) -> Interval:
     return Interval(row["rate_Bps"] * 1e-9, row["low_Bps"] * 1e-9, row["high_Bps"] * 1e-9)
 
 
@@ -155,8 +152,8 @@ def _scaled(interval: Interval, factor: float) -> Interval:
     return Interval(*(float(value) * factor for value in interval))
 
 
-def _sharpness(near: pd.DataFrame) -> float:
-    cores, rates = near["cores"].to_numpy(np.float64), near["rate_Bps"].to_numpy(np.float64)
+def _sharpness(near: Rows) -> float:
+    cores, rates = (np.array([row[name] for row in near], np.float64) for name in ("cores", "rate_Bps"))
     errors = [
         np.abs(np.log(saturated_Bps(cores, rates[0], rates[-1], cores[-1], float(k)) / rates)).sum()
         for k in SHARPNESSES

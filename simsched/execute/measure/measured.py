@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from simsched.costs.fitting import CalibratedModel, Calibration
+from simsched.costs.fitting import CalibratedModel, Calibration, MeasuredCurves
 from simsched.defaults import POLICY
 from simsched.document.result import Result
 from simsched.errors import EngineError
@@ -72,9 +72,8 @@ class Measured:
     def costs(self) -> CalibratedModel:
         """Cost model of ops by size, for `simulate(costs=...)` on this machine."""
         measured = self.model.measured
-        return (
-            self.model if measured is None else replace(self.model, measured=replace(measured, machine=None))
-        )
+        assert isinstance(measured, MeasuredCurves)  # noqa: S101 - narrows the type: models of calibrations have them
+        return replace(self.model, measured=replace(measured, machine=None))
 
     @cached_property
     def runtime(self) -> RuntimeProfile:
@@ -151,8 +150,9 @@ class Measured:
 
     def toml(self) -> str:
         """Return the machine file of the host, as `simsched.machine` reads it."""
-        alone = self.products[self.products["threads"] == 1]
-        numbers = Numbers(self.clocks, self.streams, self.lines, alone, self.calibration.overheads)
+        alone = [row for row in _records(self.products) if row["threads"] == 1]
+        clocks, streams, lines = (_records(table) for table in (self.clocks, self.streams, self.lines))
+        numbers = Numbers(clocks, streams, lines, alone, self.calibration.overheads)
         content = numbers.content(self.host)
         return toml({**content, "title": f"{self.host.title}; measured {self.calibration.date}".strip()})
 
@@ -192,6 +192,11 @@ class Measured:
         """Seconds of ops by size and width, and costs of threads."""
         assert self.model.calibration is not None  # noqa: S101 - narrows the type: models of `calibrate` have it
         return self.model.calibration
+
+
+def _records(table: Result) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = table.to_json_object()["rows"]
+    return rows
 
 
 def _row(fact: Fact, before: Fact | None) -> dict[str, Any]:

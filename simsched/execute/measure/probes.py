@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,10 +15,8 @@ from simsched.execute.kernels.module import module
 from simsched.execute.run.prepared import GRACE_S
 from simsched.intervals import Interval
 
-if TYPE_CHECKING:
-    from simsched.graph.adjacency import Index
-
 Seconds = npt.NDArray[np.float64]
+Cores = npt.NDArray[np.integer[Any]]
 #: Rounds of each stream, and of the other probes.
 STREAM_ROUNDS, ROUNDS = 16, 40
 #: Additions of a round: some tenths of a millisecond.
@@ -76,7 +74,7 @@ class Probes:
     """
 
     cpus: Sequence[int]
-    domain_of: Index
+    domain_of: Cores
     stream_B: float
     progress: Callable[[int], object]
 
@@ -130,7 +128,7 @@ class Probes:
         streams = len(counts(first)) + min(domains - 1, 3) + (domains > 1)
         return len(counts(n)) + len(pairs(n)) + streams
 
-    def _stream(self, domain: int, home: int, cores: Index, homes: Index | None = None) -> dict[str, Any]:
+    def _stream(self, domain: int, home: int, cores: Cores, homes: Cores | None = None) -> dict[str, Any]:
         used = len(set(self.domain_of[cores].tolist()))
         each = int(used * self.stream_B / TRIAD_B / len(cores))
         writers = range(len(cores)) if homes is None else [len(cores)]
