@@ -61,14 +61,8 @@ def comparison(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
             linewidth=1,
             label="interval",
         )
-    for row, end, seconds, speedup in zip(rows.tolist(), ends, makespan, frame["speedup"], strict=True):
-        ax.text(
-            end * unit.per_s if np.isfinite(end) else 0.0,
-            row,
-            _bar_text(seconds, speedup),
-            va="center",
-            fontsize="small",
-        )
+    for row, end, text in zip(rows.tolist(), ends * unit.per_s, _bar_texts(frame), strict=True):
+        ax.text(end if np.isfinite(end) else 0.0, row, text, va="center", fontsize="small")
     ax.set_yticks(rows, _row_names(frame), parse_math=False, usetex=False)
     ax.set_ylim(max(len(frame), 1) - 0.5, -0.5)
     ax.set_xlim(0, 1.25 * longest * unit.per_s or 1.0)
@@ -76,6 +70,11 @@ def comparison(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     ax.spines[["top", "right"]].set_visible(False)
     ax.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), fontsize="small", frameon=False)
     return ax
+
+
+def _bar_texts(frame: pd.DataFrame) -> list[str]:
+    pairs = zip(frame["makespan_s"].astype(float), frame["speedup"], strict=True)
+    return [_bar_text(seconds, speedup) for seconds, speedup in pairs]
 
 
 def _bar_text(seconds: float, speedup: float) -> str:

@@ -92,19 +92,27 @@ def machines(
     [['generic[cores=2]', 'fifo', '2x1', 4.0, 8.0], ['generic[cores=1]', 'sequential', '1x1', 6.0, 6.0]]
     """
     seeds = sample_seeds(seed, samples)
+
+    def row(machine: Machine) -> dict[str, Any]:
+        scenario = Scenario.of(machine, None, costs, None, engine, seed, progress)
+        return _row(graph, scenario, policies, seeds)
+
+    return _result(_rows(chosen_machines(machines), row))
+
+
+def _rows(machines: Iterable[Machine], row: Callable[[Machine], dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the row of each machine, one with the reason where it fails; if all fail, the first error is raised."""
     rows: list[dict[str, Any]] = []
     failures: list[SimschedError] = []
-    for machine in chosen_machines(machines):
+    for machine in machines:
         try:
-            rows.append(
-                _row(graph, Scenario.of(machine, None, costs, None, engine, seed, progress), policies, seeds)
-            )
+            rows.append(row(machine))
         except SimschedError as error:
             failures.append(error)
             rows.append(_failed(machine, error))
     if len(failures) == len(rows):
         raise failures[0]
-    return _result(rows)
+    return rows
 
 
 def chosen_machines(given: Iterable[str | Path | Machine] | None) -> list[Machine]:

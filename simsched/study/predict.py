@@ -113,8 +113,7 @@ def predict(
     """
     scenario = Scenario.of(machine, None, costs, runtime, engine, seed, progress)
     points = _points(scenario, graph, policy, cores, width, weak)
-    rows = rows_of(points, sample_seeds(seed, samples))
-    return _result(rows, weak or callable(graph))
+    return _result(rows_of(points, sample_seeds(seed, samples)), weak or callable(graph))
 
 
 def _result(rows: list[dict[str, Any]], weak: bool) -> Result:

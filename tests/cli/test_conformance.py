@@ -23,7 +23,7 @@ NAMES = {
 #: Values for required parameters that are not input.
 VALUES = {"cores": "2,4", "out": "written.json", "target": "written.simsched", "policy": "fifo", "names": "grace"}
 #: Suffixes that options for files to write take, where not .png.
-SUFFIXES = {"report": ".html"}
+SUFFIXES = {"report --out": ".html", "measure --out": ".toml"}
 #: What makes commands quick here.
 BRIEF = {
     "execute": ["--repeats", "1"],
@@ -123,7 +123,7 @@ def test_where_nothing_can_be_written_is_told_before_any_work(name, param, piped
     arguments = [
         *arguments_of(name, "no-such-graph"),
         param.opts[0],
-        f"nowhere/x{SUFFIXES.get(name, '.png')}",
+        f"nowhere/x{SUFFIXES.get(f'{name} {param.opts[0]}', '.png')}",
     ]
     done = piped(*arguments, cwd=tmp_path)
     assert done.returncode == 2

@@ -85,6 +85,17 @@ def crosscheck(
     settings = settings or Settings(machine=machine, precision=PRECISION)
     if measured is not None:
         return _against(measured, parts, repeats, settings, progress)
+    return _calibrating(target, parts, repeats, settings, progress)
+
+
+def _calibrating(
+    target: Machine,
+    parts: Sequence[_Part],
+    repeats: int,
+    settings: Settings,
+    progress: Callable[[int], object] | None,
+) -> CrossCheck:
+    """Return the cases, predicted by runs that take turns with theirs."""
     settings = _deciding([case for part in parts for case in part.basis], repeats, settings, progress)
     # Cases of one graph are adjacent: compared runs are as close in time as possible.
     runs = iter(interleaved([case for part in parts for case in part.cases], repeats, settings, progress))

@@ -67,6 +67,13 @@ def measure(
     ------
     EngineError
         If the compiled module is missing, or the host does not let threads run.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> measured = ss.measure("host[cores=1]", repeats=1, limit_s=0.0)
+    >>> measured.machine.n_cores, measured.machine.clocks.nominal_Hz > 1e8
+    (1, True)
     """
     began, host = monotonic(), machine_of(machine)
     tick: Callable[[int], object] = progress or (lambda _: None)
