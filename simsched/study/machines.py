@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,6 +12,7 @@ import numpy as np
 
 from simsched.errors import SimschedError, SpecError
 from simsched.machine import Machine, machine as machine_of
+from simsched.notes import Note, weight_of
 from simsched.plots.comparison import comparison
 from simsched.plugins import registered
 from simsched.policy import Policy, RankPolicy
@@ -197,7 +199,7 @@ def _result(rows: Sequence[dict[str, Any]]) -> Result:
 
     from simsched.document.result import Result
 
-    notes = [note for row in rows for note in row.pop("notes")]
+    notes = merged_notes({row["machine"]: row.pop("notes") for row in rows})
     frame = pd.DataFrame(rows).drop(columns="knee")
     frame = frame.sort_values("makespan_s", kind="stable", na_position="last", ignore_index=True)
     shortest_s = float(frame["makespan_s"].min())
@@ -210,6 +212,27 @@ def _result(rows: Sequence[dict[str, Any]]) -> Result:
         comparison,
         (*HIDDEN, "tasks", "layout_by", "bound_s"),
     )
+
+
+def merged_notes(notes: Mapping[str, Sequence[str]]) -> list[str]:
+    """Return the notes of machines by name, those of several machines that differ only in the name as one.
+
+    Examples
+    --------
+    >>> merged_notes({"grace": ["carried to grace", "a fact"], "a64fx": ["carried to a64fx"]})
+    ['carried to each of 2 machines', 'a fact']
+    """
+    same: dict[str, list[str]] = {}
+    for machine, own in notes.items():
+        name = re.compile(rf"(?<![\w-]){re.escape(machine)}(?![\w-])")
+        for note in own:
+            same.setdefault(name.sub("\0", note), []).append(note)
+    return [
+        Note(text.replace("\0", f"each of {len(found)} machines"), weight_of(found[0]))
+        if len(found) > 1
+        else found[0]
+        for text, found in same.items()
+    ]
 
 
 def _power_notes(frame: pd.DataFrame) -> list[str]:
