@@ -21,7 +21,13 @@ NAMES = {
     "what": "machines", "names": "grace",
 }  # fmt: skip
 #: Values for required parameters that are not input.
-VALUES = {"cores": "2,4", "out": "written.json", "target": "written.simsched", "policy": "fifo", "names": "grace"}
+VALUES = {
+    "cores": "2,4",
+    "out": "written.json",
+    "target": "written.simsched",
+    "policy": "fifo",
+    "names": "grace",
+}
 #: Suffixes that options for files to write take, where not .png.
 SUFFIXES = {"report --out": ".html", "measure --out": ".toml"}
 #: What makes commands quick here.
