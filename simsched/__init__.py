@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         calibrate as calibrate,
         crosscheck as crosscheck,
         execute as execute,
+        measure as measure,
         replay_recorded as replay_recorded,
     )
     from simsched.explain import Explanation as Explanation, explain as explain
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
     from simsched.schedule import Schedule as Schedule, bounds as bounds
     from simsched.study import (
         compare as compare,
+        machines as machines,
         predict as predict,
         replayed as replayed,
         sensitivity as sensitivity,
@@ -95,6 +97,8 @@ _HOMES = {
     "learn": "simsched.learning",
     "load": "simsched.graph.loading",
     "machine": "simsched.machine",
+    "machines": "simsched.study",
+    "measure": "simsched.execute",
     "panel": "simsched.panel",
     "optimum": "simsched.exact",
     "policy": "simsched.policy",

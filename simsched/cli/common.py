@@ -185,14 +185,14 @@ def check_outputs(paths: Iterable[Path] | None, check: Callable[[Path], object] 
         check_place(path)
 
 
-def graph_of(graph: str, context: typer.Context) -> TaskGraph:
+def graph_of(graph: str, context: typer.Context, options: Sequence[str] = ()) -> TaskGraph:
     """Return the graph of a command's argument: a workload, or a file read with the options that are not the command's.
 
-    Where a file has the name of a workload, the file is read.
+    Where a file has the name of a workload, the file is read. `options` are those that another argument has taken.
     """
     own = [option for param in context.command.params for option in param.opts]
     with waiting(f"reading {Path(graph).name}"):
-        return _read(graph, reader_options(context.args), own)
+        return _read(graph, reader_options([*options, *context.args]), own)
 
 
 def _read(graph: str, options: dict[str, str], own: Sequence[str] = ()) -> TaskGraph:
@@ -220,13 +220,7 @@ def graphs_of(arguments: list[str]) -> dict[str, TaskGraph]:
 
     The options among them go to the reader of every graph.
     """
-    paths, options = [], []
-    rest = iter(arguments)
-    for argument in rest:
-        if not argument.startswith("--"):
-            paths.append(argument)
-        else:
-            options += [argument] if "=" in argument else [argument, *islice(rest, 1)]
+    paths, options = names_and_options(arguments)
     if not paths:
         raise FormatError("no graph was given; name one or more files or workloads")
     names = [Path(path).name for path in paths]
@@ -234,6 +228,25 @@ def graphs_of(arguments: list[str]) -> dict[str, TaskGraph]:
         name if names.count(name) == 1 else path: _read(path, reader_options(options))
         for name, path in zip(names, paths, strict=True)
     }
+
+
+def names_and_options(arguments: list[str]) -> tuple[list[str], list[str]]:
+    """Return the names, and the options for readers with their values, among arguments.
+
+    Examples
+    --------
+    >>> names_and_options(["grace", "--model", "m.onnx", "a64fx"])
+    (['grace', 'a64fx'], ['--model', 'm.onnx'])
+    """
+    names: list[str] = []
+    options: list[str] = []
+    rest = iter(arguments)
+    for argument in rest:
+        if not argument.startswith("--"):
+            names.append(argument)
+        else:
+            options += [argument] if "=" in argument else [argument, *islice(rest, 1)]
+    return names, options
 
 
 def reader_options(arguments: list[str]) -> dict[str, str]:

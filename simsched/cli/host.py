@@ -1,4 +1,4 @@
-"""Commands that really run graphs on this machine: `execute`, `calibrate`, `crosscheck`."""
+"""Commands that really run ops on this machine: `execute`, `calibrate`, `measure`, `crosscheck`."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import typer
 
 import simsched as ss
 from simsched.cli.common import (
+    MACHINES,
     POLICIES,
     GraphArgument,
     GraphsArgument,
@@ -16,12 +17,13 @@ from simsched.cli.common import (
     LayoutOption,
     PolicyOption,
     check_outputs,
+    command,
     graph_of,
     graphs_of,
     reading_command,
     say,
 )
-from simsched.cli.output import records, say_document, say_facts, say_json
+from simsched.cli.output import records, say_document, say_facts, say_json, say_result
 from simsched.defaults import POLICY
 from simsched.document.terminal import parts_text, width
 from simsched.progress import progress_bar
@@ -127,6 +129,60 @@ def _widths(text: str | None) -> Widths | None:
     if all(part.isdecimal() for part in parts):
         return [int(part) for part in parts]
     return cast("Widths | None", text)
+
+
+@command("measure --limit 1 -n 2 --out mine.toml --picture mine.png")
+def measure(
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="FILE",
+            help="Write the machine file, .toml, and seconds by size beside it.",
+        ),
+    ] = None,
+    picture: Annotated[
+        Path | None,
+        typer.Option("--picture", metavar="FILE", help="Draw measured over assumed numbers: .png .svg .csv."),
+    ] = None,
+    machine: Annotated[
+        str,
+        typer.Option(
+            "--machine",
+            "-m",
+            metavar="NAME",
+            autocompletion=MACHINES,
+            help="host, or host[like=NAME] for other numbers.",
+        ),
+    ] = "host",
+    repeats: RepeatsOption = 10,
+    limit: Annotated[
+        float,
+        typer.Option("--limit", metavar="SECONDS", help="After this, no further sizes of ops are measured."),
+    ] = 120.0,
+    json_: JsonOption = False,
+) -> None:
+    """Measure this machine, in at most two minutes.
+
+    Clocks, triads, cache lines, teams, and ops by size. Writes a machine file, for --machine.
+    """
+    from simsched.execute.measure.measured import check_machine_file
+    from simsched.study.export import check_table_suffix, export_table
+
+    check_outputs([out] if out else None, check_machine_file)
+    check_outputs([picture] if picture else None, check_table_suffix)
+    with progress_bar(None, "measuring", "steps") as progress:
+        found = ss.measure(machine, repeats, limit_s=limit, progress=progress)
+    if json_:
+        say_json(found.to_json_object())
+    else:
+        say_result(found.table)
+    if out is not None:
+        found.save(out)
+        say(f"wrote {out} and {out.with_suffix('.costs.json')}", err=json_)
+    if picture is not None:
+        export_table(found.table, picture, found.plot, (8.0, 1.3 + 0.35 * len(found.table)))
 
 
 @reading_command('crosscheck "rnn[steps=4,batch=8]" -p fifo -n 5 --html check.html')

@@ -1,4 +1,4 @@
-"""The commands that replay many times: `predict`, `tune`, `sensitivity` and `verdicts`."""
+"""The commands that replay many times: `predict`, `machines`, `tune`, `sensitivity` and `verdicts`."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import typer
 
 import simsched as ss
 from simsched.cli.common import (
+    MACHINES,
     POLICIES,
     EngineOption,
     GraphArgument,
@@ -24,6 +25,7 @@ from simsched.cli.common import (
     TablesOutOption,
     graph_of,
     graphs_of,
+    names_and_options,
     reading_command,
 )  # fmt: skip
 from simsched.cli.output import check_tables, say_result
@@ -119,6 +121,49 @@ def _growing(graph: str, context: typer.Context, weak: bool) -> TaskGraph | Call
     if weak:
         raise SpecError(f"{graph!r} grows with the cores by itself; leave out --weak, or {GROWS}")
     return lambda count: graph_of(graph.replace(GROWS, str(count)), context)
+
+
+@reading_command("machines rnn grace a64fx", "machines rnn --policy fifo --samples 5 --out chips.png")
+def machines(
+    context: typer.Context,
+    graph: GraphArgument,
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[NAME]...",
+            help="Machines: name, name[cores=N] or a TOML file. Default: all built-in chips.",
+            autocompletion=MACHINES,
+        ),
+    ] = None,
+    policy: PoliciesOption = None,
+    engine: EngineOption = "auto",
+    seed: SeedOption = 0,
+    noise: NoiseOption = "0",
+    library: LibraryOption = None,
+    samples: Annotated[
+        int,
+        typer.Option("--samples", metavar="N", min=1, help="Replays for each interval; 1 for no interval."),
+    ] = 20,
+    json_: JsonOption = False,
+    out: TablesOutOption = None,
+) -> None:
+    """Compare machines by GRAPH's makespan on each.
+
+    Each machine has its best policy and layout. The table also has an interval, the bottleneck, and what the run takes
+    in core-seconds and, where power is known, at most in joules.
+    """
+    from simsched.study.machines import MOST_REPLAYS_EACH, chosen_machines
+
+    check_tables(out)
+    model = ss.CostModel(noise=noise, library=library)
+    named, options = names_and_options(names or [])
+    chosen = chosen_machines(named or None)
+    tasks = graph_of(graph, context, options)
+    with progress_bar(tasks.n_tasks * len(chosen) * (samples + MOST_REPLAYS_EACH), "replaying") as progress:
+        frame = ss.machines(
+            tasks, chosen, policy, model, engine=engine, seed=seed, samples=samples, progress=progress
+        )
+    say_result(frame, json_, out, (8.0, 1.3 + 0.35 * len(frame)))
 
 
 @reading_command("tune rnn --policy fifo", "tune rnn --method optuna --evaluations 20 --out history.png")

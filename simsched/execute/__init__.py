@@ -6,6 +6,8 @@ from simsched.execute.calibrate.costs_of_threads import thread_costs
 from simsched.execute.calibrate.measuring import calibrate
 from simsched.execute.crosscheck.checked import CrossCheck
 from simsched.execute.crosscheck.checking import crosscheck
+from simsched.execute.measure.measured import Measured
+from simsched.execute.measure.measuring import measure
 from simsched.execute.recorded.gaps import Gaps
 from simsched.execute.recorded.recorded import RecordedReplay, replay_recorded
 from simsched.execute.run.execution import Execution
@@ -18,12 +20,14 @@ __all__ = [
     "CrossCheck",
     "Execution",
     "Gaps",
+    "Measured",
     "RecordedReplay",
     "Settings",
     "calibrate",
     "crosscheck",
     "execute",
     "interleaved",
+    "measure",
     "replay_recorded",
     "thread_costs",
 ]

@@ -88,6 +88,31 @@ def wake_up_times(
     Returns the seconds from each wake-up to its first instruction, float64 (times,).
     """
 
+def addition_times(
+    crew: Crew, width: int, count: int, rounds: int, timeout_s: float, grace_s: float
+) -> tuple:
+    """
+    Add `count` times, each waiting for the one before, on the first `width` workers at once.
+
+    Returns when each worker began and ended each round, in ns, both int64 (width * rounds,).
+    """
+
+def triad_times(
+    crew: Crew, homes: Sequence[int], elements: Sequence[int], rounds: int, timeout_s: float, grace_s: float
+) -> tuple:
+    """
+    Compute a = b + s c on arrays of doubles of each worker, first written by the worker that is its home.
+
+    Returns when each worker began and ended each round, in ns, both int64 (workers * rounds,).
+    """
+
+def return_times(crew: Crew, count: int, rounds: int, timeout_s: float, grace_s: float) -> tuple:
+    """
+    Send a cache line there and back between the first two workers, `count` times a round.
+
+    Returns when each of the two began and ended each round, in ns, both int64 (2 * rounds,).
+    """
+
 class Program:
     """What the tasks of a graph do, and in which memory."""
 

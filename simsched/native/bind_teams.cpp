@@ -1,7 +1,10 @@
 #include "bind_teams.hpp"
 
 #include "arrays.hpp"
+#include "probes.hpp"
 #include "teams.hpp"
+
+#include <nanobind/stl/vector.h>
 
 #include <memory>
 #include <stdexcept>
@@ -51,6 +54,46 @@ Result<double> wake_up_times(Crew &crew, std::size_t times, double asleep_s, dou
     return seconds.release();
 }
 
+// Outlives the call where workers had to be abandoned.
+template <class Kind> struct Probed {
+    template <class... Arguments>
+    Probed(std::size_t columns, Arguments... arguments)
+        : begin_ns(columns), end_ns(columns), probe(std::move(arguments)..., begin_ns.span(), end_ns.span()) {
+    }
+    Column<std::int64_t> begin_ns, end_ns;
+    Kind probe;
+};
+
+template <class Kind, class... Arguments>
+nb::tuple probed(Crew &crew, std::size_t width, std::size_t rounds, double timeout_s, double grace_s,
+                 Arguments... arguments) {
+    if (width == 0 || width > crew.size())
+        throw std::invalid_argument("a crew of " + std::to_string(crew.size()) + " has no " +
+                                    std::to_string(width) + " workers");
+    const auto held = std::make_shared<Probed<Kind>>(width * rounds, std::move(arguments)...);
+    const std::shared_ptr<Job> job(held, &held->probe);
+    {
+        nb::gil_scoped_release unlocked;
+        require(crew.run(job, width, timeout_s, grace_s, interrupted));
+    }
+    return nb::make_tuple(held->begin_ns.release(), held->end_ns.release());
+}
+
+nb::tuple addition_times(Crew &crew, std::size_t width, std::size_t count, std::size_t rounds,
+                         double timeout_s, double grace_s) {
+    return probed<Additions>(crew, width, rounds, timeout_s, grace_s, width, count);
+}
+
+nb::tuple triad_times(Crew &crew, const std::vector<std::int32_t> &homes,
+                      const std::vector<std::int64_t> &elements, std::size_t rounds, double timeout_s,
+                      double grace_s) {
+    return probed<Triads>(crew, homes.size(), rounds, timeout_s, grace_s, homes, elements);
+}
+
+nb::tuple return_times(Crew &crew, std::size_t count, std::size_t rounds, double timeout_s, double grace_s) {
+    return probed<Returns>(crew, 2, rounds, timeout_s, grace_s, count);
+}
+
 } // namespace
 
 void bind_teams(nb::module_ &m) {
@@ -62,6 +105,18 @@ void bind_teams(nb::module_ &m) {
     m.def("wake_up_times", &wake_up_times, "crew"_a, "times"_a, "asleep_s"_a, "timeout_s"_a,
           "Wake the first worker of a crew, asleep for `asleep_s`, again and again.\n\n"
           "Returns the seconds from each wake-up to its first instruction, float64 (times,).");
+    m.def("addition_times", &addition_times, "crew"_a, "width"_a, "count"_a, "rounds"_a, "timeout_s"_a,
+          "grace_s"_a,
+          "Add `count` times, each waiting for the one before, on the first `width` workers at once.\n\n"
+          "Returns when each worker began and ended each round, in ns, both int64 (width * rounds,).");
+    m.def("triad_times", &triad_times, "crew"_a, "homes"_a, "elements"_a, "rounds"_a, "timeout_s"_a,
+          "grace_s"_a,
+          "Compute a = b + s c on arrays of doubles of each worker, first written by the worker that is its "
+          "home.\n\n"
+          "Returns when each worker began and ended each round, in ns, both int64 (workers * rounds,).");
+    m.def("return_times", &return_times, "crew"_a, "count"_a, "rounds"_a, "timeout_s"_a, "grace_s"_a,
+          "Send a cache line there and back between the first two workers, `count` times a round.\n\n"
+          "Returns when each of the two began and ended each round, in ns, both int64 (2 * rounds,).");
 }
 
 } // namespace simsched

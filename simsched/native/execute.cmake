@@ -10,8 +10,8 @@ if(NOT OpenBLAS_FOUND OR NOT CMAKE_SYSTEM_NAME STREQUAL "Linux")
 endif()
 
 set(execute bind_execute bind_teams candidate_rule cores crew csr execution gemm kernel_convolution kernel_elementwise kernel_gemm
-    kernel_movement kernel_normalisation kernel_pooling kernel_response kernels list_scheduler loops loops_base replay_state program
-    ruled_policy teams watched_set)
+    kernel_movement kernel_normalisation kernel_pooling kernel_response kernels list_scheduler loops loops_base probes replay_state
+    program ruled_policy teams watched_set)
 set(loops -O3 -fopenmp-simd -fno-math-errno -fno-trapping-math)
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   list(APPEND execute loops_avx2 loops_avx512)

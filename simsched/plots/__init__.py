@@ -16,6 +16,7 @@ from simsched.plots.layouts import layouts, layouts_frame
 from simsched.plots.learned import learned_curve
 from simsched.plots.link_load import link_load
 from simsched.plots.machine import draw_machine as draw_machine
+from simsched.plots.measured import measured_numbers
 from simsched.plots.memory import memory, memory_frame
 from simsched.plots.model_curves import model_curves_frame
 from simsched.plots.order import diagonal_score, start_order, start_order_frame
@@ -57,6 +58,7 @@ __all__ = [
     "layouts_frame",
     "learned_curve",
     "link_load",
+    "measured_numbers",
     "memory",
     "memory_frame",
     "model_curves_frame",

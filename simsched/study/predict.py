@@ -113,7 +113,7 @@ def predict(
     """
     scenario = Scenario.of(machine, None, costs, runtime, engine, seed, progress)
     points = _points(scenario, graph, policy, cores, width, weak)
-    return _result(_rows(points, _seeds(seed, samples)), weak or callable(graph))
+    return _result(rows_of(points, sample_seeds(seed, samples)), weak or callable(graph))
 
 
 def _result(rows: list[dict[str, Any]], weak: bool) -> Result:
@@ -132,14 +132,25 @@ def _result(rows: list[dict[str, Any]], weak: bool) -> Result:
 
 
 @dataclass(frozen=True, eq=False)
-class _Point:
-    """A graph and a policy in a scenario of so many cores."""
+class Point:
+    """A graph and a policy in a scenario, of so many cores or on some machine.
+
+    Parameters
+    ----------
+    scenario : Scenario
+    graph : TaskGraph
+    policy : Policy
+    nominal : Schedule, optional
+        Its replay with the nominal costs, where there has been one.
+    """
 
     scenario: Scenario
     graph: TaskGraph
     policy: Policy
+    nominal: Schedule | None = None
 
     def replay(self) -> Schedule:
+        """Return the schedule of the point's scenario."""
         return self.scenario.replay(self.graph, self.policy)
 
 
@@ -150,11 +161,11 @@ def _points(
     cores: Sequence[int] | str | None,
     width: int | None,
     weak: bool,
-) -> list[_Point]:
+) -> list[Point]:
     cores, chosen = core_counts(cores, scenario.machine), policy_of(policy)
     machines = [scenario.machine.varied({"cores": count}) for count in cores]
     return [
-        _Point(replace(scenario, machine=target, layout=_layout(target, width)), one, chosen)
+        Point(replace(scenario, machine=target, layout=_layout(target, width)), one, chosen)
         for one, target in zip(grown(graph, cores, weak), machines, strict=True)
     ]
 
@@ -167,7 +178,7 @@ def _layout(machine: Machine, width: int | None) -> Layout | Best:
     return Layout(max(machine.n_cores // int(width), 1), int(width))
 
 
-def _sampled(points: Sequence[_Point], seeds: Sequence[int]) -> list[list[float]]:
+def _sampled(points: Sequence[Point], seeds: Sequence[int]) -> list[list[float]]:
     """Return each point's makespans, in seconds, with machine, costs and noise sampled from each seed."""
     if not seeds:
         return [[] for _ in points]
@@ -175,7 +186,7 @@ def _sampled(points: Sequence[_Point], seeds: Sequence[int]) -> list[list[float]
     numbers = MachineNumbers.of(scenario.machine)
     costs = {seed: scenario.costs.sampled(np.random.default_rng([seed, 1])) for seed in seeds}
 
-    def sampled_s(pair: tuple[_Point, int]) -> float:
+    def sampled_s(pair: tuple[Point, int]) -> float:
         point, seed = pair
         machine = numbers.sampled(point.scenario.machine, seed)
         world = replace(point.scenario, machine=machine, costs=costs[seed], seed=seed)
@@ -186,13 +197,28 @@ def _sampled(points: Sequence[_Point], seeds: Sequence[int]) -> list[list[float]
     return [found[i * len(seeds) : (i + 1) * len(seeds)] for i in range(len(points))]
 
 
-def _seeds(seed: int, samples: int) -> range:
+def sample_seeds(seed: int, samples: int) -> range:
+    """Return the seeds of the samples, the first for the nominal replay.
+
+    Raises
+    ------
+    SimschedError
+        If the number of samples is impossible.
+    """
     if not is_whole(samples, 1):
         raise SimschedError(f"samples is {samples!r}; expected a whole number, at least 1")
     return range(seed, seed + samples)
 
 
-def _rows(points: Sequence[_Point], seeds: range) -> list[dict[str, Any]]:
+def rows_of(points: Sequence[Point], seeds: range) -> list[dict[str, Any]]:
+    """Return a row for each point, all on one machine, of any numbers of its cores: `predict` has the columns.
+
+    Parameters
+    ----------
+    points : sequence of Point
+    seeds : range
+        Of the samples, as `sample_seeds` returns them.
+    """
     firsts = parallel_map(_first, points)
     others = _sampled([point for _, point in firsts], seeds[1:])
     noisy = points[0].scenario.costs.factors(1, 0) is not None
@@ -202,12 +228,12 @@ def _rows(points: Sequence[_Point], seeds: range) -> list[dict[str, Any]]:
     ]
 
 
-def _first(point: _Point) -> tuple[dict[str, Any], _Point]:
+def _first(point: Point) -> tuple[dict[str, Any], Point]:
     """Return the row of a point's replay with the nominal costs, and the point with the layout found."""
-    schedule = advised(point.replay())
+    schedule = advised(point.replay()) if point.nominal is None else point.nominal
     found = schedule.inputs.layout if schedule.inputs else None
     settled = replace(point.scenario, layout=found or point.scenario.layout)
-    return _row(schedule, point.scenario), replace(point, scenario=settled)
+    return _row(schedule, point.scenario), replace(point, scenario=settled, nominal=None)
 
 
 def _row(schedule: Schedule, scenario: Scenario) -> dict[str, Any]:

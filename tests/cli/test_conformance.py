@@ -10,7 +10,7 @@ from simsched.cli.app import app
 
 COMMANDS = typer.main.get_command(app).commands
 #: Commands that read no file and no name.
-WITHOUT_INPUT = {"crossed"}
+WITHOUT_INPUT = {"crossed", "measure"}
 #: Commands that print no results.
 WITHOUT_RESULTS: set[str] = set()
 #: Commands that really run graphs, which refuse tasks whose kind they do not know (2) or hosts too disturbed (3).
@@ -18,12 +18,18 @@ REAL = {"execute", "calibrate", "crosscheck"}
 #: Parameters that hold the name of a graph or of something registered, and a name that each completes.
 NAMES = {
     "graph": "rnn", "graphs": "rnn", "machine": "knl-7250", "policy": "fifo", "paper": "graphi", "system": "graphi",
-    "what": "machines",
+    "what": "machines", "names": "grace",
 }  # fmt: skip
 #: Values for required parameters that are not input.
-VALUES = {"cores": "2,4", "out": "written.json", "target": "written.simsched", "policy": "fifo"}
+VALUES = {
+    "cores": "2,4",
+    "out": "written.json",
+    "target": "written.simsched",
+    "policy": "fifo",
+    "names": "grace",
+}
 #: Suffixes that options for files to write take, where not .png.
-SUFFIXES = {"report": ".html"}
+SUFFIXES = {"report --out": ".html", "measure --out": ".toml"}
 #: What makes commands quick here.
 BRIEF = {
     "execute": ["--repeats", "1"],
@@ -33,6 +39,7 @@ BRIEF = {
     "report": ["--replays", "4"],
     "verdicts": ["--policy", "fifo", "--policy", "corun", "--seeds", "2"],
     "predict": ["--cores", "2,4"],
+    "machines": ["generic", "grace", "--policy", "fifo", "--samples", "2"],
     "sensitivity": ["--parameter", "cores.clock"],
 }
 NASTY = "\x1b]0;title\x07\x1b[2J\x7f\r\n<b>\u202etask\x9b1m" + 40 * "/long"
@@ -122,7 +129,7 @@ def test_where_nothing_can_be_written_is_told_before_any_work(name, param, piped
     arguments = [
         *arguments_of(name, "no-such-graph"),
         param.opts[0],
-        f"nowhere/x{SUFFIXES.get(name, '.png')}",
+        f"nowhere/x{SUFFIXES.get(f'{name} {param.opts[0]}', '.png')}",
     ]
     done = piped(*arguments, cwd=tmp_path)
     assert done.returncode == 2

@@ -243,7 +243,7 @@ def _measured(
     knowing = replace(run, settings=replace(run.settings, costs=costs))
     runs = [*runs, *zip(deciding, knowing(deciding), strict=True)]
     said = f"widths: {widths}" + (f" in steps of {step}" if widths == "climb" else "")
-    return _calibration(ops, runs, host, said)
+    return calibration_of(ops, runs, host, said)
 
 
 def _ops(
@@ -265,7 +265,7 @@ def _ops(
     return with_spreads(calibrated(runs).ops, runs), runs
 
 
-def _calibration(ops: Sequence[MeasuredOp], runs: Runs, host: Machine, widths: str) -> Calibration:
+def calibration_of(ops: Sequence[MeasuredOp], runs: Runs, host: Machine, widths: str) -> Calibration:
     """Return the results of runs with ops and costs of threads, which fits subtract from wide teams."""
     found = calibrated(runs)
     threads = {name: value for name, value in asdict(thread_costs(host)).items() if value is not None}

@@ -13,8 +13,9 @@ from simsched.execute.calibrate.calibrating import (
     deciding_runs,
     taken_runs,
 )
-from simsched.execute.calibrate.doubts import case_doubt, with_doubts
+from simsched.execute.calibrate.doubts import case_doubt, doubt, with_doubts
 from simsched.execute.crosscheck.checked import Checked, CrossCheck
+from simsched.execute.measure.measured import Measured
 from simsched.execute.run.execution import Execution
 from simsched.execute.run.prepared import PRECISION, Settings
 from simsched.execute.run.run import Case, interleaved
@@ -32,6 +33,7 @@ def crosscheck(
     repeats: int = 20,
     *,
     machine: str = "host",
+    measured: Measured | None = None,
     settings: Settings | None = None,
     progress: Callable[[int], object] | None = None,
 ) -> CrossCheck:
@@ -50,6 +52,9 @@ def crosscheck(
         Measured runs of each case.
     machine : str
         `host`, or a variation of it.
+    measured : Measured, optional
+        What `simsched.measure` found of this host: its machine, its seconds of ops by size and its runtime predict all
+        cases, and no calibrating runs take place.
     settings : Settings, optional
         How the cases run.
     progress : callable, optional
@@ -78,13 +83,45 @@ def crosscheck(
     target = machine_of(machine)
     parts = _parts(_named(graphs), policies, layouts, target)
     settings = settings or Settings(machine=machine, precision=PRECISION)
+    if measured is not None:
+        return _against(measured, parts, repeats, settings, progress)
+    return _calibrating(target, parts, repeats, settings, progress)
+
+
+def _calibrating(
+    target: Machine,
+    parts: Sequence[_Part],
+    repeats: int,
+    settings: Settings,
+    progress: Callable[[int], object] | None,
+) -> CrossCheck:
+    """Return the cases, predicted by runs that take turns with theirs."""
     settings = _deciding([case for part in parts for case in part.basis], repeats, settings, progress)
     # Cases of one graph are adjacent: compared runs are as close in time as possible.
     runs = iter(interleaved([case for part in parts for case in part.cases], repeats, settings, progress))
-    measured = [(part, list(zip(part.cases, runs, strict=False))) for part in parts]
-    checked = [one for part, pairs in measured for one in part.checked(pairs, target)]
-    basis = [pair for part, pairs in measured for pair in pairs[: len(part.basis)]]
+    found = [(part, list(zip(part.cases, runs, strict=False))) for part in parts]
+    checked = [one for part, pairs in found for one in part.checked(pairs, target)]
+    basis = [pair for part, pairs in found for pair in pairs[: len(part.basis)]]
     return CrossCheck(tuple(checked), with_doubts(calibrated(basis), taken_runs(basis)))
+
+
+def _against(
+    measured: Measured,
+    parts: Sequence[_Part],
+    repeats: int,
+    settings: Settings,
+    progress: Callable[[int], object] | None,
+) -> CrossCheck:
+    """Return the cases, predicted by what was measured of the host before."""
+    asked = [(part.name, case) for part in parts for case in part.asked]
+    deciding = settings if settings.costs is not None else replace(settings, costs=measured.costs)
+    runs = interleaved([case for _, case in asked], repeats, deciding, progress)
+    checked = []
+    for (name, case), run in zip(asked, runs, strict=True):
+        simulated = measured.simulate(case.graph, case.policy, case.layout)
+        why = doubt(run.makespans_s, run.undisturbed)
+        checked.append(Checked(name, run, simulated, measured.costs, measured.runtime, why))
+    return CrossCheck(tuple(checked), measured.calibration)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,0 +1,88 @@
+"""Machines compared by a graph's makespan."""
+
+import math
+
+import pytest
+
+import simsched as ss
+from simsched.errors import SimschedError, SpecError
+from simsched.study.machines import chosen_machines
+
+GRAPH = ss.TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)])
+
+
+def test_by_hand():
+    """On one core 6 s; on two 4 s, the critical path; on four the same, for twice the core-seconds."""
+    names = ["generic[cores=1]", "generic[cores=2]", "generic[cores=4]"]
+    found = ss.machines(GRAPH, names, ["sequential", "fifo"])
+    assert found["machine"].tolist() == [names[1], names[2], names[0]]
+    assert found["makespan_s"].tolist() == [4, 4, 6]
+    assert found["times_best"].tolist() == [1, 1, 1.5]
+    assert found["core_s"].tolist() == [8, 16, 6]
+    assert found["policy"].tolist() == ["fifo", "fifo", "sequential"]
+    assert found["binds"].tolist() == ["dependencies", "dependencies", "cores"]
+    assert found["low_s"].tolist() == found["high_s"].tolist() == found["makespan_s"].tolist()
+    assert found.plot().get_legend_handles_labels()[1] == ["lower bound", "interval"]
+
+
+def test_power_is_stated_or_said_to_be_unknown():
+    found = ss.machines(GRAPH, ["xeon-8470", "generic"], ["fifo"], samples=1).set_index("machine")
+    watts = ss.machine("xeon-8470").power_W
+    assert found["energy_J"]["xeon-8470"] == watts * found["makespan_s"]["xeon-8470"]
+    assert math.isnan(found["energy_J"]["generic"])
+    stated = ss.machines(GRAPH, ["generic[idle_W=10,busy_W=20,all_cores_W=30]"], ["fifo"], samples=1)
+    schedule = ss.simulate(GRAPH, "generic[idle_W=10,busy_W=20,all_cores_W=30]", "fifo", stated["layout"][0])
+    assert stated["energy_J"].tolist() == [schedule.metrics()["energy_J"]]
+    alone = ss.machines(GRAPH, ["generic"], ["fifo"], samples=1)
+    assert "energy_J" not in alone.shown
+    assert alone.notes[-1].startswith("energy_J is empty")
+    both = ss.machines(GRAPH, ["xeon-8470", "generic"], ["fifo"], samples=1)
+    assert both.notes[-1].endswith("empty where no power is known: generic")
+
+
+def test_the_interval_is_that_of_predict():
+    graph = ss.workload("rnn[layers=2,steps=8]")
+    cores = ss.machine("a64fx").n_cores
+    predicted = ss.predict(graph, "a64fx", "fifo", [cores], samples=6)
+    (found,) = ss.machines(graph, ["a64fx"], ["fifo"], samples=6).to_dict("records")
+    (wanted,) = predicted.to_dict("records")
+    for column in ("layout", "makespan_s", "low_s", "high_s", "binds", "bound_s"):
+        assert found[column] == wanted[column]
+
+
+def test_the_shortest_policy_is_taken():
+    graph = ss.workload("rnn[layers=2,steps=8]")
+    compared = ss.compare(graph, "knl-7250", ["sequential", "fifo", "critical-path"])
+    (found,) = ss.machines(graph, ["knl-7250"], ["sequential", "fifo", "critical-path"], samples=1).to_dict(
+        "records"
+    )
+    assert found["makespan_s"] == compared["makespan_s"].min()
+
+
+def test_a_machine_that_cannot_run_the_graph():
+    """Seconds for two kinds of cores fit a machine of two kinds, no other."""
+    graph = ss.TaskGraph.from_edges([[1.0, 2.0], [2.0, 1.0]])
+    found = ss.machines(graph, ["generic", "generic[cores=2,kinds=each]"], ["fifo"], samples=1)
+    assert found["makespan_s"].isna().tolist() == [False, True]
+    assert any(note.startswith("generic: not run: ") for note in found.notes)
+    assert found.plot().texts[-1].get_text() == " failed"
+    with pytest.raises(SimschedError, match="kinds"):
+        ss.machines(graph, ["generic"], ["fifo"])
+
+
+def test_an_empty_graph():
+    found = ss.machines(ss.TaskGraph.from_edges([]), ["generic", "a64fx"], ["fifo"], samples=1)
+    assert found["makespan_s"].tolist() == [0, 0]
+    assert found["times_best"].tolist() == [1, 1]
+
+
+def test_which_machines():
+    with pytest.raises(SpecError, match="expected a list of machines"):
+        ss.machines(GRAPH, "grace")
+    with pytest.raises(SpecError, match=r"machines is \[\]"):
+        ss.machines(GRAPH, [])
+    with pytest.raises(SimschedError, match="no-such"):
+        ss.machines(GRAPH, ["grace", "no-such"])
+    names = {one.spec for one in chosen_machines(None)}
+    assert {"grace", "knl-7250"} <= names
+    assert not names & {"host", "generic"}
