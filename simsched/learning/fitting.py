@@ -201,11 +201,14 @@ def starts(runs: Sequence[Observed]) -> list[StartCost]:
 
 
 def _start(program: str, runs: Sequence[Observed]) -> StartCost:
-    costs = np.concatenate([run.gaps.of_cause(DISPATCH) for run in runs])
-    if not len(costs):
+    """Return the median over recordings of their mean gaps, so that one disturbed recording does not count."""
+    gaps = [found for run in runs if len(found := run.gaps.of_cause(DISPATCH))]
+    if not gaps:
         return StartCost(program, 0.0, 0.0, None)
+    costs = np.concatenate(gaps)
+    start_s = float(np.median([float(found.mean()) for found in gaps]))
     sigma = float(costs.std()) / max(float(costs.mean()), SHORTEST_S) / sqrt(len(costs))
-    return StartCost(program, float(costs.mean()), sqrt(sigma**2 + BETWEEN**2), _serial(runs))
+    return StartCost(program, start_s, sqrt(sigma**2 + BETWEEN**2), _serial(runs))
 
 
 def _serial(runs: Iterable[Observed]) -> bool | None:

@@ -111,7 +111,8 @@ class StartCost:
     ----------
     program : str
     start_s : float
-        Mean seconds between the end of a task and the start of the next on the same lane, where that was ready.
+        Mean seconds between the end of a task and the start of the next on the same lane, where that was ready; of
+        several recordings the median.
     sigma : float
         Standard error of its logarithm.
     serial : bool or None
