@@ -9,7 +9,8 @@ from pathlib import Path
 
 from simsched.errors import SimschedError
 from simsched.traces.recorders.runtimes.programs import PROGRAMS
-from simsched.traces.recorders.runtimes.record import RUNTIMES, record, table
+from simsched.traces.recorders.runtimes.record import RUNTIMES, record
+from simsched.traces.recorders.runtimes.saved import save
 
 
 def main() -> int:
@@ -20,16 +21,18 @@ def main() -> int:
     parser.add_argument("--repeats", type=int, default=3, help="recorded runs of each setting")
     parser.add_argument("--programs", default=",".join(PROGRAMS), help="programs, between commas")
     parser.add_argument("--runtimes", default=",".join(RUNTIMES), help="runtimes, between commas")
+    parser.add_argument("--realtime", action="store_true", help="let nothing interrupt the runs (CAP_SYS_NICE)")
     options = parser.parse_args()
     try:
         counts = [int(one) for one in (options.workers or "").split(",") if one]
         counts = counts or list(range(1, (os.cpu_count() or 1) + 1))
         options.out.mkdir(parents=True, exist_ok=True)
         runs = []
-        for run in record(counts, options.repeats, options.programs.split(","), options.runtimes.split(",")):
+        programs, runtimes = options.programs.split(","), options.runtimes.split(",")
+        for run in record(counts, options.repeats, programs, runtimes, realtime=options.realtime):
             run.graph.save(options.out / f"{run.name}.simsched")
             runs.append(run)
-        table(runs).to_csv(options.out / "runs.csv", index=False)
+        save(runs, options.out)
     except (SimschedError, ValueError, KeyError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

@@ -40,11 +40,19 @@ class Program:
         """Pairs of tasks: before, after."""
         return [(other, task) for task, others in enumerate(self.before) for other in others]
 
+    def priorities(self) -> list[int]:
+        """Return the priority of each task: the tasks on the longest path from it to a sink."""
+        levels = [1] * len(self.kinds)
+        for task in reversed(range(len(levels))):
+            for other in self.before[task]:
+                levels[other] = max(levels[other], levels[task] + 1)
+        return levels
+
     def text(self) -> str:
         """Return the program as `tasks.cc` reads it."""
         rows = [
-            " ".join(map(str, (*WORK[kind], len(before), *before)))
-            for kind, before in zip(self.kinds, self.before, strict=True)
+            " ".join(map(str, (*WORK[kind], priority, len(before), *before)))
+            for kind, priority, before in zip(self.kinds, self.priorities(), self.before, strict=True)
         ]
         return "\n".join([str(len(rows)), *rows, ""])
 

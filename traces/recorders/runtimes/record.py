@@ -8,11 +8,11 @@ import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from pathlib import Path
-from statistics import median
 
 import numpy as np
-import pandas as pd
+import numpy.typing as npt
 
 from simsched.errors import SimschedError
 from simsched.graph import ImportReport, Recording, TaskGraph
@@ -27,7 +27,7 @@ LIMIT_S = 300
 
 @dataclass(frozen=True)
 class Build:
-    """How `tasks.cc` is built for a runtime.
+    """How `tasks.cc` is built and run for a runtime.
 
     Parameters
     ----------
@@ -37,28 +37,31 @@ class Build:
         Package of pkg-config that has further options; "" for none.
     environment : mapping of str
     policy : str
-        What replays take for it: `simsched.policies.runtime`.
+        What replays take for it.
     """
 
     compile: tuple[str, ...]
-    link: tuple[str, ...]
+    link: tuple[str, ...] = ()
     package: str = ""
     environment: Mapping[str, str] = field(default_factory=dict)
     policy: str = ""
 
 
+def _starpu(policy: str, replayed: str) -> Build:
+    environment = {"STARPU_SCHED": policy, "STARPU_SILENT": "1"}
+    return Build(("-DUSE_STARPU",), (), "starpu-1.3", environment, replayed)
+
+
+_OPENMP = ("-DUSE_OPENMP", "-fopenmp")
 #: Runtimes by name.
 RUNTIMES = {
-    "gnu-openmp": Build(("-DUSE_OPENMP", "-fopenmp"), ("-fopenmp",), policy="runtime[system=gnu-openmp]"),
-    "llvm-openmp": Build(
-        ("-DUSE_OPENMP", "-fopenmp"), ("-l:libomp.so.5",), policy="runtime[system=llvm-openmp]"
-    ),
+    "gnu-openmp": Build(_OPENMP, ("-fopenmp",), policy="runtime[system=gnu-openmp]"),
+    "llvm-openmp": Build(_OPENMP, ("-l:libomp.so.5",), policy="runtime[system=llvm-openmp]"),
     "onetbb": Build(("-DUSE_TBB",), ("-ltbb",), policy="runtime[system=onetbb]"),
-    "starpu-eager": Build(
-        ("-DUSE_STARPU",), (), "starpu-1.3", {"STARPU_SCHED": "eager", "STARPU_SILENT": "1"},
-        "runtime[system=starpu-eager]",
-    ),
-}  # fmt: skip
+    "starpu-eager": _starpu("eager", "runtime[system=starpu-eager]"),
+    "starpu-prio": _starpu("prio", "runtime[system=starpu-prio]"),
+    "starpu-lws": _starpu("lws", "lws"),
+}
 
 
 @dataclass(frozen=True)
@@ -70,7 +73,7 @@ class Run:
     program, runtime : str
     workers, run : int
     graph : TaskGraph
-        With its recording; `untraced_s` in its report is the median of runs without clocks.
+        With its recording; `untraced_s` in its report is that of the run before, without clocks.
     """
 
     program: str
@@ -83,6 +86,12 @@ class Run:
     def name(self) -> str:
         """Name of its file, without suffix."""
         return f"{self.program}.{self.runtime}.{self.workers}w.{self.run}"
+
+    @property
+    def makespan_s(self) -> float:
+        """Seconds from the first start to the last finish."""
+        found = self.graph.recording
+        return 0.0 if found is None else float(found.finish_s.max(initial=0.0))
 
 
 def _run(
@@ -99,36 +108,21 @@ def _run(
         raise SimschedError(f"{Path(command[0]).name} took more than {LIMIT_S} s") from None
 
 
-def _command(build: Build, source: Path, program: Path) -> list[str]:
-    found: list[str] = []
-    if build.package:
-        asked = _run(["pkg-config", "--cflags", "--libs", build.package])
-        found = asked.stdout.split() if asked.returncode == 0 else ["-lmissing"]
-    parts = ["-O3", "-march=native", "-std=c++17", *build.compile, str(source), "-o", str(program)]
-    return ["g++", *parts, *build.link, *found]
-
-
 def _built(build: Build, folder: Path, name: str) -> Path | None:
     """Return the program for a runtime; None where that is not installed."""
-    program, unit = folder / name, folder / f"{name}.o"
-    if build.link == ("-l:libomp.so.5",):
-        # GCC's option would link its own runtime.
-        parts = [
-            "g++",
-            "-O3",
-            "-march=native",
-            "-std=c++17",
-            *build.compile,
-            "-c",
-            str(SOURCE),
-            "-o",
-            str(unit),
-        ]
-        commands = [parts, ["g++", str(unit), "-o", str(program), *build.link]]
-    else:
-        commands = [_command(build, SOURCE, program)]
-    done = all(_run(one).returncode == 0 for one in commands)
-    return program if done else None
+    program, unit, options = folder / name, folder / f"{name}.o", list[str]()
+    if build.package:
+        asked = _run(["pkg-config", "--cflags", "--libs", build.package])
+        if asked.returncode:
+            return None
+        options = asked.stdout.split()
+    optimised = ["-O3", "-march=native", "-std=c++17", *build.compile]
+    # Linked by itself: with its option, GCC would link its own OpenMP.
+    steps = (
+        ["g++", *optimised, "-c", str(SOURCE), "-o", str(unit), *options],
+        ["g++", str(unit), "-o", str(program), *build.link, *options],
+    )
+    return program if all(_run(step).returncode == 0 for step in steps) else None
 
 
 def installed(folder: Path, runtimes: Sequence[str] = tuple(RUNTIMES)) -> dict[str, Path]:
@@ -145,26 +139,42 @@ def installed(folder: Path, runtimes: Sequence[str] = tuple(RUNTIMES)) -> dict[s
     return {name: program for name, program in found.items() if program is not None}
 
 
-def _called(program: Path, build: Build, text: str, workers: int, repeats: int, traced: bool) -> list[str]:
-    environment = {**os.environ, **build.environment, "OMP_NUM_THREADS": str(workers)}
-    done = _run([str(program), str(workers), str(repeats), str(int(traced))], text, environment)
-    if done.returncode:
-        raise SimschedError(
-            f"{program.name} on {workers} workers ended with {done.returncode}: {done.stderr[:300]}"
-        )
-    return done.stdout.splitlines()
+@dataclass(frozen=True)
+class _Program:
+    """A program under a runtime, ready to run."""
+
+    graph: Program
+    build: Build
+    path: Path
+    realtime: bool
+
+    def lines(self, workers: int, traced: bool) -> list[str]:
+        environment = {**os.environ, **self.build.environment, "OMP_NUM_THREADS": str(workers)}
+        numbers = [str(int(number)) for number in (workers, 1, traced, self.realtime)]
+        done = _run([str(self.path), *numbers], self.graph.text(), environment)
+        if done.returncode:
+            raise SimschedError(
+                f"{self.path.name} on {workers} workers ended with {done.returncode}: {done.stderr[:300]!r}"
+            )
+        return done.stdout.splitlines()
+
+    def recorded(self, name: str, workers: int) -> TaskGraph:
+        untraced_s = int(self.lines(workers, traced=False)[0]) / 1e9
+        rows = [line.split() for line in self.lines(workers, traced=True)[1:]]
+        return recorded(self.graph, name, np.array(rows, np.int64).reshape(-1, 3), untraced_s)
 
 
-def _graph(program: Program, name: str, rows: Sequence[str], untraced_s: float) -> TaskGraph:
-    times = np.array([row.split() for row in rows], np.int64).reshape(-1, 3)
+def recorded(program: Program, name: str, times: npt.NDArray[np.int64], untraced_s: float) -> TaskGraph:
+    """Return a program's graph with a recording: a row of start, finish (in nanoseconds) and worker per task."""
     first_ns = int(times[:, 0].min(initial=2**62))
     names, lanes = np.unique(times[:, 2], return_inverse=True)
     start_s, finish_s = (times[:, :2] - first_ns).T / 1e9
     report = ImportReport(name, "simsched", facts={"untraced_s": untraced_s, "machine": cpu_model()})
+    workers = tuple(f"worker {worker}" for worker in names.tolist())
+    run = Recording(start_s, finish_s, lanes.astype(np.int32), workers, np.array(program.priorities(), np.float64))
     return TaskGraph.from_edges(
-        finish_s - start_s, program.edges, kinds=program.kinds, name=name, report=report,
-        recording=Recording(start_s, finish_s, lanes.astype(np.int32), tuple(f"worker {w}" for w in names.tolist())),
-    )  # fmt: skip
+        finish_s - start_s, program.edges, kinds=program.kinds, name=name, report=report, recording=run
+    )
 
 
 def record(
@@ -172,17 +182,25 @@ def record(
     repeats: int = 3,
     programs: Sequence[str] = tuple(PROGRAMS),
     runtimes: Sequence[str] = tuple(RUNTIMES),
+    *,
+    realtime: bool = False,
 ) -> Iterator[Run]:
     """Yield recorded runs of programs under those of some runtimes that are installed.
+
+    Each run is a process of its own, which runs the program once before. Settings take turns, so that what changes on
+    the host meanwhile, and how pages of memory lie, differs between the runs of a setting rather than between settings.
 
     Parameters
     ----------
     workers : sequence of int
         Numbers of workers.
     repeats : int
-        Recorded runs of each setting, after one that warms up; as many run untraced.
+        Recorded runs of each setting; one without clocks goes before each.
     programs, runtimes : sequence of str
         Names among `PROGRAMS` and `RUNTIMES`.
+    realtime : bool
+        Whether nothing of normal priority interrupts the runs (SCHED_FIFO, which needs CAP_SYS_NICE): recordings of a
+        host that does other things, too, then show the programs alone.
 
     Raises
     ------
@@ -196,36 +214,12 @@ def record(
     for count in (*workers, repeats):
         if not is_whole(count, 1):
             raise SimschedError(f"workers and repeats: {count!r:.60}; expected whole numbers from 1")
+    cores = len(os.sched_getaffinity(0))
+    if realtime and max(workers, default=1) > cores:
+        raise SimschedError(f"{max(workers)} workers in real time would block {cores} cores; give at most {cores}")
     with tempfile.TemporaryDirectory() as folder:
-        for runtime, built in installed(Path(folder), runtimes).items():
-            for name in programs:
-                for count in workers:
-                    yield from _runs(name, runtime, built, count, repeats)
-
-
-def _runs(name: str, runtime: str, built: Path, count: int, repeats: int) -> Iterator[Run]:
-    program, build = PROGRAMS[name](), RUNTIMES[runtime]
-    text, n = program.text(), len(program.kinds)
-    untraced = _called(built, build, text, count, repeats, traced=False)
-    untraced_s = median(int(line) for line in untraced) / 1e9
-    lines = _called(built, build, text, count, repeats, traced=True)
-    for run in range(repeats):
-        rows = lines[run * (n + 1) + 1 : (run + 1) * (n + 1)]
-        yield Run(name, runtime, count, run, _graph(program, name, rows, untraced_s))
-
-
-def table(runs: Sequence[Run]) -> pd.DataFrame:
-    """Return a row per run: program, runtime, workers, run, tasks, makespan_s, untraced_s."""
-    return pd.DataFrame([
-        {
-            "program": run.program, "runtime": run.runtime, "workers": run.workers, "run": run.run,
-            "tasks": run.graph.n_tasks, "makespan_s": _span_s(run.graph),
-            "untraced_s": run.graph.report.facts["untraced_s"],
-        }
-        for run in runs
-    ])  # fmt: skip
-
-
-def _span_s(graph: TaskGraph) -> float:
-    run = graph.recording
-    return 0.0 if run is None else float(run.finish_s.max(initial=0.0))
+        built = installed(Path(folder), runtimes)
+        for run in range(repeats):
+            for name, runtime, count in product(programs, built, workers):
+                program = _Program(PROGRAMS[name](), RUNTIMES[runtime], built[runtime], realtime)
+                yield Run(name, runtime, count, run, program.recorded(name, count))

@@ -1,17 +1,19 @@
 // Runs a task graph under one of several runtimes and writes when, and on which worker, each task ran.
 //
-//     tasks WORKERS RUNS TRACED < GRAPH > RESULT
+//     tasks WORKERS RUNS TRACED REALTIME < GRAPH > RESULT
 //
-// GRAPH is "N", then for each task "PRODUCT STREAM K P1 ... PK": the side of the square matrices that it
-// multiplies, the numbers that it adds up, and the tasks that it depends on, which come before it. RESULT has
-// a line per run, its nanoseconds from the first creation to the last end; if TRACED, N lines "START END
-// WORKER" follow, in nanoseconds. One of USE_OPENMP, USE_TBB and USE_STARPU chooses the runtime.
+// GRAPH is "N", then for each task "PRODUCT STREAM PRIORITY K P1 ... PK": the side of the square matrices that it
+// multiplies, the numbers that it adds up, its priority (for StarPU), and the tasks that it depends on, which come
+// before it. RESULT has a line per run, its nanoseconds from the first creation to the last end; if TRACED, N lines
+// "START END WORKER" follow, in nanoseconds. If REALTIME, nothing of normal priority interrupts the program. One of
+// USE_OPENMP, USE_TBB and USE_STARPU chooses the runtime.
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
 #include <memory>
+#include <sched.h>
 #include <vector>
 #if defined(USE_TBB)
 #include <oneapi/tbb/flow_graph.h>
@@ -28,7 +30,7 @@
 namespace {
 
 struct Task {
-    int product = 0, stream = 0;
+    int product = 0, stream = 0, priority = 0;
     std::vector<int> before;
     std::int64_t start = 0, end = 0;
     int worker = 0;
@@ -79,6 +81,13 @@ void run(int index, int worker) {
     task.end = now();
 }
 
+// Threads started later inherit the priority; false where the host does not allow it.
+bool be_realtime(int priority) {
+    sched_param wanted;
+    wanted.sched_priority = priority;
+    return sched_setscheduler(0, SCHED_FIFO, &wanted) == 0;
+}
+
 #if defined(USE_OPENMP)
 void run_all(int workers) {
     std::vector<char> tokens(tasks.size());
@@ -117,6 +126,12 @@ void run_starpu(void **, void *index) {
     run(static_cast<int>(reinterpret_cast<std::intptr_t>(index)), starpu_worker_get_id());
 }
 
+// Workers poll, so that the thread that submits would never get a core beside them: it comes first.
+bool all_realtime() {
+    starpu_execute_on_each_worker([](void *) { be_realtime(1); }, nullptr, STARPU_CPU);
+    return be_realtime(2);
+}
+
 void run_all(int) {
     static starpu_codelet codelet;
     codelet.cpu_funcs[0] = run_starpu;
@@ -127,6 +142,7 @@ void run_all(int) {
         made[i]->cl = &codelet;
         made[i]->cl_arg = reinterpret_cast<void *>(static_cast<std::intptr_t>(i));
         made[i]->destroy = 0;
+        made[i]->priority = tasks[i].priority;
         std::vector<starpu_task *> before;
         for (const int other : tasks[i].before)
             before.push_back(made[other]);
@@ -149,7 +165,7 @@ bool read_graph() {
     tasks.resize(n);
     for (int i = 0; i < n; ++i) {
         int count = 0;
-        if (std::scanf("%d %d %d", &tasks[i].product, &tasks[i].stream, &count) != 3)
+        if (std::scanf("%d %d %d %d", &tasks[i].product, &tasks[i].stream, &tasks[i].priority, &count) != 4)
             return false;
         if (tasks[i].product < 0 || tasks[i].product > SIDE || tasks[i].stream < 0 || count < 0)
             return false;
@@ -164,12 +180,13 @@ bool read_graph() {
 } // namespace
 
 int main(int argc, char **argv) {
-    if (argc != 4 || !read_graph()) {
-        std::fprintf(stderr, "usage: tasks WORKERS RUNS TRACED < GRAPH\n");
+    if (argc != 5 || !read_graph()) {
+        std::fprintf(stderr, "usage: tasks WORKERS RUNS TRACED REALTIME < GRAPH\n");
         return 2;
     }
     const int workers = std::atoi(argv[1]), runs = std::atoi(argv[2]);
     traced = std::atoi(argv[3]) != 0;
+    const bool realtime = std::atoi(argv[4]) != 0;
     buffers.assign(BUFFERS, std::vector<float>(SIDE * SIDE, 1e-3f));
     numbers.assign(BUFFERS, std::vector<double>(NUMBERS, 1.0));
 #if defined(USE_STARPU)
@@ -179,7 +196,14 @@ int main(int argc, char **argv) {
     conf.ncuda = conf.nopencl = 0;
     if (starpu_init(&conf) != 0)
         return 3;
+    const bool allowed = !realtime || all_realtime();
+#else
+    const bool allowed = !realtime || be_realtime(1);
 #endif
+    if (!allowed) {
+        std::fprintf(stderr, "this user may not raise priorities (CAP_SYS_NICE)\n");
+        return 4;
+    }
     for (int i = -1; i < runs; ++i) { // the first run warms up
         const std::int64_t begin = now();
         run_all(workers);
