@@ -10,33 +10,14 @@ from __future__ import annotations
 import argparse
 import sys
 from bisect import bisect_left
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
+from settings import SAMPLES, of_samples
 
 import simsched as ss
 
-SAMPLES = Path(__file__).parents[2] / "shared" / "samples"
 BAR = 0.9
-
-
-def recordings(samples: Path) -> Iterator[tuple[str, str, ss.TaskGraph]]:
-    """Yield name, system and graph of each recording."""
-    for setting, system in (("eager.1cpu", "eager"), ("eager.2cpu", "eager"), ("prio.2cpu", "prio")):
-        graph = ss.load(samples / f"starpu/chol_n10_b256.{setting}.tasks.rec.gz")
-        yield f"StarPU {setting}", f"starpu-{system}", graph
-    for setting in ("1w", "2w"):
-        graph = ss.load(samples / f"ompss/nanox_chol_nb10_b192.bf.{setting}.prv.gz")
-        yield f"Nanos++ bf {setting}", "nanos-bf", graph
-    for model in ("inception", "lstm4_unrolled"):
-        for setting in ("t1", "par2x1"):
-            stem = samples / "onnx" / f"{model}.{setting}"
-            graph = ss.load(f"{stem}.ortprof.json.gz", model=f"{stem}.optimized.zeroed.onnx.gz")
-            yield f"ONNX Runtime {model} {setting}", "onnxruntime", graph
-    for setting in ("inter1", "inter2"):
-        graph = ss.load(samples / f"tensorflow/lstm4.{setting}_intra1.runmetadata.pb.gz")
-        yield f"TensorFlow {setting}", "tensorflow", graph
 
 
 def in_order(replayed: ss.Schedule, recorded: ss.Schedule) -> float:
@@ -60,12 +41,14 @@ def main() -> int:
         print(f"{options.samples} is not there: nothing to replay")
         return 0
     missed = 0
-    for name, system, graph in recordings(options.samples):
-        found = ss.replay_recorded(graph, f"runtime[system={system}]")
+    for one in of_samples(options.samples):
+        if not one.policy.startswith("runtime"):
+            continue
+        found = ss.replay_recorded(one.graph, one.policy)
         share = in_order(found.plain, found.recorded)
         lanes = found.recorded.n_cores
         missed += lanes == 1 and share < BAR
-        print(f"{name:36} {system:14} {lanes} workers {share:7.1%} in order, {found.calibrated_error:+.1%}")
+        print(f"{one.name:36} {one.policy:30} {lanes} workers {share:7.1%} in order, {found.calibrated_error:+.1%}")
     return int(options.bars and missed > 0)
 
 
