@@ -3,9 +3,9 @@
     python benchmarks/learned.py [--bars]
 
 Two sets: ../shared/samples, where it is there, of a host that did other things meanwhile, and the project's own
-recordings, of one that let nothing interrupt them. For both, errors by runtime, the share of intervals that hold what
-was recorded, and the ranking of policies: pairs of schedulers on as many workers of a program, each predicted without
-both. The bars, over all settings of both: a median error of 8 %, 20 % at the 90th percentile, no ranking wrong where
+recordings, of one that let nothing interrupt them. For both, errors by runtime; the share of intervals (of 20 replays,
+so that 90 % should) that hold what was recorded; the ranking of policies: pairs of StarPU's on as many workers of a
+program, each predicted without both; and the errors of predictions from one recording of the program alone. The bars, over all settings of both: a median error of 8 %, 20 % at the 90th percentile, no ranking wrong where
 recordings differ by more than their scatter. docs/learning.md explains the rest.
 """
 
@@ -15,7 +15,7 @@ import argparse
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from itertools import combinations
+from itertools import combinations, permutations
 from math import log, sqrt
 from pathlib import Path
 
@@ -24,12 +24,17 @@ import pandas as pd
 from settings import SAMPLES, Recorded, of_project, of_samples
 
 import simsched as ss
+from simsched.learning.observed import signature
 
 MEDIAN, TAIL = 0.08, 0.20
 #: A normal distribution's standard deviation over its median absolute deviation.
 TO_SIGMA = 1.4826
 #: Difference of two settings beyond their scatter, in standard errors.
 CLEAR = 2.0
+#: Standard error of a median over that of a mean, of normal values.
+OF_MEDIAN = 1.25
+#: Replays for each pair.
+SAMPLES_OF_PAIRS = 10
 
 
 def predicted(recordings: Sequence[Recorded]) -> pd.DataFrame:
@@ -57,38 +62,52 @@ def by_runtime(found: pd.DataFrame) -> pd.DataFrame:
 
 def ranked(recordings: Sequence[Recorded]) -> Counter[str]:
     """Return how many pairs of policies are ranked right and wrong, and how many recordings leave undecided."""
-    spans: dict[str, list[float]] = defaultdict(list)
-    one_of: dict[str, Recorded] = {}
+    several: dict[str, list[Recorded]] = defaultdict(list)
     for one in recordings:
-        if one.graph.recorded is not None:
-            spans[one.name].append(log(one.graph.recorded.makespan_s))
-            one_of[one.name] = one
-    apart = [abs(value - float(np.median(logs))) for logs in spans.values() if len(logs) > 1 for value in logs]
-    scatter = TO_SIGMA * float(np.median(apart))
+        several[one.name].append(one)
+    logs = {name: np.log([one.makespan_s for one in ones]) for name, ones in several.items()}
+    pairs = [(a, b) for a, b in combinations(several, 2) if _comparable(several[a][0], several[b][0])]
+    apart = [np.abs(logs[name] - np.median(logs[name])) for name in {name for pair in pairs for name in pair}]
+    scatter = TO_SIGMA * float(np.median(np.concatenate([*apart, [0.0]])))
     verdicts: Counter[str] = Counter()
-    for a, b in combinations(one_of.values(), 2):
-        if not _comparable(a, b):
-            continue
-        gap = float(np.median(spans[a.name]) - np.median(spans[b.name]))
-        if abs(gap) <= CLEAR * scatter * sqrt(1 / len(spans[a.name]) + 1 / len(spans[b.name])):
+    for a, b in pairs:
+        gap = float(np.median(logs[a]) - np.median(logs[b]))
+        # A standard error of a difference of medians; one recording each shows no scatter.
+        error = OF_MEDIAN * scatter * sqrt(1 / len(logs[a]) + 1 / len(logs[b]))
+        if min(len(logs[a]), len(logs[b])) < 2 or abs(gap) <= CLEAR * error:
             verdicts["undecided"] += 1
             continue
-        learned = ss.learn([one.graph for one in recordings if one.name not in (a.name, b.name)])
-        cores = len(a.graph.recording.lane_names) if a.graph.recording else 1
-        times = [learned.simulate(one.graph, one.policy, cores=cores).makespan_s for one in (a, b)]
-        verdict = "right" if (times[0] - times[1]) * gap > 0 else "wrong"
+        learned = ss.learn([one.graph for one in recordings if one.name not in (a, b)])
+        times = [learned.predict(ones[0].graph, ones[0].policy, [ones[0].workers]) for ones in (several[a], several[b])]
+        found = log(times[0]["makespan_s"][0] / times[1]["makespan_s"][0])
+        verdict = "right" if found * gap > 0 else "wrong"
         verdicts[verdict] += 1
-        print(f"  {a.name} against {b.name}: recorded {gap:+.1%}, predicted {log(times[0] / times[1]):+.1%}, {verdict}")
+        print(f"  {a} against {b}: recorded {gap:+.1%} (scatter {error:.1%}), predicted {found:+.1%}, {verdict}")
     return verdicts
+
+
+def paired(recordings: Sequence[Recorded]) -> pd.Series[float]:
+    """Return the errors of predictions from one recording of a program, and those of other programs of its host."""
+    of_program: dict[object, dict[str, list[Recorded]]] = defaultdict(lambda: defaultdict(list))
+    for one in recordings:
+        of_program[signature(one.graph), one.runtime][one.name].append(one)
+    errors = {}
+    for (program, _), settings in of_program.items():
+        rest = [one.graph for one in recordings if signature(one.graph) != program]
+        for a, b in permutations(settings, 2):
+            known, held = settings[a][0], settings[b][0]
+            learned = ss.learn([known.graph, *rest])
+            case = held.case(learned, known.graph)
+            recorded_s = float(np.median([one.makespan_s for one in settings[b]]))
+            errors[f"{a} -> {b}"] = case.row(learned, SAMPLES_OF_PAIRS)["makespan_s"] / recorded_s - 1.0
+    return pd.Series(errors)
 
 
 def _comparable(a: Recorded, b: Recorded) -> bool:
     """Return whether two settings are of one program on as many workers, more than one, under policies of StarPU."""
     if a.policy == b.policy or not all(one.runtime.lower().startswith("starpu") for one in (a, b)):
         return False
-    sizes = [len(one.graph.recording.lane_names) if one.graph.recording else 0 for one in (a, b)]
-    kinds = [sorted(one.graph.kinds.to_list()) for one in (a, b)]
-    return sizes[0] == sizes[1] > 1 and kinds[0] == kinds[1]
+    return a.workers == b.workers > 1 and signature(a.graph) == signature(b.graph)
 
 
 def main() -> int:
@@ -107,6 +126,10 @@ def main() -> int:
         print(found[-1].drop(columns=["program", "policy", "runtime"]).to_string(float_format="{:.4f}".format))
         print(by_runtime(found[-1]).to_string(index=False, float_format="{:.3f}".format))
         verdicts += ranked(recordings)
+        pairs = paired(recordings)
+        print(pairs.to_string(float_format="{:+.3f}".format) if len(pairs) < 40 else "")
+        median, tail = pairs.abs().median(), pairs.abs().quantile(0.9)
+        print(f"from one recording of the program: {len(pairs)} pairs, median {median:.1%}, 90th percentile {tail:.1%}")
     whole = by_runtime(pd.concat(found)).iloc[-1]
     print(f"\nranking: {verdicts['right']} right, {verdicts['wrong']} wrong, {verdicts['undecided']} undecided")
     print(f"all: median {whole['median']:.1%}, 90th percentile {whole['p90']:.1%}, {whole['within']:.0%} in intervals")

@@ -7,6 +7,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import simsched as ss
+from simsched.learning.observed import Observed
+from simsched.learning.predicting import Case
+from simsched.policy import Layout
 from simsched.traces.recorders.runtimes import RUNTIMES, load
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -33,6 +36,22 @@ class Recorded:
     runtime: str
     policy: str
     graph: ss.TaskGraph
+
+    @property
+    def makespan_s(self) -> float:
+        """The recorded makespan."""
+        return Observed(self.graph, self.name).makespan_s
+
+    @property
+    def workers(self) -> int:
+        """Workers that ran tasks."""
+        return Observed(self.graph, self.name).lanes
+
+    def case(self, learned: ss.Learned, graph: ss.TaskGraph) -> Case:
+        """Return the prediction of this setting from another recording's graph."""
+        own = Observed(self.graph, self.name)
+        layout, program = Layout(own.lanes, own.width), learned.program_of(graph)
+        return Case(graph, program, self.policy, layout, layout.cores, waiting=own.waiting)
 
 
 def of_samples(samples: Path = SAMPLES) -> Iterator[Recorded]:

@@ -254,7 +254,7 @@ def _seen(run: Observed, found: Alone, factors: dict[tuple[str, str], float]) ->
     count = int(long.sum() + (away_s > 0).sum())
     work_s, known_s = float(expected_s.sum()), float(expected_s[told].sum())
     return Run(
-        run.program, run.lanes, run.width, run.waiting, float(run.run.finish_s.max() - run.run.start_s.min()),
+        run.program, run.lanes, run.width, run.waiting, run.makespan_s,
         max(lost_s, 0.0) / max(known_s, SHORTEST_S) if known_s else 0.0, max(lost_s, 0.0) / max(count, 1),
         known_s / max(work_s, SHORTEST_S), 1.0 if long.all() else weighted_median(
             ratios[~long].tolist(), np.maximum(expected_s, SHORTEST_S)[~long].tolist()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from math import expm1, log1p, sqrt
+from math import expm1, log1p, log2, sqrt
 
 import numpy as np
 
@@ -30,7 +30,8 @@ def expected(runs: Sequence[Run], program: str, threads: int) -> tuple[float, fl
     That is the median of recordings on as many threads, or on the nearest number: one value per program, and the
     program's own recordings with a weight of 3 each. Hosts do other things at one time than at another, and recordings
     of a program are made at one time: values of other programs are moved by half of the difference that this program's
-    recordings on other numbers of threads have to theirs. On fewer threads than recorded it is less in proportion.
+    recordings on other numbers of threads have to theirs. On fewer threads than recorded it is less in proportion. The
+    uncertainty is the scatter of recordings on as many threads, and grows with each doubling or halving beyond these.
 
     Examples
     --------
@@ -52,7 +53,8 @@ def expected(runs: Sequence[Run], program: str, threads: int) -> tuple[float, fl
     alike = [value for (_, count), several in logs.items() if count == nearest for value in several]
     # A scatter of few recordings is itself uncertain: it starts from what is taken where none tells.
     scatter = sqrt((float(np.sum((np.array(alike) - np.median(alike)) ** 2)) + UNKNOWN**2) / len(alike))
-    return expm1(middle), scatter if nearest == threads else max(scatter, UNKNOWN)
+    far = UNKNOWN * (1.0 + abs(log2(threads / nearest))) if nearest != threads else 0.0
+    return expm1(middle), max(scatter, far)
 
 
 def _logs(runs: Sequence[Run], program: str) -> Logs:

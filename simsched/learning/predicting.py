@@ -190,7 +190,7 @@ def paced(runs: Sequence[Run], program: str) -> float:
     Examples
     --------
     >>> run = Run("lu", 1, 1, 0, 0.1, 0.0, 0.0)
-    >>> paced([run] * 99, "lu"), paced([run], "lu")
+    >>> paced([run] * 100, "lu"), paced([run], "lu")
     (0.005, 0.05)
     """
     logs = np.array([log(run.pace) for run in runs if run.program == program])
