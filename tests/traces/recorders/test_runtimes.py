@@ -11,10 +11,12 @@ import numpy as np
 import pytest
 
 import simsched as ss
-from simsched.errors import SimschedError
-from simsched.traces.recorders.runtimes import PROGRAMS, RUNTIMES, Program, record
+from simsched.errors import FormatError, SimschedError
+from simsched.traces.recorders.runtimes import PROGRAMS, RUNTIMES, Program, load, record, save
 from simsched.traces.recorders.runtimes.programs import WORK, cholesky, lu, stencil
-from simsched.traces.recorders.runtimes.record import table
+
+#: The project's own recordings.
+OWN = Path(__file__).parents[3] / "docs" / "learning"
 
 #: Tasks and edges, counted by hand from the loops: n + 2 n (n - 1) / 2 + n (n - 1)(n - 2) / 6 tasks of Cholesky.
 COUNTS = {"cholesky": 120, "lu": 91, "lstm": 128, "cnn": 96, "transformer": 180, "stencil": 128}
@@ -42,13 +44,18 @@ def test_dependencies_by_hand() -> None:
 def test_text_of_a_program() -> None:
     program = Program()
     program.add("norm", [program.add("potrf")])
-    assert program.text() == "2\n112 0 0\n0 65536 1 0\n"
+    assert program.text() == "2\n112 0 2 0\n0 65536 1 1 0\n"
 
 
-def test_a_recording() -> None:
+def test_priorities_are_longest_paths() -> None:
+    assert cholesky(2).priorities() == [4, 3, 2, 1]
+    assert Program().priorities() == []
+
+
+def test_a_recording(tmp_path: Path) -> None:
     assert shutil.which("g++"), "simsched itself is built with it"
     runs = list(record([1, 2], 2, ["lstm"], ["gnu-openmp"]))
-    assert [(run.workers, run.run) for run in runs] == [(1, 0), (1, 1), (2, 0), (2, 1)]
+    assert [(run.workers, run.run) for run in runs] == [(1, 0), (2, 0), (1, 1), (2, 1)], "settings take turns"
     for run in runs:
         graph, recorded = run.graph, run.graph.recording
         assert recorded is not None
@@ -57,8 +64,15 @@ def test_a_recording() -> None:
         sources, targets = graph.successors.sources(), graph.successors.indices
         assert (recorded.finish_s[sources] <= recorded.start_s[targets]).all()
         assert graph.report.facts["untraced_s"] > 0
-    frame = table(runs)
-    assert (frame["makespan_s"] > 0).all()
+    save(runs, tmp_path)
+    again = load(tmp_path)
+    assert [run.name for run in again] == [run.name for run in runs]
+    for one, other in zip(runs, again, strict=True):
+        assert one.makespan_s == pytest.approx(other.makespan_s, abs=1e-9)
+        assert one.graph.report.facts["untraced_s"] == other.graph.report.facts["untraced_s"]
+        assert one.graph.recording is not None
+        assert other.graph.recording is not None
+        assert one.graph.recording.lanes.tolist() == other.graph.recording.lanes.tolist()
     learned = ss.learn([run.graph for run in runs])
     assert learned.programs == ("lstm",)
     assert {row.kind for row in learned.seconds} == {"cell", "update"}
@@ -69,6 +83,29 @@ def test_impossible_settings() -> None:
     for arguments in (([1], 1, ["none"]), ([0], 1), ([1], 0), ([1], 1, ["lu"], ["none"])):
         with pytest.raises(SimschedError):
             list(record(*arguments))
+    with pytest.raises(SimschedError, match="would block"):
+        list(record([4096], 1, realtime=True))
+
+
+def test_recordings_of_the_project() -> None:
+    runs = load(OWN)
+    settings = {(run.program, run.runtime, run.workers) for run in runs}
+    assert settings == {(p, r, w) for p in PROGRAMS for r in RUNTIMES for w in (1, 2)}
+    assert all(run.makespan_s > 0 for run in runs)
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [("runs.csv", ""), ("runs.csv", "program\nlu\n"), ("tasks.csv.gz", "no gzip"), ("tasks.csv.gz", None)],
+)
+def test_damaged_files(tmp_path: Path, name: str, content: str | None) -> None:
+    for file in ("runs.csv", "tasks.csv.gz"):
+        shutil.copy(OWN / file, tmp_path)
+    (tmp_path / name).unlink()
+    if content is not None:
+        (tmp_path / name).write_text(content)
+    with pytest.raises(FormatError, match="no runs of this recorder"):
+        load(tmp_path)
 
 
 def test_the_command(tmp_path: Path) -> None:
