@@ -4,9 +4,11 @@
 
 Two sets: ../shared/samples, where it is there, of a host that did other things meanwhile, and the project's own
 recordings, of one that let nothing interrupt them. For both, errors by runtime; the share of intervals (of 20 replays,
-so that 90 % should) that hold what was recorded; the ranking of policies: pairs of StarPU's on as many workers of a
-program, each predicted without both; and the errors of predictions from one recording of the program alone. The bars, over all settings of both: a median error of 8 %, 20 % at the 90th percentile, no ranking wrong where
-recordings differ by more than their scatter. docs/learning.md explains the rest.
+so that 90 % should) that hold what was recorded; and the errors of predictions from one recording of the program and
+those of other programs. The ranking of policies: pairs of StarPU's on as many workers of a program, each predicted
+without both, in these and in further recordings of the project. The bars, over all settings of both: a median error of
+8 %, 20 % at the 90th percentile, no ranking wrong where recordings differ by more than their scatter. docs/learning.md
+explains the rest.
 """
 
 from __future__ import annotations
@@ -16,23 +18,20 @@ import sys
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from itertools import combinations, permutations
-from math import log, sqrt
+from math import log
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from settings import SAMPLES, Recorded, of_project, of_samples
+from scipy.stats import mannwhitneyu
+from settings import SAMPLES, Recorded, of_project, of_samples, of_schedulers
 
 import simsched as ss
 from simsched.learning.observed import signature
 
 MEDIAN, TAIL = 0.08, 0.20
-#: A normal distribution's standard deviation over its median absolute deviation.
-TO_SIGMA = 1.4826
-#: Difference of two settings beyond their scatter, in standard errors.
-CLEAR = 2.0
-#: Standard error of a median over that of a mean, of normal values.
-OF_MEDIAN = 1.25
+#: Two settings differ if a rank-sum test gives less than this: of three recordings each it never does.
+SURE = 0.01
 #: Replays for each pair.
 SAMPLES_OF_PAIRS = 10
 
@@ -65,24 +64,24 @@ def ranked(recordings: Sequence[Recorded]) -> Counter[str]:
     several: dict[str, list[Recorded]] = defaultdict(list)
     for one in recordings:
         several[one.name].append(one)
-    logs = {name: np.log([one.makespan_s for one in ones]) for name, ones in several.items()}
-    pairs = [(a, b) for a, b in combinations(several, 2) if _comparable(several[a][0], several[b][0])]
-    apart = [np.abs(logs[name] - np.median(logs[name])) for name in {name for pair in pairs for name in pair}]
-    scatter = TO_SIGMA * float(np.median(np.concatenate([*apart, [0.0]])))
     verdicts: Counter[str] = Counter()
-    for a, b in pairs:
-        gap = float(np.median(logs[a]) - np.median(logs[b]))
-        # A standard error of a difference of medians; one recording each shows no scatter.
-        error = OF_MEDIAN * scatter * sqrt(1 / len(logs[a]) + 1 / len(logs[b]))
-        if min(len(logs[a]), len(logs[b])) < 2 or abs(gap) <= CLEAR * error:
+    for a, b in combinations(several, 2):
+        if not _comparable(several[a][0], several[b][0]):
+            continue
+        times = [[one.makespan_s for one in several[name]] for name in (a, b)]
+        gap, p = log(np.median(times[0]) / np.median(times[1])), float(mannwhitneyu(*times).pvalue)
+        if p >= SURE:
             verdicts["undecided"] += 1
             continue
         learned = ss.learn([one.graph for one in recordings if one.name not in (a, b)])
-        times = [learned.predict(ones[0].graph, ones[0].policy, [ones[0].workers]) for ones in (several[a], several[b])]
-        found = log(times[0]["makespan_s"][0] / times[1]["makespan_s"][0])
-        verdict = "right" if found * gap > 0 else "wrong"
+        found = [
+            float(learned.predict(one.graph, one.policy, [one.workers])["makespan_s"][0])
+            for one in (several[a][0], several[b][0])
+        ]
+        ratio = log(found[0] / found[1])
+        verdict = "right" if ratio * gap > 0 else "wrong"
         verdicts[verdict] += 1
-        print(f"  {a} against {b}: recorded {gap:+.1%} (scatter {error:.1%}), predicted {found:+.1%}, {verdict}")
+        print(f"  {a} against {b}: recorded {gap:+.1%} (p = {p:.1g}), predicted {ratio:+.1%}, {verdict}")
     return verdicts
 
 
@@ -110,6 +109,21 @@ def _comparable(a: Recorded, b: Recorded) -> bool:
     return a.workers == b.workers > 1 and signature(a.graph) == signature(b.graph)
 
 
+def told(name: str, recordings: Sequence[Recorded]) -> pd.DataFrame:
+    """Print and return predictions of the settings of a set of recordings; print errors of pairs, too."""
+    print(f"\n{name}: {len(recordings)} recordings")
+    found = predicted(recordings)
+    shown = found.drop(columns=["program", "policy", "runtime"])
+    print(shown.to_string(float_format="{:.4f}".format))
+    print(by_runtime(found).to_string(index=False, float_format="{:.3f}".format))
+    pairs = paired(recordings)
+    median, tail = pairs.abs().median(), pairs.abs().quantile(0.9)
+    print(
+        f"from one recording of a program: {len(pairs)} pairs, median {median:.1%}, 90th percentile {tail:.1%}"
+    )
+    return found
+
+
 def main() -> int:
     """Print the tables and whether the bars hold; return 1 where --bars is given and one is missed."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
@@ -119,22 +133,16 @@ def main() -> int:
     sets = {"own recordings": list(of_project())}
     if options.samples.is_dir():
         sets["samples"] = list(of_samples(options.samples))
-    found, verdicts = [], Counter[str]()
-    for name, recordings in sets.items():
-        print(f"\n{name}: {len(recordings)} recordings")
-        found.append(predicted(recordings))
-        print(found[-1].drop(columns=["program", "policy", "runtime"]).to_string(float_format="{:.4f}".format))
-        print(by_runtime(found[-1]).to_string(index=False, float_format="{:.3f}".format))
-        verdicts += ranked(recordings)
-        pairs = paired(recordings)
-        print(pairs.to_string(float_format="{:+.3f}".format) if len(pairs) < 40 else "")
-        median, tail = pairs.abs().median(), pairs.abs().quantile(0.9)
-        print(f"from one recording of the program: {len(pairs)} pairs, median {median:.1%}, 90th percentile {tail:.1%}")
+    found = [told(name, recordings) for name, recordings in sets.items()]
+    print("\nranking of schedulers")
+    ranks = sum((ranked(several) for several in (list(of_schedulers()), *sets.values())), Counter[str]())
     whole = by_runtime(pd.concat(found)).iloc[-1]
-    print(f"\nranking: {verdicts['right']} right, {verdicts['wrong']} wrong, {verdicts['undecided']} undecided")
-    print(f"all: median {whole['median']:.1%}, 90th percentile {whole['p90']:.1%}, {whole['within']:.0%} in intervals")
-    reached = whole["median"] <= MEDIAN and whole["p90"] <= TAIL and not verdicts["wrong"]
-    print(f"bars (median {MEDIAN:.0%}, 90th percentile {TAIL:.0%}, no ranking wrong): {'reached' if reached else 'missed'}")
+    print(f"ranking: {ranks['right']} right, {ranks['wrong']} wrong, {ranks['undecided']} undecided")
+    print(
+        f"all: median {whole['median']:.1%}, 90th percentile {whole['p90']:.1%}, within {whole['within']:.0%}"
+    )
+    reached = whole["median"] <= MEDIAN and whole["p90"] <= TAIL and not ranks["wrong"]
+    print(f"bars: median {MEDIAN:.0%}, 90th percentile {TAIL:.0%}: {'reached' if reached else 'missed'}")
     return int(options.bars and not reached)
 
 

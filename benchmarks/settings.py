@@ -89,6 +89,15 @@ def _of_onnxruntime(samples: Path) -> Iterator[Recorded]:
 
 def of_project() -> Iterator[Recorded]:
     """Yield the recordings of the project: six programs under the runtimes of one host."""
-    for run in load(OWN):
+    yield from _loaded(OWN)
+
+
+def of_schedulers() -> Iterator[Recorded]:
+    """Yield further recordings of the project: nine of each of StarPU's schedulers, on two workers."""
+    yield from _loaded(OWN / "schedulers")
+
+
+def _loaded(folder: Path) -> Iterator[Recorded]:
+    for run in load(folder):
         name = f"{run.runtime} {run.program} {run.workers}"
         yield Recorded(name, run.runtime, RUNTIMES[run.runtime].policy, run.graph)

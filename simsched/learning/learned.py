@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     from simsched.document.result import Result
 
+
 @dataclass(frozen=True, eq=False)
 class Learned:
     """What recordings of one host teach.

@@ -174,7 +174,8 @@ class Run:
 
     def __post_init__(self) -> None:
         _check(
-            self, known=(self.known, 0, 1 + 1e-9), pace=(self.pace, 1e-9, 1e9), lanes=(self.lanes, 1, inf), width=(self.width, 1, inf),
+            self, known=(self.known, 0, 1 + 1e-9), pace=(self.pace, 1e-9, 1e9),
+            lanes=(self.lanes, 1, inf), width=(self.width, 1, inf),
             waiting=(self.waiting, 0, inf), makespan_s=(self.makespan_s, 0, inf),
             interrupted=(self.interrupted, 0, 1e9), each_s=(self.each_s, 0, inf),
         )  # fmt: skip

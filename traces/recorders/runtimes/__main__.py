@@ -21,7 +21,9 @@ def main() -> int:
     parser.add_argument("--repeats", type=int, default=3, help="recorded runs of each setting")
     parser.add_argument("--programs", default=",".join(PROGRAMS), help="programs, between commas")
     parser.add_argument("--runtimes", default=",".join(RUNTIMES), help="runtimes, between commas")
-    parser.add_argument("--realtime", action="store_true", help="let nothing interrupt the runs (CAP_SYS_NICE)")
+    parser.add_argument(
+        "--realtime", action="store_true", help="let nothing interrupt the runs (CAP_SYS_NICE)"
+    )
     options = parser.parse_args()
     try:
         counts = [int(one) for one in (options.workers or "").split(",") if one]

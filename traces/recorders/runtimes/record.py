@@ -47,9 +47,9 @@ class Build:
     policy: str = ""
 
 
-def _starpu(policy: str, replayed: str) -> Build:
+def _starpu(policy: str) -> Build:
     environment = {"STARPU_SCHED": policy, "STARPU_SILENT": "1"}
-    return Build(("-DUSE_STARPU",), (), "starpu-1.3", environment, replayed)
+    return Build(("-DUSE_STARPU",), (), "starpu-1.3", environment, f"runtime[system=starpu-{policy}]")
 
 
 _OPENMP = ("-DUSE_OPENMP", "-fopenmp")
@@ -58,9 +58,9 @@ RUNTIMES = {
     "gnu-openmp": Build(_OPENMP, ("-fopenmp",), policy="runtime[system=gnu-openmp]"),
     "llvm-openmp": Build(_OPENMP, ("-l:libomp.so.5",), policy="runtime[system=llvm-openmp]"),
     "onetbb": Build(("-DUSE_TBB",), ("-ltbb",), policy="runtime[system=onetbb]"),
-    "starpu-eager": _starpu("eager", "runtime[system=starpu-eager]"),
-    "starpu-prio": _starpu("prio", "runtime[system=starpu-prio]"),
-    "starpu-lws": _starpu("lws", "lws"),
+    "starpu-eager": _starpu("eager"),
+    "starpu-prio": _starpu("prio"),
+    "starpu-lws": _starpu("lws"),
 }
 
 
@@ -171,7 +171,9 @@ def recorded(program: Program, name: str, times: npt.NDArray[np.int64], untraced
     start_s, finish_s = (times[:, :2] - first_ns).T / 1e9
     report = ImportReport(name, "simsched", facts={"untraced_s": untraced_s, "machine": cpu_model()})
     workers = tuple(f"worker {worker}" for worker in names.tolist())
-    run = Recording(start_s, finish_s, lanes.astype(np.int32), workers, np.array(program.priorities(), np.float64))
+    run = Recording(
+        start_s, finish_s, lanes.astype(np.int32), workers, np.array(program.priorities(), np.float64)
+    )
     return TaskGraph.from_edges(
         finish_s - start_s, program.edges, kinds=program.kinds, name=name, report=report, recording=run
     )
@@ -216,7 +218,9 @@ def record(
             raise SimschedError(f"workers and repeats: {count!r:.60}; expected whole numbers from 1")
     cores = len(os.sched_getaffinity(0))
     if realtime and max(workers, default=1) > cores:
-        raise SimschedError(f"{max(workers)} workers in real time would block {cores} cores; give at most {cores}")
+        raise SimschedError(
+            f"{max(workers)} workers in real time would block {cores} cores; give at most {cores}"
+        )
     with tempfile.TemporaryDirectory() as folder:
         built = installed(Path(folder), runtimes)
         for run in range(repeats):

@@ -55,7 +55,9 @@ def load(folder: str | Path) -> list[Run]:
     try:
         runs, tasks = pd.read_csv(place / RUNS), pd.read_csv(place / TASKS)
         untraced_s = runs.set_index(KEYS)["untraced_s"].to_dict()
-        groups = [(key, part[["start_ns", "finish_ns", "worker"]]) for key, part in tasks.groupby(KEYS, sort=False)]
+        groups = [
+            (key, part[["start_ns", "finish_ns", "worker"]]) for key, part in tasks.groupby(KEYS, sort=False)
+        ]
         found = []
         for key, part in groups:
             name, runtime, workers, run = key
