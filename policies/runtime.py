@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left, insort
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sized
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
 from math import inf
 from typing import TYPE_CHECKING
@@ -40,6 +40,8 @@ class System:
         number of tasks on the longest path to a sink; the place in the program.
     reverse : bool
         Whether tasks made ready at once join a deque from the last to the first.
+    undeferred : bool
+        Whether a single worker runs each task as it is created, past all queues.
     """
 
     title: str
@@ -48,6 +50,7 @@ class System:
     keeps: str = ""
     ranked: str = ""
     reverse: bool = False
+    undeferred: bool = False
 
 
 #: Runtimes by name.
@@ -74,7 +77,8 @@ SYSTEMS = {
     ),
     "llvm-openmp": System(
         "OpenMP tasks of LLVM", "openmp/runtime/src/kmp_tasking.cpp: own tail first, thieves take heads; "
-        "kmp_taskdeps: successors are a list with the last one first", own=True, reverse=True,
+        "kmp_taskdeps: successors are a list with the last one first; serial teams run tasks at once", own=True,
+        reverse=True, undeferred=True,
     ),
     "gnu-openmp": System("OpenMP tasks of GNU", "libgomp/task.c: released tasks join the end of the team's queue"),
     "onetbb": System(
@@ -148,6 +152,8 @@ class Runtime(Policy):
     def prepared(self, problem: Problem) -> Policy:
         """Return the policy with empty queues."""
         system = SYSTEMS[self.system]
+        if system.undeferred and problem.machine.n_cores == 1:
+            system = replace(system, own=False, ranked="index")
         return _Workers(system, problem, _ranks(system, problem), problem.generator())
 
 

@@ -20,7 +20,7 @@ ORDERS = {
     "nanos-bf": [0, 1, 4, 2, 3, 5],  # 1 stays on the worker, and so does 4 after it
     "nanos-wf": [0, 1, 4, 2, 3, 5],  # likewise, then the newest of 3, 2
     "nanos-botlev": [0, 1, 3, 2, 4, 5],  # 1 and 3 have another task behind them
-    "llvm-openmp": [0, 1, 4, 2, 3, 5],  # 3, 2, 1 are pushed: the newest is 1
+    "llvm-openmp": [0, 1, 2, 3, 4, 5],  # a team of one runs tasks as they are created
     "cilk": [0, 3, 5, 2, 1, 4],
     "onetbb": [0, 3, 5, 2, 1, 4],
     "taskflow": [0, 3, 5, 2, 1, 4],

@@ -132,6 +132,13 @@ def installed(folder: Path, runtimes: Sequence[str] = tuple(RUNTIMES)) -> dict[s
     ------
     SimschedError
         If there is no g++.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     set(installed(Path(folder), ["gnu-openmp"])) <= {"gnu-openmp"}
+    True
     """
     if shutil.which("g++") is None:
         raise SimschedError("there is no g++ to build the recorder with; install it (Debian: g++)")
@@ -208,6 +215,11 @@ def record(
     ------
     SimschedError
         If a name or number is impossible, a program fails, or there is no compiler.
+
+    Examples
+    --------
+    >>> [run.name for run in record([1], 1, ["lu"], ["gnu-openmp"])]
+    ['lu.gnu-openmp.1w.0']
     """
     for what, names, known in (("program", programs, PROGRAMS), ("runtime", runtimes, RUNTIMES)):
         for name in names:

@@ -28,7 +28,18 @@ def table(runs: Sequence[Run]) -> pd.DataFrame:
 
 
 def save(runs: Sequence[Run], folder: Path) -> None:
-    """Write `runs.csv`, and `tasks.csv.gz`, a row per run and task, in which `load` finds all of them."""
+    """Write `runs.csv`, and `tasks.csv.gz`, a row per run and task, in which `load` finds all of them.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> times = np.array([[10 * task, 10 * task + 10, 0] for task in range(91)])
+    >>> run = Run("lu", "gnu-openmp", 1, 0, recorded(PROGRAMS["lu"](), "lu", times, untraced_s=9e-7))
+    >>> with TemporaryDirectory() as folder:
+    ...     save([run], Path(folder))
+    ...     [(found.name, round(1e9 * found.makespan_s)) for found in load(folder)]
+    [('lu.gnu-openmp.1w.0', 910)]
+    """
     table(runs).to_csv(folder / RUNS, index=False)
     frames = []
     for run in runs:
@@ -50,22 +61,30 @@ def load(folder: str | Path) -> list[Run]:
     ------
     FormatError
         If files are not there, or of other programs.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> times = np.array([[10 * task, 10 * task + 10, 0] for task in range(91)])
+    >>> run = Run("lu", "gnu-openmp", 1, 0, recorded(PROGRAMS["lu"](), "lu", times, untraced_s=9e-7))
+    >>> with TemporaryDirectory() as folder:
+    ...     save([run], Path(folder))
+    ...     [(found.name, round(1e9 * found.makespan_s)) for found in load(folder)]
+    [('lu.gnu-openmp.1w.0', 910)]
     """
     place = Path(folder)
     try:
         runs, tasks = pd.read_csv(place / RUNS), pd.read_csv(place / TASKS)
         untraced_s = runs.set_index(KEYS)["untraced_s"].to_dict()
-        groups = [
-            (key, part[["start_ns", "finish_ns", "worker"]]) for key, part in tasks.groupby(KEYS, sort=False)
-        ]
         found = []
-        for key, part in groups:
-            name, runtime, workers, run = key
+        for key, part in tasks.groupby(KEYS, sort=False):
+            name, runtime, workers, run = str(key[0]), str(key[1]), int(str(key[2])), int(str(key[3]))
             program = PROGRAMS[name]()
             if runtime not in RUNTIMES or len(part) != len(program.kinds):
                 raise FormatError(f"{place / TASKS}: {runtime!r:.40} {name!r:.40} has {len(part)} tasks")
-            graph = recorded(program, name, part.to_numpy(np.int64), float(untraced_s[key]))
-            found.append(Run(name, runtime, int(workers), int(run), graph))
+            times = part[["start_ns", "finish_ns", "worker"]].to_numpy(np.int64)
+            graph = recorded(program, name, times, float(untraced_s[key]))
+            found.append(Run(name, runtime, workers, run, graph))
     except (OSError, ValueError, KeyError, EOFError) as error:
         raise FormatError(f"{place}: no runs of this recorder: {error!s:.200}") from None
     return found
