@@ -2,7 +2,8 @@
 
     python benchmarks/runtimes.py [--bars]
 
-Needs ../shared/samples. The bar: 90 % of the starts on one worker. docs/policies.md has the table.
+The recordings of the project, and of ../shared/samples where these are. The bar: 90 % of the starts on one worker, of
+StarPU, Nanos++, ONNX Runtime and TensorFlow. docs/policies.md has the table.
 """
 
 from __future__ import annotations
@@ -10,33 +11,15 @@ from __future__ import annotations
 import argparse
 import sys
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections import defaultdict
 from pathlib import Path
 
 import numpy as np
+from settings import SAMPLES, of_project, of_samples
 
 import simsched as ss
 
-SAMPLES = Path(__file__).parents[2] / "shared" / "samples"
 BAR = 0.9
-
-
-def recordings(samples: Path) -> Iterator[tuple[str, str, ss.TaskGraph]]:
-    """Yield name, system and graph of each recording."""
-    for setting, system in (("eager.1cpu", "eager"), ("eager.2cpu", "eager"), ("prio.2cpu", "prio")):
-        graph = ss.load(samples / f"starpu/chol_n10_b256.{setting}.tasks.rec.gz")
-        yield f"StarPU {setting}", f"starpu-{system}", graph
-    for setting in ("1w", "2w"):
-        graph = ss.load(samples / f"ompss/nanox_chol_nb10_b192.bf.{setting}.prv.gz")
-        yield f"Nanos++ bf {setting}", "nanos-bf", graph
-    for model in ("inception", "lstm4_unrolled"):
-        for setting in ("t1", "par2x1"):
-            stem = samples / "onnx" / f"{model}.{setting}"
-            graph = ss.load(f"{stem}.ortprof.json.gz", model=f"{stem}.optimized.zeroed.onnx.gz")
-            yield f"ONNX Runtime {model} {setting}", "onnxruntime", graph
-    for setting in ("inter1", "inter2"):
-        graph = ss.load(samples / f"tensorflow/lstm4.{setting}_intra1.runmetadata.pb.gz")
-        yield f"TensorFlow {setting}", "tensorflow", graph
 
 
 def in_order(replayed: ss.Schedule, recorded: ss.Schedule) -> float:
@@ -50,22 +33,44 @@ def in_order(replayed: ss.Schedule, recorded: ss.Schedule) -> float:
     return len(ends) / len(place)
 
 
+def of_own() -> bool:
+    """Print the median share of each runtime and number of workers of the project; return whether a bar is missed."""
+    shares: dict[tuple[str, str], list[tuple[float, float]]] = defaultdict(list)
+    for one in of_project():
+        found = ss.replay_recorded(one.graph, one.policy)
+        shares[one.policy, one.name.split()[-1]].append(
+            (in_order(found.plain, found.recorded), found.calibrated_error)
+        )
+    missed = False
+    for (policy, workers), several in sorted(shares.items()):
+        share, error = (
+            np.median([pair[0] for pair in several]),
+            np.median(np.abs([pair[1] for pair in several])),
+        )
+        missed |= workers == "1" and "starpu" in policy and share < BAR
+        print(
+            f"{'own recordings, median':36} {policy:30} {workers} workers {share:7.1%} in order, {error:.1%}"
+        )
+    return bool(missed)
+
+
 def main() -> int:
     """Print the table; return 1 where --bars is given and a recording on one worker misses its bar."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("samples", nargs="?", type=Path, default=SAMPLES)
     parser.add_argument("--bars", action="store_true", help="fail where the bar is missed")
     options = parser.parse_args()
-    if not options.samples.is_dir():
-        print(f"{options.samples} is not there: nothing to replay")
-        return 0
-    missed = 0
-    for name, system, graph in recordings(options.samples):
-        found = ss.replay_recorded(graph, f"runtime[system={system}]")
+    missed = int(of_own())
+    for one in of_samples(options.samples) if options.samples.is_dir() else ():
+        if not one.policy.startswith("runtime"):
+            continue
+        found = ss.replay_recorded(one.graph, one.policy)
         share = in_order(found.plain, found.recorded)
         lanes = found.recorded.n_cores
         missed += lanes == 1 and share < BAR
-        print(f"{name:36} {system:14} {lanes} workers {share:7.1%} in order, {found.calibrated_error:+.1%}")
+        print(
+            f"{one.name:36} {one.policy:30} {lanes} workers {share:7.1%} in order, {found.calibrated_error:+.1%}"
+        )
     return int(options.bars and missed > 0)
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, insort
 from collections import deque
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sized
+from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
+from math import inf
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -34,10 +36,12 @@ class System:
     keeps : {"", "first", "last"}
         Which of the tasks that one made ready its worker runs next, past all queues.
     ranked : {"", "priority", "levels", "index"}
-        What the one queue is ordered by, in place of age: recorded priorities, the highest first; the number of tasks
-        on the longest path to a sink; the place in the program.
+        What the one queue, or each deque, is ordered by, in place of age: recorded priorities, the highest first; the
+        number of tasks on the longest path to a sink; the place in the program.
     reverse : bool
         Whether tasks made ready at once join a deque from the last to the first.
+    undeferred : bool
+        Whether a single worker runs each task as it is created, past all queues.
     """
 
     title: str
@@ -46,6 +50,7 @@ class System:
     keeps: str = ""
     ranked: str = ""
     reverse: bool = False
+    undeferred: bool = False
 
 
 #: Runtimes by name.
@@ -53,6 +58,10 @@ SYSTEMS = {
     "starpu-eager": System("StarPU, eager", "src/sched_policies/eager_central_policy.c: one FIFO list"),
     "starpu-prio": System(
         "StarPU, prio", "src/sched_policies/eager_central_priority_policy.c: one list by priority", ranked="priority"
+    ),
+    "starpu-lws": System(
+        "StarPU, lws", "src/sched_policies/work_stealing_policy.c, prio_deque.c: of the highest priority, a worker "
+        "takes its oldest task, a thief the newest; others push to all workers in turn", own=True, ranked="priority",
     ),
     "nanos-bf": System(
         "Nanos++, breadth-first", "src/plugins/sched/bf_sched.cpp: push_back, pop_front; atBeforeExit takes the "
@@ -68,7 +77,8 @@ SYSTEMS = {
     ),
     "llvm-openmp": System(
         "OpenMP tasks of LLVM", "openmp/runtime/src/kmp_tasking.cpp: own tail first, thieves take heads; "
-        "kmp_taskdeps: successors are a list with the last one first", own=True, reverse=True,
+        "kmp_taskdeps: successors are a list with the last one first; serial teams run tasks at once", own=True,
+        reverse=True, undeferred=True,
     ),
     "gnu-openmp": System("OpenMP tasks of GNU", "libgomp/task.c: released tasks join the end of the team's queue"),
     "onetbb": System(
@@ -110,8 +120,8 @@ class Runtime(Policy):
     Parameters
     ----------
     system : str
-        The runtime: `starpu-eager`, `starpu-prio`, `nanos-bf`, `nanos-wf`, `nanos-botlev`, `llvm-openmp`, `gnu-openmp`,
-        `onetbb`, `taskflow`, `cilk`, `onnxruntime`, `tensorflow`, `pytorch-interop`, `dask`.
+        The runtime: `starpu-eager`, `starpu-prio`, `starpu-lws`, `nanos-bf`, `nanos-wf`, `nanos-botlev`, `llvm-openmp`,
+        `gnu-openmp`, `onetbb`, `taskflow`, `cilk`, `onnxruntime`, `tensorflow`, `pytorch-interop`, `dask`.
 
     References
     ----------
@@ -142,6 +152,8 @@ class Runtime(Policy):
     def prepared(self, problem: Problem) -> Policy:
         """Return the policy with empty queues."""
         system = SYSTEMS[self.system]
+        if system.undeferred and problem.machine.n_cores == 1:
+            system = replace(system, own=False, ranked="index")
         return _Workers(system, problem, _ranks(system, problem), problem.generator())
 
 
@@ -170,6 +182,9 @@ class _Workers(Policy):
     generator: np.random.Generator
     deques: dict[int, deque[int]] = field(default_factory=dict)
     heap: list[tuple[float, int, int]] = field(default_factory=list)
+    sorted: dict[int, list[tuple[float, int, int]]] = field(
+        default_factory=dict
+    )  # deques that priorities order
     kept: dict[int, int] = field(default_factory=dict)  # of a worker: the task that it runs next
     running: dict[int, int] = field(default_factory=dict)  # worker of each task
     ended: dict[int, tuple[int, int]] = field(default_factory=dict)  # of each task: when, counted; its worker
@@ -198,13 +213,15 @@ class _Workers(Policy):
             by_worker.setdefault(self._maker(task), []).append(task)
         for worker, tasks in by_worker.items():
             for task in self._left(worker, tasks):
-                if self.system.own:
-                    self.deques.setdefault(worker, deque()).append(task)
+                age = len(self.ended) * self.problem.graph.n_tasks + task
+                if not self.system.own:
+                    heappush(self.heap, (self.ranks[task], age, task))
+                elif self.system.ranked:
+                    # What no worker made ready goes to all in turn.
+                    to = worker if worker >= 0 else task % self.problem.machine.n_cores
+                    insort(self.sorted.setdefault(to, []), (self.ranks[task], age, task))
                 else:
-                    heappush(
-                        self.heap,
-                        (self.ranks[task], len(self.ended) * self.problem.graph.n_tasks + task, task),
-                    )
+                    self.deques.setdefault(worker, deque()).append(task)
 
     def _left(self, worker: int, tasks: list[int]) -> Iterator[int]:
         """Yield the tasks that join a queue, after the one that the worker keeps."""
@@ -222,9 +239,17 @@ class _Workers(Policy):
             return self.kept.pop(core)
         if not self.system.own:
             return heappop(self.heap)[2] if self.heap else None
-        if mine := self.deques.get(core):
-            return mine.pop()
-        loaded = sorted(other for other, tasks in self.deques.items() if tasks)
+        queues: Mapping[int, Sized] = self.sorted if self.system.ranked else self.deques
+        if queues.get(core):
+            return self._taken(core, own=True)
+        loaded = sorted(other for other, tasks in queues.items() if tasks)
         if not loaded:
             return None
-        return self.deques[loaded[int(self.generator.integers(len(loaded)))]].popleft()
+        return self._taken(loaded[int(self.generator.integers(len(loaded)))], own=False)
+
+    def _taken(self, worker: int, *, own: bool) -> int:
+        """Return a task of a worker's deque: for itself or a thief."""
+        if self.system.ranked:
+            tasks = self.sorted[worker]
+            return tasks.pop(0 if own else bisect_left(tasks, (tasks[0][0], inf, 0)) - 1)[2]
+        return self.deques[worker].pop() if own else self.deques[worker].popleft()

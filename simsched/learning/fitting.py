@@ -21,7 +21,8 @@ import numpy.typing as npt
 
 from simsched.execute.recorded.gaps import DISPATCH, free_s
 from simsched.learning.observed import Observed, TaskKey
-from simsched.learning.rows import KindSeconds, Run, Slowdown, StartCost
+from simsched.learning.rows import BETWEEN, KindSeconds, Run, Slowdown, StartCost
+from simsched.learning.widths import weighted_median
 
 #: From the median absolute deviation to a normal distribution's standard deviation.
 TO_SIGMA = 1.4826
@@ -35,8 +36,6 @@ ENOUGH = 8
 PRIOR = 10.0
 #: A task had company if it had some for at least this share of its time, else it was alone.
 HALF = 0.5
-#: Least logarithm's scatter that a single recording may claim: medians of two recordings differ by more.
-BETWEEN = 0.05
 SHORTEST_S = 1e-9
 
 Group = tuple[str, str, str, int]
@@ -201,11 +200,14 @@ def starts(runs: Sequence[Observed]) -> list[StartCost]:
 
 
 def _start(program: str, runs: Sequence[Observed]) -> StartCost:
-    costs = np.concatenate([run.gaps.of_cause(DISPATCH) for run in runs])
-    if not len(costs):
+    """Return the median over recordings of their mean gaps, so that one disturbed recording does not count."""
+    gaps = [found for run in runs if len(found := run.gaps.of_cause(DISPATCH))]
+    if not gaps:
         return StartCost(program, 0.0, 0.0, None)
+    costs = np.concatenate(gaps)
+    start_s = float(np.median([float(found.mean()) for found in gaps]))
     sigma = float(costs.std()) / max(float(costs.mean()), SHORTEST_S) / sqrt(len(costs))
-    return StartCost(program, float(costs.mean()), sqrt(sigma**2 + BETWEEN**2), _serial(runs))
+    return StartCost(program, start_s, sqrt(sigma**2 + BETWEEN**2), _serial(runs))
 
 
 def _serial(runs: Iterable[Observed]) -> bool | None:
@@ -245,15 +247,18 @@ def _seen(run: Observed, found: Alone, factors: dict[tuple[str, str], float]) ->
     told = np.array([
         (run.program, key[0], key[1], width) in found.told for key, width in zip(run.keys, widths, strict=True)
     ])  # fmt: skip
-    long = np.log(np.maximum(run.seconds_s, SHORTEST_S) / np.maximum(expected_s, SHORTEST_S)) > LEAST
+    ratios = np.maximum(run.seconds_s, SHORTEST_S) / np.maximum(expected_s, SHORTEST_S)
+    long = np.log(ratios) > LEAST
     away_s = run.away_s
     lost_s = float((run.seconds_s - expected_s)[long].sum() + away_s.sum())
     count = int(long.sum() + (away_s > 0).sum())
     work_s, known_s = float(expected_s.sum()), float(expected_s[told].sum())
     return Run(
-        run.program, run.lanes, run.width, run.waiting, float(run.run.finish_s.max() - run.run.start_s.min()),
+        run.program, run.lanes, run.width, run.waiting, run.makespan_s,
         max(lost_s, 0.0) / max(known_s, SHORTEST_S) if known_s else 0.0, max(lost_s, 0.0) / max(count, 1),
-        known_s / max(work_s, SHORTEST_S),
+        known_s / max(work_s, SHORTEST_S), 1.0 if long.all() else weighted_median(
+            ratios[~long].tolist(), np.maximum(expected_s, SHORTEST_S)[~long].tolist()
+        ),
     )  # fmt: skip
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from math import log1p
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,11 +17,12 @@ from simsched.graph import TaskGraph
 from simsched.graph.taskgraph import Seconds
 from simsched.learning.file import read, write
 from simsched.learning.hosts import LEAST, UNIT_BPS
+from simsched.learning.interruptions import expected
 from simsched.learning.observed import TaskKey, task_keys
 from simsched.learning.predicting import Case, beyond, check_counts, counts_of
 from simsched.learning.rows import KindSeconds, Run, Slowdown, StartCost
 from simsched.learning.validation import validated
-from simsched.learning.widths import LearnedWidths, weighted_median
+from simsched.learning.widths import LearnedWidths, width_ratios
 from simsched.machine import Machine, RuntimeProfile
 from simsched.policy import Layout, Policy, policy as policy_of
 from simsched.schedule import Schedule
@@ -32,13 +32,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from simsched.document.result import Result
-
-#: Weight of a program's own recordings among those of the host, for interruptions.
-OWN = 3.0
-#: Share of a recording's work that must tell of interruptions for it to stand for the host.
-KNOWN = 0.5
-#: Least standard deviation of the logarithm of 1 + the interrupted share, beyond recorded threads.
-UNKNOWN = 0.3
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,12 +182,15 @@ class Learned:
 
     def _seconds_of(self, graph: TaskGraph, program: str) -> tuple[Seconds, npt.NDArray[np.int32]]:
         seconds_s, widths = np.array(graph.durations_s), np.array(graph.widths)
+        ratios = width_ratios(self.seconds)
         for task, key in enumerate(task_keys(graph)):
             rows = self._rows.get((program, key[0], key[1]))
             if rows:
                 row = rows[0]
-                widths[task] = row.width
                 seconds_s[task] = self.of_task.get((program, row.width, key), row.alone_s)
+                # Not recorded on one thread, where other programs of the host tell how much longer that takes.
+                widths[task] = 1 if row.width in ratios else row.width
+                seconds_s[task] /= ratios.get(row.width, 1.0)
         if (unknown := np.isnan(seconds_s)).any():
             task = int(np.argmax(unknown))
             raise CostError(
@@ -219,9 +215,7 @@ class Learned:
     def interrupted(self, program: str, lanes: int, width: int, waiting: int = 0) -> tuple[float, float]:
         """Return the share that interruptions add to the seconds of tasks, and the uncertainty of log(1 + share).
 
-        That of recordings with as many threads, or of the nearest number, and of these the ones in which as many wait,
-        and whose lanes are as many; the program's own count more. On fewer threads than recorded it is less in
-        proportion.
+        `simsched.learning.interruptions` says how: that of recordings with as many threads, or of the nearest number.
 
         Examples
         --------
@@ -230,36 +224,7 @@ class Learned:
         >>> round(share, 6), sigma >= 0.3
         (0.5, True)
         """
-        if not self.runs:
-            return 0.0, UNKNOWN
-        threads = lanes * width + waiting
-
-        def distance(run: Run) -> tuple[int, int, int, int]:
-            return (
-                abs(run.threads - threads),
-                -run.threads,
-                abs(run.waiting - waiting),
-                abs(run.lanes - lanes),
-            )
-
-        nearest = min(self.runs, key=distance)
-        shares: dict[str, list[float]] = {}
-        for run in self.runs:
-            if distance(run) == distance(nearest) and (run.known > KNOWN or run.program == program):
-                shares.setdefault(run.program, []).append(log1p(run.interrupted))
-        if not shares:
-            return 0.0, UNKNOWN
-        # One value per program, so that the program recorded most often does not stand for the host.
-        logs = [float(np.median(several)) for several in shares.values()]
-        weights = [OWN * len(several) if name == program else 1.0 for name, several in shares.items()]
-        middle = weighted_median(logs, weights)
-        if threads < nearest.threads:  # fewer threads leave other programs room
-            middle *= threads / nearest.threads
-        # Recordings differ by what the host does meanwhile: all with so many threads tell by how much.
-        alike = [log1p(run.interrupted) for run in self.runs if run.threads == nearest.threads]
-        sure = nearest.threads == threads and len(alike) > 1
-        sigma = max(float(np.std(alike, ddof=1)) if len(alike) > 1 else 0.0, UNKNOWN / 3 if sure else UNKNOWN)
-        return float(np.expm1(middle)), sigma
+        return expected(self.runs, program, lanes * width + waiting)
 
     def simulate(
         self,

@@ -62,6 +62,11 @@ class Observed:
         return Gaps.of(self.graph.recorded)
 
     @property
+    def makespan_s(self) -> float:
+        """Seconds from the first start to the last finish."""
+        return float(self.run.finish_s.max() - self.run.start_s.min())
+
+    @property
     def lanes(self) -> int:
         """Workers that ran tasks."""
         return len(np.unique(self.run.lanes))

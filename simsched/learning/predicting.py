@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import exp, inf, log, log1p
+from math import exp, inf, log, log1p, sqrt
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,8 @@ from simsched.graph import TaskGraph
 from simsched.graph.taskgraph import Seconds
 from simsched.intervals import spread
 from simsched.learning.hosts import hit, host
+from simsched.learning.rows import BETWEEN, Run
+from simsched.learning.widths import weighted_median
 from simsched.machine import Machine, machine as machine_of
 from simsched.notes import Note, Weight
 from simsched.parameters import is_whole
@@ -92,12 +94,17 @@ class Case:
         """Return a row of `Learned.predict`."""
         size = Layout(self.cores, 1) if self.layout is None else Layout.parse(self.layout)
         share, sigma = learned.interrupted(self.program, size.executors, size.width, self.waiting)
-        nominal_s = self.replayed(learned, 1.0 + share).makespan_s
+
+        def usual_s(number: int) -> float:
+            generator = np.random.default_rng([self.seed, number, self.cores])
+            return self._interrupted_s(learned, share, generator)
 
         def world_s(number: int) -> float:
-            generator = np.random.default_rng([self.seed, number, self.cores])
+            generator = np.random.default_rng([self.seed, number, self.cores, 1])
             return self._sampled_s(learned, share, sigma, generator)
 
+        usual = parallel_map(usual_s, range(samples if share > 0 else 1))
+        nominal_s = float(np.median(usual))
         found = spread([nominal_s, *parallel_map(world_s, range(1, samples + 1))])
         recorded_s = [
             run.makespan_s
@@ -123,17 +130,35 @@ class Case:
         if self.cores <= learned.lanes:
             other = replace(other, capacity=inf)
         lost = max(float(np.expm1(log1p(share) + sigma * generator.standard_normal())), 0.0)
-        each_s = [run.each_s for run in learned.runs if run.each_s > 0]
-        seconds_s = other.timed(self.graph, self.program).durations_s
-        factors = hit(seconds_s, float(np.median(each_s)) if each_s else 0.0, lost, generator)
-        return self.replayed(other, factors).makespan_s
+        return self._interrupted_s(other, lost, generator)
+
+    def _interrupted_s(self, learned: Learned, lost: float, generator: np.random.Generator) -> float:
+        """Return the makespan with interruptions at random moments, which take `lost` of all seconds on average."""
+        seconds_s = learned.timed(self.graph, self.program).durations_s
+        return self.replayed(learned, hit(seconds_s, slice_s(learned.runs), lost, generator)).makespan_s
+
+
+def slice_s(runs: Sequence[Run]) -> float:
+    """Return the usual seconds of an interruption: a median by the time lost, so that small ones do not hide long ones.
+
+    Examples
+    --------
+    >>> slice_s([Run("lu", 2, 1, 0, 0.1, 0.01, 1e-5), Run("lu", 2, 1, 0, 0.1, 0.7, 4e-3)])
+    0.004
+    """
+    several = [(run.each_s, run.interrupted * run.makespan_s * run.lanes) for run in runs if run.each_s > 0]
+    known = [pair for pair in several if pair[1] > 0]
+    return weighted_median(*zip(*known, strict=True)) if known else 0.0
 
 
 def sampled(learned: Learned, generator: np.random.Generator) -> Learned:
     """Return one of the hosts that recordings allow: all numbers sampled from their uncertainty."""
-    common = {program: generator.standard_normal(2) for program in learned.programs}
+    common = {program: generator.standard_normal(3) for program in learned.programs}
+    paces = {program: common[program][2] * paced(learned.runs, program) for program in learned.programs}
     scale = {
-        (row.program, row.width, row.kind, row.shape): exp(common[row.program][0] * row.sigma)
+        (row.program, row.width, row.kind, row.shape): exp(
+            common[row.program][0] * row.sigma + paces[row.program]
+        )
         for row in learned.seconds
     }
     slow = [row.factor * exp(float(generator.standard_normal()) * row.sigma) for row in learned.slowdowns]
@@ -155,6 +180,22 @@ def sampled(learned: Learned, generator: np.random.Generator) -> Learned:
         },
         capacity=exp(generator.uniform(0.0, log(LATEST))),
     )  # fmt: skip
+
+
+def paced(runs: Sequence[Run], program: str) -> float:
+    """Return the standard deviation of the logarithm of a program's pace: how much its runs differ as a whole.
+
+    Few runs do not tell that; it starts from 5 %.
+
+    Examples
+    --------
+    >>> run = Run("lu", 1, 1, 0, 0.1, 0.0, 0.0)
+    >>> paced([run] * 100, "lu"), paced([run], "lu")
+    (0.005, 0.05)
+    """
+    logs = np.array([log(run.pace) for run in runs if run.program == program])
+    squares = float(np.sum((logs - np.median(logs)) ** 2)) if len(logs) else 0.0
+    return sqrt((squares + BETWEEN**2) / (max(len(logs) - 1, 0) + 1))
 
 
 def counts_of(cores: Sequence[int]) -> list[int]:

@@ -10,6 +10,8 @@ from simsched.parameters import is_number, is_whole
 
 #: Half the width of a 95 % interval, in standard deviations.
 Z = 1.96
+#: Least logarithm's scatter that a single recording may claim: medians of two recordings differ by more.
+BETWEEN = 0.05
 
 
 def _check(row: object, **numbers: tuple[object, float, float]) -> None:
@@ -111,7 +113,8 @@ class StartCost:
     ----------
     program : str
     start_s : float
-        Mean seconds between the end of a task and the start of the next on the same lane, where that was ready.
+        Mean seconds between the end of a task and the start of the next on the same lane, where that was ready; of
+        several recordings the median.
     sigma : float
         Standard error of its logarithm.
     serial : bool or None
@@ -149,6 +152,8 @@ class Run:
         Mean seconds of one interruption; 0 where there are none.
     known : float
         Share of the work in which an interruption would show, in [0, 1].
+    pace : float
+        Median over its work of recorded seconds over those expected: how much slower this run was as a whole.
 
     Examples
     --------
@@ -165,10 +170,12 @@ class Run:
     interrupted: float
     each_s: float
     known: float = 1.0
+    pace: float = 1.0
 
     def __post_init__(self) -> None:
         _check(
-            self, known=(self.known, 0, 1 + 1e-9), lanes=(self.lanes, 1, inf), width=(self.width, 1, inf),
+            self, known=(self.known, 0, 1 + 1e-9), pace=(self.pace, 1e-9, 1e9),
+            lanes=(self.lanes, 1, inf), width=(self.width, 1, inf),
             waiting=(self.waiting, 0, inf), makespan_s=(self.makespan_s, 0, inf),
             interrupted=(self.interrupted, 0, 1e9), each_s=(self.each_s, 0, inf),
         )  # fmt: skip

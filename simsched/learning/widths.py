@@ -16,7 +16,9 @@ from simsched.machine import Machine
 
 
 def width_ratios(rows: Sequence[KindSeconds]) -> dict[int, float]:
-    """Return seconds on each recorded width over those on one thread: the median over kinds and shapes, by their time.
+    """Return seconds on each recorded width over those on one thread: the median of programs.
+
+    Of a program, that over kinds and shapes, by their time.
 
     Examples
     --------
@@ -25,12 +27,15 @@ def width_ratios(rows: Sequence[KindSeconds]) -> dict[int, float]:
     {2: 0.75}
     """
     one = {(row.program, row.kind, row.shape): row.alone_s for row in rows if row.width == 1}
-    found: dict[int, list[tuple[float, float]]] = defaultdict(list)
+    found: dict[tuple[int, str], list[tuple[float, float]]] = defaultdict(list)
     for row in rows:
         alone_s = one.get((row.program, row.kind, row.shape), 0.0)
         if row.width > 1 and alone_s > 0:
-            found[row.width].append((row.alone_s / alone_s, alone_s * row.samples))
-    return {width: weighted_median(*zip(*pairs, strict=True)) for width, pairs in sorted(found.items())}
+            found[row.width, row.program].append((row.alone_s / alone_s, alone_s * row.samples))
+    of_programs: dict[int, list[float]] = defaultdict(list)
+    for (width, _), pairs in found.items():
+        of_programs[width].append(weighted_median(*zip(*pairs, strict=True)))
+    return {width: float(np.median(ratios)) for width, ratios in sorted(of_programs.items())}
 
 
 def weighted_median(values: Sequence[float], weights: Sequence[float]) -> float:

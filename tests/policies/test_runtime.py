@@ -20,13 +20,14 @@ ORDERS = {
     "nanos-bf": [0, 1, 4, 2, 3, 5],  # 1 stays on the worker, and so does 4 after it
     "nanos-wf": [0, 1, 4, 2, 3, 5],  # likewise, then the newest of 3, 2
     "nanos-botlev": [0, 1, 3, 2, 4, 5],  # 1 and 3 have another task behind them
-    "llvm-openmp": [0, 1, 4, 2, 3, 5],  # 3, 2, 1 are pushed: the newest is 1
+    "llvm-openmp": [0, 1, 2, 3, 4, 5],  # a team of one runs tasks as they are created
     "cilk": [0, 3, 5, 2, 1, 4],
     "onetbb": [0, 3, 5, 2, 1, 4],
     "taskflow": [0, 3, 5, 2, 1, 4],
     "onnxruntime": [0, 1, 2, 3, 4, 5],
     "tensorflow": [0, 1, 4, 2, 3, 5],
     "starpu-prio": [0, 1, 2, 3, 4, 5],
+    "starpu-lws": [0, 1, 2, 3, 4, 5],
     "dask": [0, 1, 2, 3, 4, 5],
 }
 
@@ -54,11 +55,23 @@ def test_recorded_priorities_come_first(engine: str, tmp_path) -> None:
     again = ss.load(tmp_path / "g.simsched")
     assert again.recording.priorities.tolist() == [-1.0, 5.0, 2.0]
     for one in (graph, again):
-        found = ss.simulate(one, "generic[cores=1]", "runtime[system=starpu-prio]", engine=engine)
-        assert found.start_order.tolist() == [1, 2, 0]
+        for system in ("starpu-prio", "starpu-lws"):
+            found = ss.simulate(one, "generic[cores=1]", f"runtime[system={system}]", engine=engine)
+            assert found.start_order.tolist() == [1, 2, 0]
     bad = Recording(np.zeros(1), np.ones(1), np.zeros(1, np.int32), ("a",), np.array([np.nan]))
     with pytest.raises(ss.SimschedError, match="priorities"):
         ss.TaskGraph.from_edges([1.0], recording=bad)
+
+
+def test_a_thief_of_lws_takes_the_newest_of_the_highest_priority(engine: str) -> None:
+    """0 runs on core 0 and leaves 1 to 4 there: core 0 takes 2, the older of the highest priority, core 1 then 3."""
+    none = np.zeros(5)
+    run = Recording(none, none + 1.0, none.astype(np.int32), ("a",), np.array([9.0, 1.0, 5.0, 5.0, 2.0]))
+    edges = [(0, task) for task in (1, 2, 3, 4)]
+    graph = ss.TaskGraph.from_edges([1.0, 1.0, 1.0, 4.0, 1.0], edges, recording=run)
+    found = ss.simulate(graph, "generic[cores=2]", "runtime[system=starpu-lws]", engine=engine)
+    assert found.start_s.tolist() == [0.0, 3.0, 1.0, 1.0, 2.0]
+    assert found.executor[2] == found.executor[0] != found.executor[3]
 
 
 def test_recordings_are_replayed_under_it() -> None:
