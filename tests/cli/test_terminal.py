@@ -13,7 +13,7 @@ import pytest
 
 from simsched.cli import app as cli
 from simsched.cli.common import waiting
-from simsched.cli.output import records, say_json
+from simsched.cli.output import records, say_json, say_notes
 from simsched.progress import progress_bar
 
 
@@ -141,3 +141,35 @@ def test_slips_are_told_what_was_meant(arguments, says, piped):
     done = piped(*arguments)
     assert done.returncode == 2
     assert says in done.stderr
+
+
+def test_only_the_weightiest_notes_are_printed_unless_all_are_asked_for(capsys):
+    notes = [f"note {number}" for number in range(5)]
+    say_notes(notes[:4])
+    assert capsys.readouterr().out.count("note: ") == 4
+    say_notes(notes)
+    assert capsys.readouterr().out.splitlines() == [
+        "note: note 0", "note: note 1", "note: note 2", "note: 2 more; --notes prints all",
+    ]  # fmt: skip
+
+
+def test_all_notes_may_be_asked_for_anywhere(graph_file, piped):
+    few = piped(
+        "predict", graph_file, "-c", "1,32,64,128,256,512", "-m", "generic[cores=16]", "--samples", "1"
+    ).stdout
+    assert "more; --notes prints all" in few
+    for before, after in ((["--notes"], []), ([], ["--notes"]), (["--notes"], ["--notes"])):
+        done = piped(
+            *before,
+            "predict",
+            graph_file,
+            "-c",
+            "1,32,64,128,256,512",
+            "-m",
+            "generic[cores=16]",
+            *after,
+            "--samples",
+            "1",
+        )
+        assert done.returncode == 0, done.stderr
+        assert "note: 512 cores: the machine is built with 16 cores" in done.stdout
