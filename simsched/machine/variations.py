@@ -25,7 +25,8 @@
 `hop_Bps=X`                bytes per second of a link of the interconnect, `hop_latency_s=X` what each adds to a move
 `memory_Bps=X`             bytes per second out of a memory, and into it, `memory_latency_s=X` what it adds to a move
 `place_B=X`                bytes that a place holds
-`idle_W=X`, `busy_W=X`, `all_cores_W=X`  watts of the whole machine: idle; busy, next to no load; all cores busy
+`idle_W=X`                 watts of the whole machine idle; `busy_W=X`: busy, next to no load; `all_cores_W=X`: all
+                           cores busy
 `kinds=each`               each core is a kind of its own; `kinds=none` for all alike
 `a.b=X`                    any number of the file by its place, in its unit there: `runtime.dispatch=200`
 =========================  ==============================================================================
