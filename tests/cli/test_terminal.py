@@ -153,7 +153,9 @@ def test_only_the_weightiest_notes_are_printed_unless_all_are_asked_for(capsys):
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("before", "after"), [(["--notes"], []), ([], ["--notes"]), (["--notes"], ["--notes"])])
+@pytest.mark.parametrize(
+    ("before", "after"), [(["--notes"], []), ([], ["--notes"]), (["--notes"], ["--notes"])]
+)
 def test_all_notes_may_be_asked_for_anywhere(before, after, piped):
     options = ["--cores", "1,32,64,128,256,512", "--machine", "generic[cores=16]", "--samples", "1"]
     done = piped(*before, "predict", "lstm[layers=1,steps=1]", *after, *options)
