@@ -1,4 +1,4 @@
-# make run    sets up and replays the bundled traces: tables, pictures and Chrome traces in out/
+# make run    sets up and answers three questions about a recorded training step, each by a table and a picture in out/
 # make test   sets up and runs lint, types, tests, doctests, notebooks and the code of the docs
 # make coverage   runs the tests and says which lines of Python none of them reaches; fails below 90 % (pages in out/coverage/html)
 # make docs   builds the site into out/docs, with every notebook run; begin at out/docs/index.html
@@ -10,6 +10,8 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 SOURCES := pyproject.toml CMakeLists.txt $(wildcard simsched/native/*.?pp simsched/native/*.inl simsched/native/*.cmake)
 SAMPLES := traces/samples
+STEP := $(SAMPLES)/lstm4.kineto.json.gz --execution-trace $(SAMPLES)/lstm4.et.json.gz
+, := ,
 
 # Thousands of tests start Python, which, where this is set, would compile the same files each time.
 unexport PYTHONDONTWRITEBYTECODE
@@ -17,13 +19,22 @@ unexport PYTHONDONTWRITEBYTECODE
 .PHONY: run test suite lint types coverage docs dist lowest sanitize clean
 .DELETE_ON_ERROR:
 
+# $(call ask,QUESTION,ARGUMENTS,PICTURE): a question, the command that answers it, its answer and where its picture is.
+define ask
+	@printf '\n%s\n\n$$ simsched %s\n\n' '$(1)' '$(strip $(2))'
+	@$(BIN)/simsched $(strip $(2))
+	@printf 'picture: %s\n' '$(3)'
+endef
+
 run: $(VENV)/ready-all
-	@for name in lstm4 cnn; do \
-	  echo; \
-	  $(BIN)/simsched compare $(SAMPLES)/$$name.kineto.json.gz --execution-trace $(SAMPLES)/$$name.et.json.gz \
-	    --machine knl-7250 --out out/$$name || exit; \
-	done
-	@echo; echo "Pictures: out/lstm4/*.png and out/cnn/*.png. Chrome traces (*.trace.json.gz) open in https://ui.perfetto.dev."
+	@mkdir -p out
+	$(call ask,1. Which policy? A recorded training step of an LSTM on a Knights Landing with 68 cores,\
+	  compare $(STEP) -p sequential -p fifo -p critical-path -p corun --out out/policies,out/policies/comparison.png)
+	$(call ask,2. How many cores? The same step on fewer and more of them,\
+	  predict $(STEP) --cores 16$(,)34$(,)68$(,)136 --out out/cores.png,out/cores.png)
+	$(call ask,3. Which chip? The same step on six of them,\
+	  machines $(STEP) grace a64fx epyc-9654x2 xeon-8470 graviton4 knl-7250 --out out/chips.png,out/chips.png)
+	@printf '\nout/policies also has Gantt charts (*.png) and Chrome traces (*.trace.json.gz), which open in https://ui.perfetto.dev.\n'
 
 test: lint types suite
 

@@ -17,7 +17,7 @@ ALIKE = {
     "inception_t1": "inception",
     "inception_t2": "inception",
 }
-#: A thread takes what it made ready last: pools after Eigen's, and Dask's order of tasks (docs/executing.md).
+#: A thread takes what it made ready last: pools after Eigen's, and Dask's order of tasks (docs/recorded.md).
 LAST_FIRST = "fifo[order=lifo]"
 
 

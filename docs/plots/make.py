@@ -23,6 +23,7 @@ SIZES = {
     "core-use": (6.3, 8.5),
     "link-load": (6.3, 8.5),
     "scaling": (8.0, 4.0),
+    "chips": (8.0, 3.0),
     "tornado": (8.0, 5.0),
     "gantt": (9.0, 4.4),
 }

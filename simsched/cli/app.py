@@ -32,8 +32,9 @@ from simsched.cli import (  # noqa: F401 - each adds its commands
     study,
     sweep,
 )
-from simsched.cli.arguments import arranged
+from simsched.cli.arguments import NOTES, arranged
 from simsched.cli.common import app, say
+from simsched.cli.output import all_notes
 
 if TYPE_CHECKING:
     from typer.core import TyperGroup
@@ -50,8 +51,13 @@ def simsched(
     version_: Annotated[
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
     ] = False,
+    notes: Annotated[
+        bool,
+        typer.Option(NOTES, help="Print all notes of a result, not only the weightiest; may stand anywhere."),
+    ] = False,
 ) -> None:
     """Replay task graphs on manycore machines under scheduling policies."""
+    all_notes.set(notes)
 
 
 #: The commands in the order of `simsched --help`.

@@ -12,23 +12,30 @@ from simsched.plugins import registered
 if TYPE_CHECKING:
     from typer.core import TyperGroup
 
+#: The option of all commands that may stand anywhere.
+NOTES = "--notes"
+
 
 def arranged(group: TyperGroup, arguments: Sequence[str]) -> list[str]:
-    """Return the arguments of the command line with the options for readers last, as the parser wants them."""
+    """Return the arguments of the command line as the parser wants them: --notes first, options for readers last."""
+    if arguments and arguments[0] == NOTES:
+        return [NOTES, *(argument for argument in arranged(group, arguments[1:]) if argument != NOTES)]
     if not arguments or arguments[0].startswith("-"):
         return list(arguments)
     own = own_options(group, arguments[0])
-    ours, readers, rest = [], [], iter(arguments)
+    first, ours, readers, rest = [], [], [], iter(arguments)
     for argument in rest:
         name, equals, _ = argument.partition("=")
-        if not name.startswith("--") or name == "--" or name in own:
+        if argument == NOTES:
+            first = [NOTES]
+        elif not name.startswith("--") or name == "--" or name in own:
             ours.append(argument)
             # The value of an option of ours is not an option, whatever it looks like.
             if own.get(name, False) and not equals:
                 ours += [value for value in [next(rest, None)] if value is not None]
         else:
             readers += [argument] if equals else [argument, *(v for v in [next(rest, None)] if v is not None)]
-    return [*ours, *readers]
+    return [*first, *ours, *readers]
 
 
 def own_options(group: TyperGroup, command: str) -> dict[str, bool]:

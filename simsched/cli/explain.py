@@ -19,7 +19,7 @@ from simsched.cli.common import (
     reading_command,
     say,
 )
-from simsched.cli.output import records, say_json, say_table
+from simsched.cli.output import records, say_json, say_notes, say_table
 from simsched.cli.replay import run_facts
 from simsched.defaults import MACHINE, POLICY
 from simsched.notes import weighed
@@ -108,7 +108,4 @@ def _print(schedule: Schedule, why: Explanation, helps: pd.DataFrame) -> None:
         say("\nwhat would help most:\n")
         shown = helps[["rank", "name", "n_tasks", "speedup", "makespan_s"]]
         say_table(shown.assign(gain_percent=100 * helps["gain"]))
-    say("")
-    for note in _notes(schedule, why):
-        if note not in why.notes:
-            say(f"note: {note}")
+    say_notes([note for note in _notes(schedule, why) if note not in why.notes], apart=True)

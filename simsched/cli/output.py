@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -13,6 +14,7 @@ from simsched.cli.common import check_outputs, say
 from simsched.document.markdown import markdown
 from simsched.document.tables import table_of
 from simsched.document.terminal import document_text, facts_lines, table_text, width
+from simsched.text import printable
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,6 +24,11 @@ if TYPE_CHECKING:
     from simsched.document.parts import Document
     from simsched.document.result import Result
     from simsched.plots.canvas import Size
+
+#: Notes that are printed unless all are asked for.
+SHOWN_NOTES = 3
+#: Whether all notes are printed, as the option --notes says.
+all_notes: ContextVar[bool] = ContextVar("all_notes", default=False)
 
 
 def say_table(frame: pd.DataFrame) -> None:
@@ -46,7 +53,8 @@ def say_result(
     if as_json:
         say_json(result.to_json_object())
     else:
-        say(result.text(width()))
+        say(result.text(width(), notes=False))
+        say_notes(result.notes, apart=True)
     if paths := list(out or []):
         from simsched.study.export import export_table
 
@@ -59,13 +67,23 @@ def say_document(document: Document) -> None:
     say(markdown(document) if width() is None else document_text(document, width()))
 
 
-def say_facts(facts: Mapping[str, Any], notes: Iterable[str] = ()) -> None:
+def say_notes(notes: Sequence[str], apart: bool = False) -> None:
+    """Print the weightiest notes, all with the option --notes; `apart`, an empty line before them."""
+    # A single note more is as short as the line that counts it.
+    end = None if all_notes.get() or len(notes) <= SHOWN_NOTES + 1 else SHOWN_NOTES
+    lines = [f"note: {note}" for note in notes[:end]]
+    if end is not None:
+        lines.append(f"note: {len(notes) - end} more; --notes prints all")
+    if lines:
+        say("\n".join(printable(line) for line in ["", *lines][not apart :]))
+
+
+def say_facts(facts: Mapping[str, Any], notes: Sequence[str] = ()) -> None:
     """Print names and values in two columns, then notes."""
     shown = {key: f"{value:.6g}" if isinstance(value, float) else value for key, value in facts.items()}
     for line in facts_lines(shown):
         say(line)
-    for note in notes:
-        say(f"note: {note}")
+    say_notes(notes)
 
 
 def say_json(value: Any) -> None:

@@ -25,7 +25,7 @@ from simsched.cli.common import (
     reading_command,
     say,
 )
-from simsched.cli.output import say_document, say_json
+from simsched.cli.output import say_document, say_json, say_notes
 from simsched.defaults import MACHINE
 from simsched.progress import progress_bar
 
@@ -111,7 +111,6 @@ def _print(made: Report, out: list[Path]) -> None:
     say(made.headline)
     for sentence in made.sentences:
         say(f"- {sentence}")
-    for note in made.findings.notes:
-        say(f"note: {note}")
+    say_notes(made.findings.notes)
     for path in out:
         say(f"wrote {path}")

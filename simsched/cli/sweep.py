@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from simsched.cli.common import JsonOption, command, say
-from simsched.cli.output import say_json
+from simsched.cli.output import say_json, say_notes
 from simsched.notes import weighed
 from simsched.progress import progress_bar
 
@@ -71,6 +71,7 @@ def sweep(
         say_json(facts)
     else:
         say(_text(facts))
+        say_notes(facts["notes"])
 
 
 def summary(frame: pd.DataFrame, store: Path) -> dict[str, Any]:
@@ -103,4 +104,4 @@ def _text(facts: dict[str, Any]) -> str:
     lines += [f"  {count} x {error}" for error, count in shown[:SHOWN]]
     if len(shown) > SHOWN:
         lines.append(f"  and {len(shown) - SHOWN} other errors, in the column error")
-    return "\n".join([*lines, *(f"note: {note}" for note in facts["notes"])])
+    return "\n".join(lines)

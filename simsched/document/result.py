@@ -116,7 +116,7 @@ class Result(pd.DataFrame):
         """
         return self.drop(columns=[*self.hidden], errors="ignore").dropna(axis="columns", how="all")
 
-    def text(self, cells: int | None = None, rows: int | None = None) -> str:
+    def text(self, cells: int | None = None, rows: int | None = None, notes: bool = True) -> str:
         """Return the table and its notes on lines of a terminal.
 
         Parameters
@@ -125,6 +125,8 @@ class Result(pd.DataFrame):
             Cells of a line, to which rich fits the lines; as wide as it gets when not given.
         rows : int, optional
             Rows at most; all when not given.
+        notes : bool
+            With the notes, which stand below the table.
 
         Examples
         --------
@@ -134,8 +136,8 @@ class Result(pd.DataFrame):
         1 more row: .frame has all
         """
         lines = [table_text(self._table(rows), cells), *self._rest(rows)]
-        notes = [fitted(f"note: {printable(note)}", cells) for note in self.notes]
-        return "\n".join([*lines, *([""] if notes else []), *notes])
+        below = [fitted(f"note: {printable(note)}", cells) for note in self.notes if notes]
+        return "\n".join([*lines, *([""] if below else []), *below])
 
     def _table(self, rows: int | None) -> Table:
         return table_of(self.shown.head(len(self) if rows is None else rows))

@@ -21,7 +21,7 @@ def measured_numbers(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     Parameters
     ----------
     frame : DataFrame
-        `simsched.measure().table`; numbers that `host` has not, or as 0, are left out.
+        Table of `simsched.measure`; numbers that `host` has not, or as 0, are left out.
     ax : Axes, optional
         Where to draw; a new figure when not given.
 

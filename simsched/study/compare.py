@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from simsched.policy import Layout, Policy
     from simsched.spec import Engine
 
+#: Columns that are not displayed: `bound_s` is the best of the bounds.
+HIDDEN = ("critical_path_s", "area_s")
+
 
 @shows_progress
 def compare(
@@ -121,7 +124,7 @@ def comparison_frame(
     from simsched.document.result import Result
 
     frame = pd.DataFrame([comparison_row(schedule, sequential, limits) for schedule in schedules])
-    return Result.of(frame, notes_of(schedules), comparison)
+    return Result.of(frame, notes_of(schedules), comparison, HIDDEN)
 
 
 def best_bounds(

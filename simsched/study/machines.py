@@ -22,7 +22,7 @@ from simsched.progress import shows_progress
 from simsched.replay.best_layout import MOST_REPLAYS
 from simsched.replay.parallel_map import parallel_map
 from simsched.replay.scenario import Scenario
-from simsched.study.predict import HIDDEN, SAMPLES, Point, rows_of, sample_seeds
+from simsched.study.predict import HIDDEN, SAMPLES, Point, quiet, rows_of, sample_seeds
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -210,7 +210,7 @@ def _result(rows: Sequence[dict[str, Any]]) -> Result:
         frame,
         [*notes, *of_rows, *_power_notes(frame)],
         comparison,
-        (*HIDDEN, "tasks", "layout_by", "bound_s"),
+        (*HIDDEN, "tasks", "layout_by", "bound_s", *quiet(frame)),
     )
 
 

@@ -127,8 +127,13 @@ def _result(rows: list[dict[str, Any]], weak: bool) -> Result:
     of_rows = [
         f"{cores} cores: {note}" for cores, note in zip(frame["cores"], frame["note"], strict=True) if note
     ]
-    hidden = HIDDEN if frame["grew"].any() else (*HIDDEN, "grew")
-    return Result.of(frame, [*notes, *of_rows], scaling, hidden)
+    return Result.of(frame, [*notes, *of_rows], scaling, (*HIDDEN, *quiet(frame)))
+
+
+def quiet(frame: pd.DataFrame) -> list[str]:
+    """Return the columns that say nothing in this table: marks that no row has, one number of tasks for all."""
+    marks = [name for name in ("grew", "knee", "extrapolated") if name in frame and not frame[name].any()]
+    return marks + ["tasks"] * (frame["tasks"].nunique() == 1)
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,7 @@ import pytest
 
 from simsched.cli import app as cli
 from simsched.cli.common import waiting
-from simsched.cli.output import records, say_json
+from simsched.cli.output import records, say_json, say_notes
 from simsched.progress import progress_bar
 
 
@@ -141,3 +141,24 @@ def test_slips_are_told_what_was_meant(arguments, says, piped):
     done = piped(*arguments)
     assert done.returncode == 2
     assert says in done.stderr
+
+
+def test_only_the_weightiest_notes_are_printed_unless_all_are_asked_for(capsys):
+    notes = [f"note {number}" for number in range(5)]
+    say_notes(notes[:4])
+    assert capsys.readouterr().out.count("note: ") == 4
+    say_notes(notes)
+    assert capsys.readouterr().out.splitlines() == [
+        "note: note 0", "note: note 1", "note: note 2", "note: 2 more; --notes prints all",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("before", "after"), [(["--notes"], []), ([], ["--notes"]), (["--notes"], ["--notes"])]
+)
+def test_all_notes_may_be_asked_for_anywhere(before, after, piped):
+    options = ["--cores", "1,32,64,128,256,512", "--machine", "generic[cores=16]", "--samples", "1"]
+    done = piped(*before, "predict", "lstm[layers=1,steps=1]", *after, *options)
+    assert done.returncode == 0, done.stderr
+    assert "note: 512 cores: the machine is built with 16 cores" in done.stdout
+    assert "--notes prints all" not in done.stdout

@@ -14,7 +14,7 @@ import pytest
 
 DOCS = Path(__file__).parents[2] / "docs"
 #: Pages that hold the files, and by what a file's block begins.
-PAGES = ("policies", "howto/own_machine", "howto/own_format", "howto/own_package")
+PAGES = ("howto/own_policy", "howto/own_machine", "howto/own_format", "howto/own_package")
 NAMED = re.compile(
     r"^`(?P<name>[\w/]+\.py)`[^\n]*:\n\n```python\n(?P<code>.*?)^```$", re.MULTILINE | re.DOTALL
 )

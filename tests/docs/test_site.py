@@ -48,3 +48,6 @@ def test_the_site_builds_without_a_warning_shows_all_that_is_public_and_needs_no
     assert [name for name in _public() if not _shown(name, told)] == []
     fetching = {path.name: FETCHED.findall(path.read_text("utf-8")) for path in SITE.rglob("*.html")}
     assert {name: found for name, found in fetching.items() if found} == {}
+    linked = re.findall(r"\]\(([^)]+)\)", (SITE / "llms.txt").read_text("utf-8"))
+    assert linked
+    assert [link for link in linked if not (SITE / link).is_file()] == []

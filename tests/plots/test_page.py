@@ -21,7 +21,7 @@ EXAMPLES = MAKER.examples()
 
 
 def test_every_picture_of_the_page_is_made_by_its_code():
-    assert (DOCS / "plots.md").read_text("utf-8").count("](plots/") == len(EXAMPLES) == 10
+    assert (DOCS / "plots.md").read_text("utf-8").count("](plots/") == len(EXAMPLES) == 11
     assert {path.stem for path in (DOCS / "plots").glob("*.png")} == set(EXAMPLES)
 
 

@@ -16,6 +16,9 @@ from simsched.traces.pytorch.tensors import Dependencies
 from simsched.traces.shared.places import Place
 from simsched.traces.shared.timeline import covered
 
+#: Traced over untraced seconds of a step from which on recorded times are in doubt.
+MUCH_TRACING = 1.1
+
 
 @dataclass
 class Edges:
@@ -256,7 +259,8 @@ def _tracing_cost(graph: TaskGraph, path: Path, held: Survey) -> None:
     )
     report.facts["traced_over_untraced"] = report.facts["span_s"] / least_s
     report.facts["tracing_s_per_operator"] = extra_s / report.facts["operators"]
-    report.note(
+    say = report.doubt if report.facts["traced_over_untraced"] > MUCH_TRACING else report.note
+    say(
         f"tracing made the step {report.facts['traced_over_untraced']:.2f} times as long as the quickest untraced one "
         f"({least_s:.6g} s; median {median_s:.6g} s): {extra_s / report.facts['operators'] * 1e6:.3g} us more an "
         "operator; compare predictions with the untraced step"

@@ -160,7 +160,7 @@ class Measured:
     def save(self, path: str | Path) -> None:
         """Write the machine file, and the seconds of ops by size beside it, as `NAME.costs.json`.
 
-        `simsched.machine(path)` reads the former, `simsched.Calibration.load` the latter.
+        `simsched.machine` reads the former, `simsched.Calibration.load` the latter.
 
         Raises
         ------

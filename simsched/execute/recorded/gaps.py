@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 #: Causes of a lane's idle time before a task; a gap's cause is an index into these.
 CAUSES = ("first", "dispatch", "wake-up", "interrupted")
 FIRST, DISPATCH, WAKE_UP, INTERRUPTED = range(4)
-#: Longer than so many usual dispatches, a gap is none: the system gave the CPU to another process (docs/executing.md).
+#: Longer than so many usual dispatches, a gap is none: the system gave the CPU to another process (docs/recorded.md).
 INTERRUPTION = 100.0
 
 
