@@ -144,6 +144,12 @@ def test_text_of_machine_files():
     assert tomllib.loads(toml(nasty)) == nasty
 
 
+@pytest.mark.parametrize("machine", ["host[cores=1]", "grace", "host[like=grace,smt=1]"])
+def test_only_this_host_is_measured(machine):
+    with pytest.raises(EngineError, match=r"expected 'host' or 'host\[like=NAME\]'"):
+        ss.measure(machine)
+
+
 def test_only_toml_files_are_written(tmp_path):
     with pytest.raises(EngineError, match=r"machine files end in \.toml"):
         Measured.save(None, tmp_path / "mine.json")

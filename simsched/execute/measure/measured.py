@@ -52,7 +52,7 @@ class Measured:
     Examples
     --------
     >>> import simsched as ss
-    >>> found = ss.measure("host[cores=1]", repeats=1, limit_s=0.0)
+    >>> found = ss.measure(repeats=1, limit_s=0.0)
     >>> found.table["number"][0], found.simulate(ss.workload("rnn[layers=1,steps=4]"), "fifo", "1x1").layout
     ('cores.clock', '1x1')
     """

@@ -9,6 +9,7 @@ from typing import Any
 
 from simsched.costs.fitting import CalibratedModel
 from simsched.document.result import Result
+from simsched.errors import EngineError
 from simsched.execute.calibrate.calibrating import calibrated, deciding_cases
 from simsched.execute.calibrate.measuring import calibration_of, grid_cases
 from simsched.execute.calibrate.spreads import with_spreads
@@ -21,6 +22,7 @@ from simsched.execute.run.run import Case, interleaved
 from simsched.execute.run.threads import cpus_of
 from simsched.machine import Machine, machine as machine_of
 from simsched.progress import shows_progress
+from simsched.spec import parse_path
 
 #: Bytes of a domain's arrays over those of its caches, and the fewest.
 OVER_CACHES, LEAST_STREAM_B = 4.0, 64e6
@@ -49,7 +51,7 @@ def measure(
     Parameters
     ----------
     machine : str
-        `host`, or a variation of it: `host[like=NAME]` names a machine for what is not measured.
+        `host`, or `host[like=NAME]`, with a machine for what is not measured.
     repeats : int
         Runs of all ops on each width.
     limit_s : float
@@ -66,21 +68,30 @@ def measure(
     Raises
     ------
     EngineError
-        If the compiled module is missing, or the host does not let threads run.
+        If the compiled module is missing, the host does not let threads run, or `machine` is another variation.
 
     Examples
     --------
     >>> import simsched as ss
-    >>> measured = ss.measure("host[cores=1]", repeats=1, limit_s=0.0)
-    >>> measured.machine.n_cores, measured.machine.clocks.nominal_Hz > 1e8
-    (1, True)
+    >>> measured = ss.measure(repeats=1, limit_s=0.0)
+    >>> measured.machine.n_cores == ss.machine("host").n_cores, measured.machine.clocks.nominal_Hz > 1e8
+    (True, True)
     """
-    began, host = monotonic(), machine_of(machine)
+    began, host = monotonic(), _own_host(machine)
     tick: Callable[[int], object] = progress or (lambda _: None)
     probes = Probes(cpus_of(host)[: host.n_cores], host.structure.domain_of, stream_B(host), tick)
     clocks, streams, lines = probes.clocks(), probes.streams(), probes.lines()
     model = _by_size(machine, host, repeats, began + limit_s, tick)
     return Measured(host, model, _table(clocks), _table(streams), _table(lines), monotonic() - began)
+
+
+def _own_host(machine: str) -> Machine:
+    """Return this host; the machine file of a part of it would be that of all its cores."""
+    if parse_path(machine).name != "host" or parse_path(machine).params.keys() - {"like"}:
+        raise EngineError(
+            f"machine is {machine!r}; expected 'host' or 'host[like=NAME]'. To measure a part of it: taskset -c 0-3"
+        )
+    return machine_of(machine)
 
 
 def _by_size(
