@@ -34,7 +34,7 @@ from simsched.errors import SimschedError
 from simsched.sweep import results
 from simsched.sweep.row_files import KEY, write_rows
 
-POINTS = 2_000
+POINTS = 300
 PLACES = (
     "sweep.json", "begun", "lock", "results.parquet", "parts/000000.parquet", "parts/999999999.parquet", "graphs",
     "machines", "parts",
@@ -81,7 +81,7 @@ def _rows_without_end(file: Path, owner: str) -> None:
 
 
 def _long_names(file: Path, owner: str) -> None:
-    names = pa.DictionaryArray.from_arrays(pa.array([0] * POINTS, pa.int32()), pa.array(["n" * 1_000_000]))
+    names = pa.DictionaryArray.from_arrays(pa.array([0] * POINTS, pa.int32()), pa.array(["n" * 4_000_000]))
     _forged(file, owner, point=list(range(POINTS)), sweep_id=[owner] * POINTS, graph=names)
 
 
@@ -111,7 +111,7 @@ INTRUDERS: dict[str, Callable[[Path, str], None]] = {
     "another program's Parquet": lambda file, owner: pq.write_table(pa.table({"point": [0]}), file),
     "another sweep's rows": _another_sweep,
     "3 million rows": _rows_without_end,
-    "a name of 1 MB in each row": _long_names,
+    "a name of 4 MB in each row": _long_names,
     "a point beyond it, sealed": _sealed(lambda owner: pa.table({"point": [POINTS], "sweep_id": [owner]})),
     "a negative point, sealed": _sealed(lambda owner: pa.table({"point": [-1], "sweep_id": [owner]})),
     "rows of another, sealed": _sealed(lambda owner: pa.table({"point": [0], "sweep_id": ["x"]})),
@@ -181,7 +181,7 @@ def alone(attempt: Intrusion) -> Callable[[Case], Attempt]:
 
     def made(case: Case) -> Attempt:
         before_B = 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        (found,) = attempts([case], attempt)
+        (found,) = attempts([case], attempt, 110)
         peak_B = 1024 * resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
         return found._replace(said=f"{max(peak_B - before_B, 0)} {found.said or '0 '}")
 

@@ -126,7 +126,7 @@ def test_more_executors_than_tasks(replay):
     assert schedule.utilization == 1 / 64
 
 
-@pytest.mark.rule("Makespan")
+@pytest.mark.rule("Time")
 def test_the_first_decision_is_no_part_of_the_makespan(replay):
     """0 (1 s) starts when its dispatch of 0.25 s ends, 1 (2 s) a dispatch after that: from 0.25 s to 3.5 s."""
     schedule = replay([1, 2], [(0, 1)], runtime=ss.RuntimeProfile(dispatch_s=0.25))
