@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from simsched.machine.effects import NAMES
-from simsched.panel.setting import ESTIMATE, Setting
+from simsched.panel.setting import ESTIMATE, Setting, way_of
 from simsched.plots.canvas import plain
 from simsched.plugins import registered
 from simsched.policy.layout import BEST
@@ -25,6 +25,8 @@ SWITCHES = {
     "remote_memory": "remote memory",
     "share_links": "links",
 }
+#: How data move, by what the panel calls it.
+DATA = {"near everywhere": "none", "sent as messages": "sent", "read from afar": "read"}
 #: Most cores that the slider gives, over those of the machine's file.
 MOST = 2
 WIDTH = "22em"
@@ -74,6 +76,13 @@ class Controls:
             w.Combobox, "layout", "best, found by replays; estimate; or executors x cores, as in 8x8; Enter takes it.",
             value=first.layout, placeholder=BEST, continuous_update=False,
         )  # fmt: skip
+        self.data = named(
+            w.Dropdown,
+            "data",
+            "How tasks get what others wrote.",
+            options=list(DATA.items()),
+            value=first.data,
+        )
         self.effects = {
             name: w.Checkbox(
                 value=first.effects[name],
@@ -97,6 +106,7 @@ class Controls:
             self.cores,
             self.policy,
             self.layout,
+            self.data,
             *self.effects.values(),
         ):
             widget.observe(self._said, "value")
@@ -107,6 +117,7 @@ class Controls:
             graph=self.graph.value,
             machine=self.machine.value.strip(),
             cores=self.cores.value,
+            data=self.data.value,
             effects={name: box.value for name, box in self.effects.items()},
             policy=self.policy.value.strip(),
             layout=self.layout.value.strip(),
@@ -121,6 +132,7 @@ class Controls:
             self.cores.max = 2**20
             self.cores.min = self.cores.step = step
             self.cores.value, self.cores.max = machine.n_cores, MOST * machine.n_cores
+        self.data.value = way_of(machine)
         for name, box in self.effects.items():
             box.value = getattr(machine.effects, name)
         self.offer(machine)
@@ -136,7 +148,16 @@ class Controls:
 
         said = w.HTML("<b>running tasks share</b>", layout={"margin": "4px 2px 0"})
         rows = [self.graph] if len(self.graph.options) > 1 else []
-        rows += [self.machine, self.cores, self.policy, self.layout, said, *self.effects.values(), self.base]
+        rows += [
+            self.machine,
+            self.cores,
+            self.policy,
+            self.layout,
+            self.data,
+            said,
+            *self.effects.values(),
+            self.base,
+        ]
         return w.VBox(rows, layout={"width": "24em", "flex": "0 0 auto"})
 
     def _said(self, _: object) -> None:

@@ -31,6 +31,8 @@ class Setting:
         Specs, or what an object calls itself.
     cores : int
         Cores of the machine.
+    data : {"none", "sent", "read"}
+        How data move.
     effects : mapping of str to bool
         Switches of `Effects`.
     layout : str
@@ -40,6 +42,7 @@ class Setting:
     graph: int
     machine: str
     cores: int
+    data: str
     effects: Mapping[str, bool]
     policy: str
     layout: str
@@ -78,6 +81,8 @@ class Known:
         }
         if setting.cores != plain.n_cores:
             params["cores"] = setting.cores
+        if setting.data != way_of(plain):
+            params["data"] = setting.data
         return plain.varied(params) if params else plain
 
     def policy(self, called: str) -> Policy:
@@ -90,4 +95,11 @@ def first_setting(known: Known, layout: str | Layout | tuple[int, int] | None) -
     machine = known.first_machine
     effects = {name: getattr(machine.effects, name) for name in NAMES}
     written = BEST if layout is None else str(Layout.wanted(layout))
-    return Setting(0, machine.spec, machine.n_cores, effects, str(known.first_policy), written)
+    return Setting(
+        0, machine.spec, machine.n_cores, way_of(machine), effects, str(known.first_policy), written
+    )
+
+
+def way_of(machine: Machine) -> str:
+    """Return how data move on a machine: "none", "sent" or "read"."""
+    return "none" if machine.data is None else machine.data.mode

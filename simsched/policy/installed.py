@@ -12,6 +12,8 @@ from simsched.policy.rank_policy import RankPolicy
 
 #: What stands for all policies of the literature, alone or in a list of policies.
 CLASSICS = "classics"
+#: The classic that machines with devices are compared under by default.
+ON_DEVICES = "heft"
 
 if TYPE_CHECKING:
     from simsched.machine import Machine
@@ -24,7 +26,8 @@ def policies_or_all(
     """Return the given policies, at least one, or by default all that are installed, the baseline first.
 
     The default leaves out classics, for which "classics" stands, alone or in the list, but for exact searches. On a
-    machine with several kinds of cores, it stands for those that plan.
+    machine with several kinds of cores, it stands for those that plan. Where cores are devices, which no layout of
+    wider teams has, the default takes in HEFT, which runs tasks on cores and devices.
 
     Raises
     ------
@@ -39,7 +42,8 @@ def policies_or_all(
     True
     """
     if sources is None:
-        return [one for one in _installed() if not one.family]
+        with_devices = machine is not None and machine.is_device.any()
+        return [one for one in _installed() if not one.family or (with_devices and one.name == ON_DEVICES)]
     if sources != CLASSICS and (isinstance(sources, str | type) or not isinstance(sources, Iterable)):
         return policies(sources)
     kinds = machine is not None and machine.kinds is not None

@@ -99,12 +99,13 @@ class Question:
         """
         if not isinstance(graph, TaskGraph):
             raise SimschedError(f"graph is {graph!r}; expected a TaskGraph")
-        chosen = policies_or_all(policies)
+        machine = machine_of(machine)
+        chosen = policies_or_all(policies, machine)
         known = {field.name for field in fields(cls)}
         if unknown := sorted(set(others) - known):
             raise SimschedError(f"report has no parameter {unknown[0]!r}; it has {', '.join(sorted(known))}")
         wanted = None if layout is None or layout == BEST else Layout.parse(layout)
-        return cls(graph, machine_of(machine), tuple(chosen), wanted, **others)  # type: ignore[arg-type] # checked above and by simulate
+        return cls(graph, machine, tuple(chosen), wanted, **others)  # type: ignore[arg-type] # checked above and by simulate
 
     @property
     def call(self) -> str:

@@ -15,6 +15,7 @@ from simsched.document.parts import Bullets, Document, Paragraph, Section, Table
 from simsched.errors import SimschedError
 from simsched.files import write_text
 from simsched.plots.stacked import stacked_svg
+from simsched.report.data_section import data_section
 from simsched.report.findings import Findings
 from simsched.report.inputs_section import costs_section, graph_section, machine_section
 from simsched.report.policies_section import chart_section, policies_section
@@ -83,6 +84,7 @@ class Report:
             policies_section(found),
             chart_section(found),
             why_section(found),
+            data_section(found),
             cores_section(found),
             layouts_section(found),
             graph_section(found),

@@ -84,6 +84,19 @@ def test_another_machine_sets_cores_and_switches_to_its_own() -> None:
     assert "4x64" in control(panel, "layout").options
 
 
+def test_data_move_as_chosen() -> None:
+    """0 hands 4 B to 1 on its core and to 2 on the other one, at 2 B/s each out and in; then in no time."""
+    fork = ss.TaskGraph.from_edges([1.0] * 3, [(0, 1), (0, 2)], edge_bytes=[4, 4])
+    panel = by_hand(graph=fork, machine="generic[cores=2,link_Bps=2]", layout="2x1")
+    assert (control(panel, "data").value, panel.schedule.makespan_s) == ("sent", 4)
+    control(panel, "data").value = "none"
+    assert panel.schedule.makespan_s == 2
+    control(panel, "machine").value = "generic[cores=2]"
+    assert control(panel, "data").value == "none"
+    control(panel, "data").value = "read"
+    assert panel.schedule.require_machine() == ss.machine("generic[cores=2,data=read]")
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_each_effect_has_its_switch(name: str) -> None:
     panel = by_hand(machine="knl-7250")

@@ -174,6 +174,8 @@ def test_planners_are_those_that_are_registered():
         "fifo", *sorted([*PLANNERS, *ASKED])
     ]  # fmt: skip
     assert not set(PLANNERS) & {one.name for one in policies_or_all(None)}
+    with_device = policies_or_all(None, ss.machine("grace-hopper"))
+    assert set(PLANNERS) & {one.name for one in with_device} == {"heft"}, "no layout of teams has the device"
 
 
 def test_classics_are_compared():
