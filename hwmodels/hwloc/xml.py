@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from simsched.errors import FormatError, MachineError
+from simsched.graph.budget import limited
 from simsched.graph.columns import plain_text
 from simsched.graph.loading import find_file, open_plain, read_bounded
 
@@ -47,7 +48,8 @@ def read_elements(path: Path) -> Element:
         If the file cannot be read, is not well-formed, declares its own entities or types, or is out of bounds.
     """
     try:
-        with open_plain(find_file(path)) as stream:
+        # The bound below is the only one: it needs no budget that somebody could raise.
+        with limited(path, 2 * MOST_B), open_plain(find_file(path)) as stream:
             data = read_bounded(stream, MOST_B + 1)
     except FormatError as error:
         raise MachineError(str(error)) from None

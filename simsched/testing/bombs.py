@@ -199,7 +199,7 @@ def _main(format: str, path: str, *options: str) -> None:
     resource.setrlimit(resource.RLIMIT_CPU, (_MOST_S, _MOST_S))
     said, clear, begin = "", True, time.process_time()
     try:
-        load(path, format=format or None, **dict(option.split("=", 1) for option in options))  # type: ignore[arg-type]
+        load(path, format=format or None, **dict(option.split("=", 1) for option in options))
     except SimschedError as error:
         said = str(error)
     except Exception as error:

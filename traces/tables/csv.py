@@ -173,7 +173,7 @@ def _table(path: Path, columns: Sequence[str], needed: Sequence[str]) -> tuple[p
 
 
 def _refuse_long(path: Path, what: str) -> None:
-    """Reject a table of too many lines, or cells in a line: these are a byte in the file, and up to 1.5 kB in memory."""
+    """Reject a table of too many lines, or cells in a line: a byte in the file, up to 1.5 kB in memory."""
     rows = cells = 0
     with open_plain(path) as file:
         while part := file.read(CHUNK_B):

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from simsched.errors import FormatError
+from simsched.graph.budget import budget
 from simsched.graph.columns import plain_text
 from simsched.graph.loading import Mend
 from simsched.traces.shared.json_stream import shown, stream
@@ -157,10 +158,12 @@ def read_instance(path: Path, mend: Mend | None) -> Instance:
             found.machines.append(node_and_processor(value))
         elif prefix == EXECUTED:
             executions.append((len(executions), value))
+            budget().check(path, len(executions), "tasks")
         elif prefix == FILES:
             _Fields(path, f"file {len(found.sizes_B)}", value).file(found.sizes_B, "id")
         else:
             place = len(found.tasks)
+            budget().check(path, place + 1, "tasks")
             fields = _Fields(path, f"task {place}", value)
             found.tasks.append(fields.task(place, found.sizes_B))
             if prefix in OLD_TASKS:

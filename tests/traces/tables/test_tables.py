@@ -58,7 +58,9 @@ def test_cells_of_a_line_are_bounded(tmp_path: Path) -> None:
     """Seven million cells, which take 1.3 GB in pandas, are 7 kB of gzip."""
     (tmp_path / "g.tasks.csv.gz").write_bytes(gzip.compress(b"duration_s\n1\n" + b"," * 7_000_000))
     (tmp_path / "g.edges.csv").write_text("before,after\n")
-    with pytest.raises(FormatError, match=r"csv.gz: more than 8\d\d\d columns, the most for files of this size"):
+    with pytest.raises(
+        FormatError, match=r"csv.gz: more than 8\d\d\d columns, the most for files of this size"
+    ):
         load(tmp_path / "g.tasks.csv.gz")
     (tmp_path / "g.tasks.csv").write_bytes(b"duration_s\n" + b"1,,\n" * 400_000)
     with pytest.raises(FormatError, match="its first row has more cells than the header"):
