@@ -37,7 +37,7 @@ class Program:
 
     @property
     def edges(self) -> list[tuple[int, int]]:
-        """Pairs of tasks: before, after."""
+        """Dependencies, each as two numbers of tasks."""
         return [(other, task) for task, others in enumerate(self.before) for other in others]
 
     def priorities(self) -> list[int]:

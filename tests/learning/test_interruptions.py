@@ -1,0 +1,45 @@
+"""What the next run loses: medians over recordings, other programs moved, by hand."""
+
+from __future__ import annotations
+
+from math import expm1, log1p, sqrt
+
+import pytest
+
+from simsched.learning.interruptions import UNKNOWN, expected
+from simsched.learning.rows import Run
+
+
+def run(program: str, threads: int, log: float, known: float = 1.0) -> Run:
+    return Run(program, threads, 1, 0, 1.0, expm1(log), 1e-3, known)
+
+
+def test_without_recordings_nothing_is_known() -> None:
+    assert expected([], "a", 2) == (0.0, UNKNOWN)
+    assert expected([run("b", 1, 0.5, known=0.1)], "a", 1) == (0.0, UNKNOWN), "it does not show interruptions"
+
+
+def test_other_programs_are_moved_by_half_of_the_difference() -> None:
+    """On one thread a lost 0.4 more than b: on two it is taken to lose 0.2 more than b did there."""
+    share, _ = expected([run("a", 1, 0.5), run("b", 1, 0.1), run("b", 2, 0.6)], "a", 2)
+    assert log1p(share) == pytest.approx(0.6 + 0.2)
+
+
+def test_own_recordings_count_three_times() -> None:
+    """Weights 3, 1 and 1 at 0.2, 0.7 and 0.9: half of the weight is reached at 0.2."""
+    runs = [run("a", 2, 0.2), run("b", 2, 0.7), run("c", 2, 0.9)]
+    assert log1p(expected(runs, "a", 2)[0]) == pytest.approx(0.2)
+    assert log1p(expected(runs, "new", 2)[0]) == pytest.approx(0.7)
+
+
+def test_fewer_threads_lose_in_proportion_and_more_as_much() -> None:
+    runs = [run("a", 4, 0.8)]
+    assert [log1p(expected(runs, "a", threads)[0]) for threads in (1, 2, 8)] == pytest.approx([0.2, 0.4, 0.8])
+
+
+def test_uncertainty_is_the_scatter_and_grows_beyond_the_recorded_threads() -> None:
+    runs = [run("a", 2, 0.1), run("a", 2, 0.3)]
+    assert expected(runs, "a", 2)[1] == pytest.approx(sqrt((0.1**2 + 0.1**2 + UNKNOWN**2) / 2))
+    assert [expected(runs, "a", threads)[1] for threads in (4, 8)] == pytest.approx(
+        [2 * UNKNOWN, 3 * UNKNOWN]
+    )
