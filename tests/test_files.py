@@ -118,6 +118,7 @@ def test_a_machine_file_is_bounded(tmp_path):
     with pytest.raises(SimschedError, match="larger than 4194304 bytes, which no machine file is"):
         ss.machine(str(path))
 
+
 def test_two_threads_that_write_one_file_do_not_share_what_they_write(tmp_path):
     with replacing(tmp_path / "file") as first, replacing(tmp_path / "file") as second:
         first.write(b"first")
@@ -141,6 +142,10 @@ def test_a_planted_link_is_not_written(tmp_path, monkeypatch):
 def test_bounded_reads(tmp_path):
     (tmp_path / "file").write_bytes(b"12345")
     assert read_small(tmp_path / "file", 5, "note") == b"12345"
-    for name, why in (("file", "larger than 4 bytes, which no note is"), (".", "folder"), ("none", "no such")):
+    for name, why in (
+        ("file", "larger than 4 bytes, which no note is"),
+        (".", "folder"),
+        ("none", "no such"),
+    ):
         with pytest.raises(SimschedError, match=why):
             read_small(tmp_path / name, 4, "note")

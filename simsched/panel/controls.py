@@ -77,21 +77,9 @@ class Controls:
             value=first.layout, placeholder=BEST, continuous_update=False,
         )  # fmt: skip
         self.data = named(
-            w.Dropdown,
-            "data",
-            "How tasks get what others wrote.",
-            options=list(DATA.items()),
-            value=first.data,
-        )
-        self.effects = {
-            name: w.Checkbox(
-                value=first.effects[name],
-                description=SWITCHES[name],
-                indent=False,
-                layout={"width": "auto", "height": "22px"},
-            )
-            for name in NAMES
-        }
+            w.Dropdown, "data", "How tasks get what others wrote.", options=list(DATA.items()), value=first.data
+        )  # fmt: skip
+        self.effects = {name: _switch(SWITCHES[name], first.effects[name]) for name in NAMES}
         self.base = w.Button(
             description="compare with this",
             tooltip="Make this setting the base.",
@@ -163,3 +151,11 @@ class Controls:
     def _said(self, _: object) -> None:
         if not self._following:
             self._changed()
+
+
+def _switch(description: str, on: bool) -> Any:
+    import ipywidgets as w
+
+    return w.Checkbox(
+        value=on, description=description, indent=False, layout={"width": "auto", "height": "22px"}
+    )

@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from simsched.errors import FormatError
+from simsched.graph.budget import budget
 from simsched.graph.contracting import contracted
 from simsched.traces.shared.json_stream import shown, stream
-from simsched.traces.shared.places import MAX_RECORDS, Place
+from simsched.traces.shared.places import Place
 
 _LISTS = ("pathFragments", "artifacts", "depSetOfFiles", "actions")
 #: Deepest path.
@@ -42,8 +43,7 @@ class ActionGraph:
             name = prefix.removesuffix(".item")
             records = self._found[name]
             records.append(Place(path, name, len(records)).record(value))
-            if len(records) > MAX_RECORDS:
-                raise FormatError(f"{path}: more than {MAX_RECORDS} {name}; refused")
+            budget().check(path, len(records), "tasks")
         if not self._found["actions"]:
             raise FormatError(
                 f"{path}: no actions in it; expected what bazel aquery --output=jsonproto prints"

@@ -15,11 +15,12 @@ from typing import Any
 
 import numpy as np
 
+from simsched.graph.budget import budget
 from simsched.graph.loading import Mend
 from simsched.traces.shared.json_elements import Elements, require_msgspec
 from simsched.traces.shared.json_stream import shown
 from simsched.traces.shared.places import Place
-from simsched.traces.shared.spans import MAX_SPANS, Spans
+from simsched.traces.shared.spans import Spans
 
 ACTION, CRITICAL, LOCK = "action processing", "critical path component", "action resource lock"
 OTHER_DATA = "otherData"
@@ -98,8 +99,7 @@ class Profile:
             self._action(place, event, name, start, start + length)
 
     def _action(self, place: Place, event: Any, name: str, start: int, finish: int) -> None:
-        if len(self.outputs) == MAX_SPANS:
-            raise place.error(f"more than {MAX_SPANS} actions", "record a smaller build")
+        budget().check(place.file, len(self.outputs) + 1, "tasks")
         args = event.args if isinstance(event.args, dict) else {}
         told = args.get("mnemonic")
         self._start.append(start)

@@ -17,8 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from simsched.errors import FormatError
+from simsched.graph.budget import budget
 from simsched.traces.shared.json_stream import shown
-from simsched.traces.shared.places import MAX_RECORDS
 from simsched.traces.shared.xml import XmlReading
 
 JOBS = ("job", "dax", "dag")
@@ -32,8 +32,6 @@ MAX_S, MAX_SIZE_B = 1e9, 1e18
 MAX_CORES = 2**20
 #: Of a profile or a datum that is kept; arguments of jobs are not.
 MOST_TEXT = 1000
-#: Files that jobs use, and dependencies.
-MAX_USES = 4 * MAX_RECORDS
 
 
 class Workflow(XmlReading):
@@ -78,7 +76,7 @@ class Workflow(XmlReading):
         elif kind == "parent":
             if self._child == NONE:
                 raise self.refused("a parent stands in no child")
-            self._bound(len(self.parents), MAX_USES, "dependencies")
+            budget().check(self.path, len(self.parents) + 1, "edges")
             self.parents.append(self._referred(attributes, kind))
             self.children.append(self._child)
             self.edge_lines.append(self.parser.CurrentLineNumber)
@@ -111,7 +109,7 @@ class Workflow(XmlReading):
     def _begin_job(self, kind: str, attributes: dict[str, str]) -> None:
         ident = self._needed(attributes, "id", kind)
         self._job = len(self.ids)
-        self._bound(self._job, MAX_RECORDS, "jobs")
+        budget().check(self.path, self._job + 1, "tasks")
         if self.ids.setdefault(ident, self._job) != self._job:
             raise self.refused(f"a second {kind} with the id {shown(ident)}")
         self.kinds.append(self._once(attributes.get("name") or attributes.get("file") or kind))
@@ -127,7 +125,7 @@ class Workflow(XmlReading):
             return
         if not name:
             raise self.refused("uses without file or name")
-        self._bound(len(self.use_job), MAX_USES, "files that jobs use")
+        budget().check(self.path, len(self.use_job) + 1, "edges")
         self._file = self._of(name)
         self.use_job.append(self._job)
         self.use_file.append(self._file)
@@ -196,7 +194,3 @@ class Workflow(XmlReading):
     def _once(self, text: str) -> str:
         """Return the first text that is equal, as thousands of jobs share a name."""
         return self._known.setdefault(text, text)
-
-    def _bound(self, count: int, most: int, what: str) -> None:
-        if count >= most:
-            raise FormatError(f"{self.path}: more than {most} {what}; refused")

@@ -13,9 +13,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from simsched.errors import FormatError
+from simsched.graph.budget import budget
 from simsched.graph.loading import Mend
 from simsched.traces.shared.json_stream import shown
-from simsched.traces.shared.places import MAX_RECORDS, lines
+from simsched.traces.shared.places import lines
 
 HEADER = re.compile(r"# ninja log v([0-9]{1,3})")
 VERSIONS = range(5, 8)
@@ -65,8 +66,7 @@ class Log:
                 if rows and row[1][2] < rows[-1][1][2]:
                     begins.append(len(rows))
                 rows.append(row)
-                if len(rows) > MAX_RECORDS:
-                    raise FormatError(f"{path}: line {number}: more than {MAX_RECORDS} outputs; refused")
+                budget().check(path, len(rows), "tasks")
         if not rows:
             raise FormatError(f"{path}: no command in the log; nothing was built, or all of it failed")
         self.rows = rows

@@ -52,16 +52,14 @@ def rules_of(path: Path) -> list[Rule]:
         node: Rule(called[node].strip()) for node, told in dot.nodes.items() if told.get("shape") == "ellipse"
     }
     rules = list(steps.values())
-    for edge in dot.edges:
-        if edge.after in steps:
-            steps[edge.after].inputs.append(called[edge.before])
-        elif edge.before in steps:
-            steps[edge.before].outputs.append(called[edge.after])
+    for before, after, attributes in dot.edges():
+        if after in steps:
+            steps[after].inputs.append(called[before])
+        elif before in steps:
+            steps[before].outputs.append(called[after])
         else:
             # A step with one input and one output is the arrow between them.
-            rules.append(
-                Rule(edge.attributes.get("label", "").strip(), [called[edge.before]], [called[edge.after]])
-            )
+            rules.append(Rule(attributes.get("label", "").strip(), [called[before]], [called[after]]))
     if not rules:
         raise FormatError(f"{path}: no step of a build in it; expected what ninja -t graph prints")
     return rules

@@ -18,10 +18,10 @@ import numpy as np
 import numpy.typing as npt
 
 from simsched.errors import FormatError
+from simsched.graph.budget import budget
 from simsched.graph.columns import plain_text
 from simsched.text import one_line
 from simsched.traces.shared.json_stream import shown
-from simsched.traces.shared.spans import MAX_SPANS
 
 Whole = npt.NDArray[np.int64]
 MAGIC = b"SQLite format 3\0"
@@ -46,7 +46,7 @@ class Database:
 
     def __init__(self, path: Path, connection: sqlite3.Connection, size_B: int) -> None:
         self.path, self._connection, self._size_B = path, connection, size_B
-        self._most_rows = min(MAX_SPANS, size_B // LEAST_ROW_B)
+        self._most_rows = min(budget().most(path, "tasks"), size_B // LEAST_ROW_B)
         self.tables = self._columns_of_tables()
         connection.set_authorizer(
             lambda action, *_: sqlite3.SQLITE_OK if action in _READS else sqlite3.SQLITE_DENY

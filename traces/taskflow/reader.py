@@ -18,6 +18,7 @@ import numpy as np
 
 from simsched.errors import FormatError
 from simsched.graph import ImportReport
+from simsched.graph.budget import budget
 from simsched.graph.loading import open_plain, plain_name, read_bounded
 from simsched.text import one_line
 from simsched.traces.dot.statements import read_dot, unescaped
@@ -26,7 +27,7 @@ from simsched.traces.shared.json_elements import require_msgspec
 from simsched.traces.shared.json_stream import cut_off, shown
 from simsched.traces.shared.options import given
 from simsched.traces.shared.places import MAX_MICROSECONDS, Place
-from simsched.traces.shared.spans import MAX_SPANS, Spans, Whole, choose, graph_of
+from simsched.traces.shared.spans import Spans, Whole, choose, graph_of
 from simsched.traces.shared.timeline import in_order
 
 if TYPE_CHECKING:
@@ -173,8 +174,7 @@ def _add(
     start, finish = span
     if not 0 <= start <= finish <= MAX_MICROSECONDS:
         raise place.error(f"span is {shown(span)}, expected a start and an end after it")
-    if len(times[0]) == MAX_SPANS:
-        raise place.error(f"more than {MAX_SPANS} tasks", "record a shorter time")
+    budget().check(place.file, len(times[0]) + 1, "tasks")
     name, kind = (value if isinstance(value, str) else "" for value in (segment.name, segment.type))
     for column, value in zip(times, span, strict=True):
         column.append(value * 1000)
@@ -198,9 +198,9 @@ def _joined(graph: Path, tasks: Spans, report: ImportReport) -> Whole:
     if not known:
         raise FormatError(f"{graph}: no task has the name of one that ran, as {shown(next(iter(ran)))}, once")
     pairs, weak, uneven = list[tuple[int, int]](), 0, 0
-    for edge in dot.edges:
-        before, after = name_of[edge.before], name_of[edge.after]
-        if edge.attributes.get("style") == "dashed":
+    for one, other, attributes in dot.edges():
+        before, after = name_of[one], name_of[other]
+        if attributes.get("style") == "dashed":
             weak += 1
         elif before in known and after in known:
             pairs += zip(ran[before], ran[after], strict=False)

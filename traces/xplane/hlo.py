@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from simsched.errors import FormatError, GraphError
+from simsched.graph.budget import budget
 from simsched.graph.contracting import contracted
-from simsched.traces.shared.places import MAX_RECORDS
 from simsched.traces.shared.protobuf import message_classes
 
 MESSAGES = {
@@ -66,8 +66,7 @@ class Program:
         self._edges: list[tuple[int, int]] = []
         within = {one.id: one for one in hlo.hlo_module.computations}
         every = [one for computation in within.values() for one in computation.instructions]
-        if len(every) > MAX_RECORDS:
-            raise FormatError(f"{path}: a program of more than {MAX_RECORDS} instructions; refused")
+        budget().check(path, len(every), "tasks")
         for one in every:
             self._node[one.id] = len(self._names)
             self._names.append(one.name.decode("utf-8", "backslashreplace"))

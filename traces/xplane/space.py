@@ -19,10 +19,11 @@ from typing import Any
 import numpy as np
 
 from simsched.errors import FormatError
+from simsched.graph.budget import budget
 from simsched.graph.columns import plain_text
 from simsched.graph.loading import Mend
 from simsched.traces.shared.protobuf import message_classes
-from simsched.traces.shared.spans import MAX_SPANS, Small, Spans
+from simsched.traces.shared.spans import Small, Spans
 from simsched.traces.shared.wire import BYTES, Field, Wire, open_wire, parsed
 
 MESSAGES = {
@@ -155,8 +156,7 @@ class Reading:
                         # JAX names the program `jit_f(4)`; before, its number was that of the event.
                         numbered = _NUMBER.search(found.events[entry.key])
                         self.programs[int(numbered[1]) if numbered else entry.key] = stat.bytes_value
-            if len(found.events) + len(found.stats) > MAX_SPANS:
-                raise wire.wrong(one.begin, "a plane of too many names")
+            budget().check(self._path, len(found.events) + len(found.stats), "tasks")
 
     def _lines(self, wire: Wire, plane: Field, tables: Tables) -> None:
         wanted = {number: name for number, name in tables.stats.items() if name in _WANTED}
@@ -196,8 +196,7 @@ class Reading:
         if op is None and not length_ps:
             self.counts["instants and summaries"] += 1
             return
-        if len(self._start) == MAX_SPANS:
-            raise wire.wrong(place, f"more than {MAX_SPANS} events; record a shorter time")
+        budget().check(self._path, len(self._start) + 1, "tasks")
         self._start.append(start_ps // 1000)
         self._finish.append((start_ps + length_ps) // 1000)
         self._lane.append(lane)
