@@ -21,12 +21,12 @@ from simsched.errors import FormatError
 from simsched.graph import data_columns
 from simsched.graph.budget import budget
 from simsched.graph.columns import plain_text
-from simsched.graph.loading import CHUNK_B, open_plain
+from simsched.graph.loading import open_plain
 from simsched.text import printable
 from simsched.traces.shared.attributes import COLUMNS, LANE_NAMES
 from simsched.traces.shared.json_stream import shown
+from simsched.traces.shared.xml import XmlReading
 
-MOST_DEPTH = 30
 #: Most names of data that are not read in a report.
 MOST_UNREAD = 20
 HYPEREDGE = "hyperedge: an edge of several tasks is not a dependency; write one edge per pair"
@@ -104,14 +104,15 @@ def read_elements(path: Path, duration: str) -> Elements:
     FormatError
         If the file is not well-formed, describes anything but one plain directed graph, or a datum is not of its type.
     """
-    return _Builder(path, duration).read()
+    return _Builder(path, duration).elements()
 
 
-class _Builder:
+class _Builder(XmlReading):
     """Builder of the elements from the parser's events."""
 
     def __init__(self, path: Path, duration: str) -> None:
-        self._path, self._found, self._graphs = path, Elements(), 0
+        super().__init__(path)
+        self._found, self._graphs = Elements(), 0
         self._wanted = {
             "node": {*COLUMNS, duration, "label"},
             "edge": set(data_columns.COLUMNS),
@@ -132,38 +133,24 @@ class _Builder:
         self._key: str | None = None
         self._text: list[str] = []
         self._plain = True
-        self._encoding, self._document_type = "", False
-        self._parser = expat.ParserCreate("UTF-8", "}")
-        self._parser.buffer_text = True
-        self._parser.StartElementHandler = self._start
-        self._parser.EndElementHandler = self._end
-        self._parser.StartDoctypeDeclHandler = self._doctype
-        self._parser.XmlDeclHandler = self._declaration
+        self._document_type = False
+        self.parser.buffer_text = True
 
-    def read(self) -> Elements:
-        try:
-            self._parse()
-        except expat.ExpatError as error:
-            if error.code == _UNDEFINED:
-                self._refuse_entities()
-            reason = expat.ErrorString(error.code)
-            raise FormatError(
-                f"{self._path}: line {error.lineno}, column {error.offset + 1}: not well-formed XML ({reason}); "
-                f"{self._advice()}"
-            ) from None
+    def elements(self) -> Elements:
+        """Read the file, and return what it holds."""
+        with open_plain(self.path) as stream:
+            self.read(stream)
         if self._document_type:
             self._refuse_entities()
         if not self._graphs:
-            raise FormatError(f"{self._path}: no element graph in it")
+            raise FormatError(f"{self.path}: no element graph in it")
         return self._complete()
 
-    def _parse(self) -> None:
-        with open_plain(self._path) as stream:
-            while part := stream.read(CHUNK_B):
-                if b"\0" in part:
-                    raise FormatError(f"{self._path}: NUL bytes in it; expected XML in UTF-8")
-                self._parser.Parse(part, False)
-        self._parser.Parse(b"", True)
+    def malformed(self, error: expat.ExpatError) -> FormatError:
+        """Return the error of a place that is no XML, or of an entity before it."""
+        if error.code == _UNDEFINED:
+            self._refuse_entities()
+        return super().malformed(error)
 
     def _complete(self) -> Elements:
         """Return what was found, with nodes in the order of the file."""
@@ -172,7 +159,7 @@ class _Builder:
             number, line = min(self._missing.items(), key=lambda item: item[1])
             node = next(name for name, n in self._numbers.items() if n == number)
             raise FormatError(
-                f"{self._path}: line {line}: an edge names node {shown(node)}, which is not there"
+                f"{self.path}: line {line}: an edge names node {shown(node)}, which is not there"
             )
         places = np.empty(len(self._numbers), np.int64)
         places[np.array(self._declared, np.int64)] = np.arange(len(self._declared))
@@ -198,38 +185,23 @@ class _Builder:
                 row["name"] = row.pop("label")
 
     def _refuse_entities(self) -> None:
-        with open_plain(self._path) as stream:
+        with open_plain(self.path) as stream:
             data = stream.read()
         if unknown := _ENTITY.search(data):
             line = data.count(b"\n", 0, unknown.start()) + 1
             raise FormatError(
-                f"{self._path}: line {line}: {shown(plain_text(unknown[0]))} is not a character; entities are refused"
+                f"{self.path}: line {line}: {shown(plain_text(unknown[0]))} is not a character; entities are refused"
             )
 
-    def _advice(self) -> str:
-        if self._encoding.lower() in ("", "utf-8", "us-ascii"):
-            return "was it copied completely?"
-        return (
-            f"it says that it is in {printable(self._encoding)[:40]}, expected UTF-8: "
-            "xmllint --encode UTF-8 FILE converts it"
-        )
-
-    def _declaration(self, version: str, encoding: str | None, standalone: int) -> None:
-        self._encoding = encoding or ""
-
-    def _refused(self, message: str) -> FormatError:
-        return FormatError(f"{self._path}: line {self._parser.CurrentLineNumber}: {message}")
-
-    def _doctype(self, name: str, system: str | None, public: str | None, internal: int) -> None:
-        # One that only names a file is read past; nothing is fetched.
+    def doctype(self, name: str, system: str | None, public: str | None, internal: int) -> None:
+        """Read past a DOCTYPE that only names a file, as nothing is fetched; refuse others."""
         if internal:
-            raise self._refused("a DOCTYPE that declares entities or types of its own is refused; remove it")
+            raise self.refused("a DOCTYPE that declares entities or types of its own is refused; remove it")
         self._document_type = True
 
-    def _start(self, tag: str, attributes: dict[str, str]) -> None:
-        kind, around = tag.rpartition("}")[2], self._open[-1] if self._open else ""
-        if len(self._open) >= MOST_DEPTH:
-            raise self._refused(f"elements nested more than {MOST_DEPTH} deep; refused")
+    def start(self, kind: str, attributes: dict[str, str]) -> None:
+        """Take the beginning of an element."""
+        around = self._open[-1] if self._open else ""
         self._open.append(kind)
         if kind == "data" and around in self._wanted:
             self._begin(attributes.get("key"))
@@ -239,33 +211,34 @@ class _Builder:
             self._plain = False
         elif kind == "NodeLabel" and around in _DRAWN and "label" not in self._row:
             self._text = []
-            self._parser.CharacterDataHandler = self._text.append
+            self.parser.CharacterDataHandler = self._text.append
         elif kind in _STARTS:
             _STARTS[kind](self, attributes)
 
     def _begin(self, key: str | None) -> None:
         """Begin a datum of an element."""
         if key not in self._keys:
-            raise self._refused(f"data of key {shown(key)}, which is not declared before")
+            raise self.refused(f"data of key {shown(key)}, which is not declared before")
         self._key, self._text, self._plain = key, [], True
-        self._parser.CharacterDataHandler = self._text.append
+        self.parser.CharacterDataHandler = self._text.append
 
-    def _end(self, tag: str) -> None:
+    def end(self, kind: str) -> None:
+        """Take the end of an element."""
         kind, around = self._open.pop(), self._open[-1] if self._open else ""
         if kind == "data" and around in self._wanted:
-            self._parser.CharacterDataHandler = None
+            self.parser.CharacterDataHandler = None
             # An empty datum is absent, but a task may have an empty name.
             if self._plain and (self._text or self._keys[self._key].name == "name"):
                 self._keep(around)
         elif kind == "default" and around == "key":
-            self._parser.CharacterDataHandler = None
+            self.parser.CharacterDataHandler = None
             key = self._keys[self._key]
             for of in ("node", "edge"):
                 if key.of in (of, "all", None) and key.name in self._wanted[of] and self._text:
                     self._defaults[of][key.name] = self._value(key)
         elif kind == "NodeLabel" and around in _DRAWN and self._text:
             self._row["label"] = "".join(self._text)
-            self._parser.CharacterDataHandler = None
+            self.parser.CharacterDataHandler = None
 
     def _keep(self, of: str) -> None:
         key = self._keys[self._key]
@@ -285,7 +258,7 @@ class _Builder:
         try:
             return key.value(text)
         except (KeyError, ValueError):
-            raise self._refused(
+            raise self.refused(
                 f"{printable(key.name)[:60]} is {shown(text)}; expected {key.type}, the type of its key"
             ) from None
 
@@ -298,19 +271,19 @@ class _Builder:
             problem = (
                 "no attr.name" if name is None else f"attr.type {shown(kind)}, which GraphML does not have"
             )
-            raise self._refused(f"key {shown(attributes.get('id'))} has {problem}")
+            raise self.refused(f"key {shown(attributes.get('id'))} has {problem}")
         self._key = attributes.get("id")
         self._keys[self._key] = _Key(name, kind, attributes.get("for"))
-        self._budget.check(self._path, len(self._keys), "columns")
+        self._budget.check(self.path, len(self._keys), "columns")
 
     def _graph(self, attributes: dict[str, str]) -> None:
         self._graphs += 1
         if self._graphs > 1:
-            raise self._refused(
+            raise self.refused(
                 "a second graph; nested graphs and several in one file are refused, write them apart"
             )
         if attributes.get("edgedefault") != "directed":
-            raise self._refused(
+            raise self.refused(
                 f"edgedefault is {shown(attributes.get('edgedefault'))}; expected 'directed': edges of an undirected "
                 "graph do not say what comes first"
             )
@@ -318,28 +291,28 @@ class _Builder:
     def _node(self, attributes: dict[str, str]) -> None:
         node = attributes.get("id")
         if node is None or node in self._found.rows:
-            raise self._refused(f"node {shown(node)}: every node has an id of its own")
+            raise self.refused(f"node {shown(node)}: every node has an id of its own")
         number = self._numbers.setdefault(node, len(self._numbers))
         self._missing.pop(number, None)
         self._declared.append(number)
         self._row = self._found.rows[node] = {}
-        self._budget.check(self._path, len(self._declared), "tasks")
+        self._budget.check(self.path, len(self._declared), "tasks")
 
     def _edge(self, attributes: dict[str, str]) -> None:
         if attributes.get("directed", "true") not in ("true", "1"):
-            raise self._refused("an undirected edge does not say what comes first")
+            raise self.refused("an undirected edge does not say what comes first")
         for end in ("source", "target"):
             if end not in attributes:
-                raise self._refused(f"an edge without {end}")
+                raise self.refused(f"an edge without {end}")
             number = self._numbers.setdefault(attributes[end], len(self._numbers))
             if number == len(self._declared) + len(self._missing):
-                self._missing[number] = self._parser.CurrentLineNumber
+                self._missing[number] = self.parser.CurrentLineNumber
             self._ends.append(number)
         self._row = {}
-        self._budget.check(self._path, len(self._ends) // 2, "edges")
+        self._budget.check(self.path, len(self._ends) // 2, "edges")
 
     def _hyperedge(self, attributes: dict[str, str]) -> None:
-        raise self._refused(HYPEREDGE)
+        raise self.refused(HYPEREDGE)
 
 
 _STARTS = {
