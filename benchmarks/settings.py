@@ -10,7 +10,8 @@ import simsched as ss
 from simsched.learning.observed import Observed
 from simsched.learning.predicting import Case
 from simsched.policy import Layout
-from simsched.traces.recorders.runtimes import RUNTIMES, load
+from simsched.traces.recorders.runtimes import load
+from simsched.traces.recorders.runtimes.record import RUNTIMES
 
 ROOT = Path(__file__).resolve().parents[1]
 SAMPLES = ROOT.parent / "shared" / "samples"

@@ -13,7 +13,6 @@ from simsched.hwmodels.phi import content_of, recognised
 from simsched.hwmodels.topology import Topology
 from simsched.hwmodels.topology_machine import ALIKE, CONFIDENCES, Preset, Table, in_order, number
 from simsched.machine.schema import si
-from simsched.plugins import registered
 
 #: Numbers of a kind of core, by their key.
 OF_KINDS: dict[str, Callable[[CoreNumbers], Table]] = {
@@ -111,13 +110,11 @@ def _unknown(topology: Topology, spec: str) -> str:
     package = topology.packages[0]
     stated = {"vendor": package.vendor, "family": package.family, "model number": package.number}
     told = ", ".join(f"{key} {value}" for key, value in stated.items() if value not in ("", -1))
-    machines = ", ".join(name for name in registered("machines") if name != "host")
     known = told or "it says nothing of itself"
+    some = ", ".join(known_cores()[::6])
     return (
-        f"{spec}: {topology.summary()}. The table of cores does not know this one ({known}), so what a core computes "
-        "(cores.flop_per_cycle), what memory delivers (memory.modes: core_bandwidth, bandwidth), the times of a cache "
-        "line (structure.same_l3, structure.other_socket, ...) and the software's costs (runtime) are unknown. Two "
-        f"ways out: write {spec}[core=NAME] to take them from a core of the table ({', '.join(known_cores())}), or "
-        f"{spec}[like=NAME] to take them from another machine ({machines}, or a file of your own); and each that you "
-        f"know better behind it: {spec}[core=NAME,cores.flop_per_cycle=32,bandwidth_Bps=2e11]"
+        f"{spec}: {topology.summary()}. The table of cores does not know this one ({known}), so numbers are missing "
+        "(cores.flop_per_cycle, memory.modes, structure.other_socket, runtime, ...). Write behind it [core=NAME] to "
+        f"take them from a core of the table, as {some}, or [like=NAME] from a machine, as xeon-8160x2, or a file of "
+        "your own; and what you know better, as in [core=NAME,bandwidth_Bps=2e11]"
     )

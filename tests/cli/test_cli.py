@@ -206,7 +206,7 @@ def test_list_formats_shows_the_readers_options(piped):
 BAD = [
     (["run"], "Missing argument"),
     (["run", "none.json"], "none.json: no such file"),
-    (["run", "."], "this is a folder"),
+    (["run", "."], "no file in this folder"),
     (["run", "GRAPH", "--machine", "pentium"], "no machine is called 'pentium'"),
     (["run", "GRAPH", "--policy", "best"], "no policy is called 'best'"),
     (["run", "GRAPH", "--layout", "64x64"], "needs 4096 cores"),

@@ -297,7 +297,7 @@ def test_nothing_there(tree):
     assert len(host.cores) == (os.cpu_count() or 1)
     assert host.numa[0].memory_B == 0
     with pytest.raises(
-        MachineError, match=r"it says nothing of itself.*host\[core=NAME\].*host\[like=NAME\]"
+        MachineError, match=r"host: .*it says nothing of itself.*\[core=NAME\].*\[like=NAME\]"
     ):
         machine_of(tree.root)
     assert machine_of(tree.root, core="zen5").n_cores == len(host.cores)

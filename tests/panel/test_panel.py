@@ -113,7 +113,7 @@ def test_each_effect_has_its_switch(name: str) -> None:
         ("layout", "wide", "is not a layout"),
         ("policy", "fifi", "did you mean fifo?"),
         ("policy", "", "is not a spec"),
-        ("machine", "nowhere.toml", "No such file"),
+        ("machine", "nowhere.toml", "no such file"),
         ("machine", "generic[cores=0]", "expected a whole number"),
     ],
 )

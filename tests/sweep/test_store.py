@@ -173,8 +173,8 @@ def test_lost_graphs_and_machines_are_written_again(graph, tmp_path):
         (b"+1\n-" + b"9" * 5000 + b"\n", "line 2 is b'-9999"),
         (b"+40\n", "line 1 is b'.40.n', and not . or - and points below 40"),
         (b"+3\nnonsense\n", "line 2 is b'nonsense"),
-        (b"+1" * 1_000_000, "longer than 1002560 bytes"),
-        (None, "a device or a pipe, not a file"),
+        (b"+1" * 1_000_000, "larger than 1002560 bytes"),
+        (None, "a pipe or a device, not a file"),
     ],
 )
 def test_damaged_notes_of_begun_points_are_refused(graph, tmp_path, content, why):
@@ -206,7 +206,7 @@ def test_notes_of_begun_points_may_end_within_a_line(graph, tmp_path):
             b'{"format": "simsched-sweep", "version": 2, "sweep_id": "x", "points": true}',
             "no number of points",
         ),
-        (None, "a device or a pipe, not a file"),
+        (None, "a pipe or a device, not a file"),
     ],
 )
 def test_a_damaged_description_is_refused(graph, tmp_path, content, why):

@@ -43,7 +43,8 @@ class _Interrupted(io.RawIOBase):
         return len(data)
 
 
-@pytest.mark.parametrize("name", sorted(SEEDS))
+# SQLite opens the file of nsys itself.
+@pytest.mark.parametrize("name", sorted(set(SEEDS) - {"nsys"}))
 def test_an_interrupt_while_reading(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seed: Seed = SEEDS[name][0]
     paths = {option: tmp_path / f"{option}.data" for option in ("main", *seed.companions)}

@@ -12,8 +12,9 @@ import pytest
 
 import simsched as ss
 from simsched.errors import FormatError, SimschedError
-from simsched.traces.recorders.runtimes import PROGRAMS, RUNTIMES, Program, load, record, save
-from simsched.traces.recorders.runtimes.programs import WORK, cholesky, lu, stencil
+from simsched.traces.recorders.runtimes import Program, load, record, save
+from simsched.traces.recorders.runtimes.programs import PROGRAMS, WORK, cholesky, lu, stencil
+from simsched.traces.recorders.runtimes.record import RUNTIMES
 
 #: The project's own recordings.
 OWN = Path(__file__).parents[3] / "docs" / "learning"

@@ -8,8 +8,8 @@ with its makespan and that of an untraced run; and `tasks.csv.gz`, the times of 
 `simsched.learn` takes all of these as recordings of one host.
 """
 
-from simsched.traces.recorders.runtimes.programs import PROGRAMS, Program
-from simsched.traces.recorders.runtimes.record import RUNTIMES, installed, record
+from simsched.traces.recorders.runtimes.programs import Program
+from simsched.traces.recorders.runtimes.record import installed, record
 from simsched.traces.recorders.runtimes.saved import load, save
 
-__all__ = ["PROGRAMS", "RUNTIMES", "Program", "installed", "load", "record", "save"]
+__all__ = ["Program", "installed", "load", "record", "save"]
