@@ -111,7 +111,7 @@ def _unknown(topology: Topology, spec: str) -> str:
     stated = {"vendor": package.vendor, "family": package.family, "model number": package.number}
     told = ", ".join(f"{key} {value}" for key, value in stated.items() if value not in ("", -1))
     known = told or "it says nothing of itself"
-    some = ", ".join(known_cores()[::6])
+    some = ", ".join(list(known_cores())[::6])
     return (
         f"{spec}: {topology.summary()}. The table of cores does not know this one ({known}), so numbers are missing "
         "(cores.flop_per_cycle, memory.modes, structure.other_socket, runtime, ...). Write behind it [core=NAME] to "

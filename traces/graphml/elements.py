@@ -125,7 +125,7 @@ class _Builder(XmlReading):
         # Nodes by number in order of their first mention, and the lines of edges to those that were not there yet.
         self._numbers: dict[str, int] = {}
         self._missing: dict[int, int] = {}
-        self._declared, self._ends = array("q"), array("q")
+        self._places, self._ends = array("q"), array("q")
         self._budget = budget()
         self._open: list[str] = []
         # Data of the node or edge at hand; key and text of the datum, and whether it has no elements in it.
@@ -162,7 +162,7 @@ class _Builder(XmlReading):
                 f"{self.path}: line {line}: an edge names node {shown(node)}, which is not there"
             )
         places = np.empty(len(self._numbers), np.int64)
-        places[np.array(self._declared, np.int64)] = np.arange(len(self._declared))
+        places[np.array(self._places, np.int64)] = np.arange(len(self._places))
         found.edges = places[np.array(self._ends, np.int64).reshape(-1, 2)]
         if defaults := self._defaults["node"]:
             found.rows = {node: {**defaults, **row} for node, row in found.rows.items()}
@@ -294,9 +294,9 @@ class _Builder(XmlReading):
             raise self.refused(f"node {shown(node)}: every node has an id of its own")
         number = self._numbers.setdefault(node, len(self._numbers))
         self._missing.pop(number, None)
-        self._declared.append(number)
+        self._places.append(number)
         self._row = self._found.rows[node] = {}
-        self._budget.check(self.path, len(self._declared), "tasks")
+        self._budget.check(self.path, len(self._places), "tasks")
 
     def _edge(self, attributes: dict[str, str]) -> None:
         if attributes.get("directed", "true") not in ("true", "1"):
@@ -305,7 +305,7 @@ class _Builder(XmlReading):
             if end not in attributes:
                 raise self.refused(f"an edge without {end}")
             number = self._numbers.setdefault(attributes[end], len(self._numbers))
-            if number == len(self._declared) + len(self._missing):
+            if number == len(self._places) + len(self._missing):
                 self._missing[number] = self.parser.CurrentLineNumber
             self._ends.append(number)
         self._row = {}
