@@ -111,10 +111,10 @@ def _unknown(topology: Topology, spec: str) -> str:
     stated = {"vendor": package.vendor, "family": package.family, "model number": package.number}
     told = ", ".join(f"{key} {value}" for key, value in stated.items() if value not in ("", -1))
     known = told or "it says nothing of itself"
-    some = ", ".join(list(known_cores())[::6])
+    some = ", ".join(list(known_cores())[::12])
     return (
-        f"{spec}: {topology.summary()}. The table of cores does not know this one ({known}), so numbers are missing "
+        f"{spec}: {topology.summary()}. The table of cores does not know it ({known}), so numbers are missing "
         "(cores.flop_per_cycle, memory.modes, structure.other_socket, runtime, ...). Write behind it [core=NAME] to "
         f"take them from a core of the table, as {some}, or [like=NAME] from a machine, as xeon-8160x2, or a file of "
-        "your own; and what you know better, as in [core=NAME,bandwidth_Bps=2e11]"
+        "your own; and what you know, as in [core=NAME,bandwidth_Bps=2e11]"
     )
