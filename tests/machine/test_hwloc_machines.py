@@ -277,7 +277,7 @@ def test_cores_by_what_a_file_says_of_them(tmp_path, stated, title):
         f'<object type="Package" os_index="0" {both}>{cores}</object></object></topology>'
     )
     if title is None:
-        with pytest.raises(MachineError, match="The table of cores does not know this one"):
+        with pytest.raises(MachineError, match="The table of cores does not know it"):
             ss.machine(path)
     else:
         assert ss.machine(path).title.endswith(f", 2 cores, {title}")
