@@ -69,7 +69,7 @@ def test_an_interrupt_that_a_library_turned_into_an_import_error() -> None:
 
     def library() -> None:
         try:
-            signal.raise_signal(signal.SIGINT)
+            signal.default_int_handler(signal.SIGINT, None)
         except KeyboardInterrupt as error:
             raise ImportError("numpy._core.multiarray failed to import") from error
 
