@@ -153,7 +153,7 @@ def measure(
             "-m",
             metavar="NAME",
             autocompletion=MACHINES,
-            help="host, or host[like=NAME] for other numbers.",
+            help="host; host[core=NAME] or host[like=NAME] for numbers that are not measured.",
         ),
     ] = "host",
     repeats: RepeatsOption = 10,

@@ -146,8 +146,14 @@ def test_text_of_machine_files():
 
 @pytest.mark.parametrize("machine", ["host[cores=1]", "grace", "host[like=grace,smt=1]"])
 def test_only_this_host_is_measured(machine):
-    with pytest.raises(EngineError, match=r"expected 'host' or 'host\[like=NAME\]'"):
+    with pytest.raises(EngineError, match=r"expected 'host', 'host\[core=NAME\]' or 'host\[like=NAME\]'"):
         ss.measure(machine)
+
+
+def test_a_core_supplies_what_is_not_measured():
+    found = ss.measure("host[core=zen2]", repeats=1, limit_s=0.0)
+    assert found.host == ss.machine("host[core=zen2]")
+    assert found.machine.n_cores == found.host.n_cores
 
 
 def test_only_toml_files_are_written(tmp_path):

@@ -128,8 +128,9 @@ def _joined(
     report.facts["commands_without_step"] = unknown
     report.note(f"{unknown} commands of the log have no step in graph=; they have no edges", when=unknown)
     if deps is not None:
-        for output, inputs in found_by_compilers(given(path, "deps", deps, ".ninja_deps")):
-            joined.read_by(output, inputs)
+        read = given(path, "deps", deps, ".ninja_deps")
+        for output, inputs in found_by_compilers(read):
+            joined.read_by(output, inputs, read)
     else:
         report.note(
             "without deps= (.ninja_deps), headers that steps generate count only where build.ninja names them"

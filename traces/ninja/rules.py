@@ -14,8 +14,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from simsched.errors import FormatError
+from simsched.graph.budget import budget
 from simsched.graph.columns import plain_text
-from simsched.graph.contracting import MAX_EDGES, contracted
+from simsched.graph.contracting import contracted
 from simsched.graph.loading import open_plain, read_bounded
 from simsched.traces.dot.statements import read_dot
 from simsched.traces.ninja.log import Command
@@ -165,16 +166,20 @@ class Joined:
         self._edges += [(step, self._of(file)) for file in rule.outputs]
         self._producer.update(dict.fromkeys(rule.outputs, step))
 
-    def read_by(self, output: str, inputs: Sequence[str]) -> None:
-        """Add the files that the producer of an output read."""
+    def read_by(self, output: str, inputs: Sequence[str], deps: Path) -> None:
+        """Add the files that the producer of an output read, as a file of dependencies says.
+
+        Raises
+        ------
+        FormatError
+            If there are more edges than the budget of the load allows.
+        """
         step = self._producer.get(output)
         if step is not None:
             # A step may read what it writes.
-            self._edges += [
-                (self._file[file], step)
-                for file in inputs
-                if self._producer.get(file, step) != step and len(self._edges) < MAX_EDGES
-            ]
+            read = [file for file in inputs if self._producer.get(file, step) != step]
+            self._edges += [(self._file[file], step) for file in read]
+            budget().check(deps, len(self._edges), "edges")
 
     def edges(self) -> list[tuple[int, int]]:
         """Return the edges between commands, also through steps that did not run; raise `GraphError` for cycles."""

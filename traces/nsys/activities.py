@@ -118,12 +118,7 @@ class Reading:
         told = self._ran(
             RUNTIME, self._database.columns(RUNTIME, _TIMES, ("correlationId", "globalTid", "nameId"))
         )
-        process, thread = _process(told["globalTid"]), told["globalTid"] & _LOW
-        called = self._thread_names()
-        lane = self._numbered(
-            process << _BITS | thread,
-            lambda key: (f"process {key >> _BITS}", called.get(key, f"thread {key & _LOW}")),
-        )
+        lane, process = self._threads(told["globalTid"]), _process(told["globalTid"])
         self._add(told, lane, self._named(told["nameId"]), process, np.full(len(lane), -1), device=0)
 
     def done(self) -> Activities:
@@ -206,6 +201,14 @@ class Reading:
     def _named(self, codes: Whole) -> Whole:
         return self._coded(codes, lambda code: self.texts.get(code, f"name {code}"))
 
+    def _threads(self, ids: Whole) -> Whole:
+        """Return the lane of each thread, by process and thread in one number."""
+        names = self._thread_names()
+        return self._numbered(
+            _process(ids) << _BITS | ids & _LOW,
+            lambda key: (f"process {key >> _BITS}", names.get(key, f"thread {key & _LOW}")),
+        )
+
     def _thread_names(self) -> dict[int, str]:
         """Return the names of threads, by process and thread in one number."""
         if not {"globalTid", "nameId"} <= self._database.tables.get("ThreadNames", set()):
@@ -241,12 +244,7 @@ class Reading:
         told = self._ran("NVTX_EVENTS", self._database.columns("NVTX_EVENTS", _TIMES, others))
         pushed = np.isin(told["eventType"], (_PUSHED, -1))
         told = {name: column[pushed] for name, column in told.items()}
-        process, thread = _process(told["globalTid"]), told["globalTid"] & _LOW
-        names = self._thread_names()
-        keys = process << _BITS | thread
-        lanes = self._numbered(
-            keys, lambda key: (f"process {key >> _BITS}", names.get(key, f"thread {key & _LOW}"))
-        )
+        lanes = self._threads(told["globalTid"])
         own = self._database.texts("NVTX_EVENTS", "rowid", "text")
         texts = [
             self.texts.get(code) or own.get(row, "")

@@ -51,7 +51,7 @@ def measure(
     Parameters
     ----------
     machine : str
-        `host`, or `host[like=NAME]`, with a machine for what is not measured.
+        `host`, or `host[core=NAME]` or `host[like=NAME]`, with a core or a machine for what is not measured.
     repeats : int
         Runs of all ops on each width.
     limit_s : float
@@ -87,9 +87,10 @@ def measure(
 
 def _own_host(machine: str) -> Machine:
     """Return this host; the machine file of a part of it would be that of all its cores."""
-    if parse_path(machine).name != "host" or parse_path(machine).params.keys() - {"like"}:
+    if parse_path(machine).name != "host" or parse_path(machine).params.keys() - {"core", "like"}:
         raise EngineError(
-            f"machine is {machine!r}; expected 'host' or 'host[like=NAME]'. To measure a part of it: taskset -c 0-3"
+            f"machine is {machine!r}; expected 'host', 'host[core=NAME]' or 'host[like=NAME]'. To measure a part of "
+            "it: taskset -c 0-3"
         )
     return machine_of(machine)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import struct
 from pathlib import Path
 from typing import Any
 
@@ -150,6 +151,21 @@ def test_tolerant_passes_damaged_lines_over() -> None:
     graph = ss.load(content, tolerant=True)
     assert (graph.n_tasks, graph.report.facts["mended"]) == (2, 2)
     assert re.search("line 3 is .* and was passed over", graph.report.notes[0])
+
+
+def test_headers_count_against_the_budget() -> None:
+    """Nothing is left out in silence: the same file with room for its edges is read."""
+    files = b"".join(
+        struct.pack("<I", len(name) + 4) + name + struct.pack("<I", ~number & 2**32 - 1)
+        for number, name in enumerate((b"a.o\0", b"gen.h\0\0\0"))
+    )
+    read = struct.pack("<IQ", 0, 5) + struct.pack("<I", 1) * 3000
+    deps = b"# ninjadeps\n" + struct.pack("<I", 4) + files + struct.pack("<I", len(read) | 1 << 31) + read
+    given: dict[str, Any] = {"graph": REAL / "graph.dot", "deps": deps}
+    with pytest.raises(FormatError, match="more than 2500 edges, the most within limit"):
+        ss.load(REAL / "main.log", limit=20_000, **given)
+    before = named(ss.load(REAL / "main.log", graph=REAL / "graph.dot"))
+    assert named(ss.load(REAL / "main.log", **given)) == sorted({*before, ("gen.h", "a.o")})
 
 
 def test_deps_that_are_cut_off_end_there() -> None:
