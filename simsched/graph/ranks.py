@@ -164,6 +164,7 @@ def combined(path: Path, ranks: Sequence[int], graphs: Sequence[TaskGraph]) -> T
         report=report,
         recording=_recording(ranks, graphs, report),
         data=_data(graphs, offsets),
+        seconds_by_kind=_by_kind(graphs, report),
     )
 
 
@@ -191,6 +192,17 @@ def _labels(parts: Sequence[LabelColumn]) -> LabelColumn:
         for part in parts
     ]
     return LabelColumn(np.concatenate(codes), tuple(known))
+
+
+def _by_kind(graphs: Sequence[TaskGraph], report: ImportReport) -> npt.NDArray[np.float64] | None:
+    """Return the seconds on kinds of cores, where all ranks have them for as many."""
+    given = [graph.seconds_by_kind for graph in graphs if graph.seconds_by_kind is not None]
+    if len(given) == len(graphs) and len({seconds.shape[1] for seconds in given}) == 1:
+        return np.concatenate(given)
+    report.doubt(
+        "seconds on kinds of cores are dropped: not all ranks have them, for as many kinds", when=given
+    )
+    return None
 
 
 def _data(graphs: Sequence[TaskGraph], offsets: Sequence[int]) -> DataObjects | None:

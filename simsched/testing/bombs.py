@@ -10,7 +10,6 @@ from __future__ import annotations
 import gzip
 import json
 import re
-import resource
 import subprocess
 import sys
 import time
@@ -186,6 +185,8 @@ def measured(
 
 def _peak_B() -> int:
     """Return the most memory of this process; what `getrusage` has on Linux is its parent's where that had more."""
+    import resource
+
     status = Path("/proc/self/status")
     lines = status.read_text("utf-8").splitlines() if status.exists() else []
     kept = [int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM:")]
@@ -193,6 +194,9 @@ def _peak_B() -> int:
 
 
 def _main(format: str, path: str, *options: str) -> None:
+    # Systems other than Unix have none; what imports this reads files there, too.
+    import resource
+
     from simsched.graph.loading import load
 
     resource.setrlimit(resource.RLIMIT_AS, (_MOST_B, _MOST_B))

@@ -12,7 +12,7 @@ import pytest
 
 import simsched as ss
 from simsched.errors import FormatError
-from simsched.graph.ranks import ranks_of
+from simsched.graph.ranks import combined, ranks_of
 from simsched.testing.reading import check_graph
 
 ROOT = Path(__file__).parents[2]
@@ -43,6 +43,20 @@ def test_a_folder_on_one_clock(tmp_path: Path) -> None:
     assert graph.report.facts["covered_s"] == pytest.approx(12e-6)
     assert "what ranks wait for of each other is not in the graph" in graph.report.doubts[0]
     assert any(note.startswith("3 of 3 ranks: a Chrome trace tells no dep") for note in graph.report.doubts)
+
+
+def test_seconds_on_kinds_of_cores() -> None:
+    """Kept where all ranks have them for as many kinds; else dropped, which is said."""
+    two, three = (ss.TaskGraph.from_edges(np.arange(1.0, 2 * n + 1).reshape(2, n), [(0, 1)]) for n in (2, 3))
+    both = combined(Path("runs"), [0, 1], [two, two])
+    assert both.seconds_by_kind is not None
+    assert both.seconds_by_kind.tolist() == [[1, 2], [3, 4]] * 2
+    assert both.report.doubts == [
+        "what ranks wait for of each other is not in the graph: each is a part of its own"
+    ]
+    uneven = combined(Path("runs"), [0, 1], [two, three])
+    assert uneven.seconds_by_kind is None
+    assert any("seconds on kinds of cores are dropped" in note for note in uneven.report.doubts)
 
 
 def test_clocks_of_their_own(tmp_path: Path) -> None:
