@@ -45,14 +45,14 @@ class Sequential(RankPolicy):
 
     def layouts(self, machine: Machine) -> tuple[Layout, ...]:
         """Return one executor, of all cores or a part of them."""
-        return tuple(Layout(1, layout.width) for layout in super().layouts(machine))
+        return tuple(dict.fromkeys(Layout(1, layout.width) for layout in super().layouts(machine)))
 
     def suited(self, layout: Layout | None) -> Layout | None:
         """Return the layout if it has one executor."""
-        return layout if layout is not None and layout.executors == 1 else None
+        return layout if layout is not None and layout.n_executors == 1 else None
 
     def checked_layout(self, machine: Machine, layout: Layout) -> Layout:
         """Return the layout; more than one executor is an error."""
-        if layout.executors > 1:
+        if layout.n_executors > 1:
             raise LayoutError(f"sequential has one executor; give a layout 1xw instead of {layout}")
         return super().checked_layout(machine, layout)

@@ -145,7 +145,8 @@ def optimum(
     Raises
     ------
     SimschedError
-        If the graph is too large, the layout has more threads than the machine, or the limit or the seed is impossible.
+        If the graph is too large, the layout has more threads than the machine, this has several kinds of cores, or
+        the limit or the seed is impossible.
     MissingExtraError
         If OR-Tools is not installed.
 
@@ -181,6 +182,11 @@ def _checked(
     check_seed(seed)
     if not 0 < limit_s < float("inf"):
         raise SimschedError(f"limit_s is {limit_s}; expected seconds to search, more than 0")
+    if machine.kinds is not None:
+        raise SimschedError(
+            f"{machine} has several kinds of cores, and an optimum is known only of cores that are all alike; the "
+            "policy optimal searches for the shortest plan on several, and kinds=none in the brackets takes all as alike"
+        )
     wanted = None if layout is None else Layout.parse(layout)
     if wanted is not None and wanted.cores > machine.n_threads:
         raise LayoutError(

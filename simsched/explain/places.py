@@ -69,15 +69,17 @@ class Places:
         assert schedule.inputs is not None  # noqa: S101 - narrows the type: the caller has looked
         assert schedule.inputs.layout is not None  # noqa: S101 - narrows the type: static policies always have one
         layout = schedule.inputs.layout
-        count = max(int(schedule.executor.max(initial=-1)) + 1, layout.executors)
+        count = max(int(schedule.executor.max(initial=-1)) + 1, layout.n_executors)
         each = Csr(np.arange(count + 1, dtype=np.int64), np.arange(count, dtype=np.int32))
         # Of single-threaded executors the lowest idle one takes a task: all of them were used before one had to wait.
-        pool = (schedule.executor >= layout.executors).astype(np.int64)
+        pool = (schedule.executor >= layout.n_executors).astype(np.int64)
         cores = np.r_[policy.executors(schedule.require_machine(), layout).indices, schedule.teams.indices]
         owned = np.unique(cores).astype(np.int32)
         used = schedule.teams.indices
         apart = policy.pinned and len(np.unique(used)) == len(used)
-        return cls(each, schedule.executor, pool, (layout.executors, count - layout.executors), owned, apart)
+        return cls(
+            each, schedule.executor, pool, (layout.n_executors, count - layout.n_executors), owned, apart
+        )
 
 
 def entries(rows: Csr, row: Index) -> tuple[Ints, Index]:

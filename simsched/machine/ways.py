@@ -237,6 +237,11 @@ class Kinds:
         own_link = [bps > 0 for bps in self.link_Bps] or [False] * len(self.counts)
         return np.repeat(own_link, self.counts)
 
+    def threads(self, smt: int) -> tuple[int, ...]:
+        """Return the hardware threads in use of each kind, of `smt` ways a core; 0 of devices."""
+        first = np.cumsum((0, *self.counts[:-1]))
+        return tuple(np.where(self.is_device[first], 0, np.array(self.counts) * smt).tolist())
+
     @property
     def of_core(self) -> Index:
         """Kind of each core, int32 (n_cores,)."""

@@ -43,8 +43,8 @@ constexpr auto list_doc = R"(The plan of a static policy.
 
 successors: of each task. seconds: float64 (n,), of each task on an executor. loads, shared: demand of each task on
 what running tasks share; both None where they share nothing. discipline: rank, fifo, lifo or planned. position: int32 (n,),
-a permutation, for rank. executors: hardware threads of each executor, all of one width. displaced: int32 (n *
-width,): where each thread runs instead, or -1; empty where all are pinned. predecessors: where a task prefers its
+a permutation, for rank. executors: hardware threads of each executor, at least one. displaced: int32 (n *
+width,): where each thread runs instead, or -1, and then all executors are of one width; empty where all are pinned. predecessors: where a task prefers its
 producer's executor; else None. delay_s: seconds a start costs, and per_poller_s what every further idle executor
 adds. shortcuts: None, or what runs past the queue. kind_of: int32, kind of the cores of each executor, and kinds: their
 number, the columns of seconds and loads; None and 1 where all are alike. assigned: int32 (n,), the executor of each

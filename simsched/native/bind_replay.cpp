@@ -90,9 +90,10 @@ void check_plan(const ListPlan &plan, std::size_t n, const Sharing *shared) {
         throw std::invalid_argument("there must be at least one executor");
     const auto width = plan.executors.indices.size() / executors;
     for (std::size_t i = 0; i < executors; ++i)
-        if (width == 0 ||
-            plan.executors.indptr[i + 1] - plan.executors.indptr[i] != static_cast<std::int64_t>(width))
-            throw std::invalid_argument("executors have equal numbers of threads, at least one");
+        if (const auto threads = plan.executors.indptr[i + 1] - plan.executors.indptr[i];
+            threads < 1 || (!plan.displaced.empty() && threads != static_cast<std::int64_t>(width)))
+            throw std::invalid_argument(
+                "executors have at least one thread, and equal numbers where these are displaced");
     check_threads(plan.executors.indices, 0, shared);
     if (!plan.displaced.empty() && (plan.displaced.size() % width || plan.displaced.size() / width != n))
         throw std::invalid_argument("displaced needs one entry a task and thread");

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from simsched.costs.loads import Loads, loads
 from simsched.policy.crowd import Crowd
 from simsched.policy.layout import Layout
+from simsched.policy.planned_policy import PlannedPolicy
 from simsched.policy.rank_policy import RankPolicy
 from simsched.policy.shortcuts import Shortcuts
 
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 LARGE, COARSE = 20_000, 4
 #: Rounds in which the cost of a shared queue and the number of its pollers, which depend on each other, settle.
 ROUNDS = 8
+#: Stands for no seconds where a speed is their inverse.
+TINY_S = 1e-30
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,24 +43,31 @@ class Teams:
     widths : int64 array, shape (n,) or ()
         Threads of each task's team, or of all teams.
     seconds : float64 array, shape (n,)
+        Where a layout has teams of several kinds of cores: the least for policies that plan, the mean for others.
     demand : Loads
         Demand of each task on shared resources.
     critical_path_s : float
-        Seconds of the longest path.
+        Seconds of the longest path, by the least seconds.
+    total_s : float
+        Least seconds of all tasks.
     together : float64 array, shape (n,)
         Tasks as long as the longest of its depth that would make up all tasks of a task's depth: how many could run
         side by side.
+    worth : float64 array, shape (n,) or ()
+        Speed of a layout's teams in the mean, over that by which `seconds` are.
     """
 
     widths: npt.NDArray[np.int64]
     seconds: Seconds
     demand: Loads
     critical_path_s: float
+    total_s: float
     together: Seconds
+    worth: Seconds
 
     def side_by_side(self, layout: Layout, cores: int) -> npt.NDArray[np.int64]:
         """Return the number of teams as wide as each task's that fit in a layout, shape (n,)."""
-        return np.clip(cores // self.widths, 1, layout.executors)
+        return np.clip(cores // self.widths, 1, layout.n_executors)
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +103,7 @@ class Estimator:
     runtime: RuntimeProfile
 
     @cached_property
-    def _teams(self) -> dict[int, Teams]:
+    def _teams(self) -> dict[int | Layout, Teams]:
         return {}
 
     @cached_property
@@ -105,23 +115,58 @@ class Estimator:
         """Whether every task runs on the width of the layout, which otherwise is a limit."""
         return isinstance(self.policy, RankPolicy)
 
-    def teams(self, width: int) -> Teams:
-        """Return the seconds of the tasks on the teams of layouts of a width."""
-        if width not in self._teams:
-            self._teams[width] = self._made(width)
-        return self._teams[width]
+    def teams(self, layout: Layout) -> Teams:
+        """Return the seconds of the tasks on the teams of a layout."""
+        # Where all cores are alike, its width says all.
+        of_kinds = self.fixed and self.problem.costs.kinds_s is not None
+        key = layout if of_kinds else layout.width
+        if key not in self._teams:
+            self._teams[key] = self._of_kinds(layout) if of_kinds else self._made(layout.width)
+        return self._teams[key]
 
     def _made(self, width: int) -> Teams:
-        costs, graph = self.problem.costs, self.problem.graph
+        costs = self.problem.costs.fastest_kind()
         each = np.array(width) if self.fixed else self.policy.team_widths(self.problem, width)
         given = width if self.fixed else each
         seconds = costs.seconds(given)
+        taken_s = seconds if self.fixed else seconds + self._resize_s(each)
+        demand = loads(costs, given, self.problem.machine.effects)
+        return self._teams_of(each, taken_s, seconds, demand, np.ones(()))
+
+    def _of_kinds(self, layout: Layout) -> Teams:
+        """Return what `teams` does for a layout whose teams are of several kinds of cores, perhaps."""
+        assert isinstance(self.policy, RankPolicy)  # noqa: S101 - narrows the type: others have no fixed teams
+        machine, costs = self.problem.machine, self.problem.costs
+        teams = self.policy.executors(machine, layout)
+        kinds, counts = np.unique(
+            machine.kind_of[teams.indices[teams.indptr[:-1]] % machine.n_cores], return_counts=True
+        )
+        by_kind = replace(self.problem, layout=layout).seconds_by_kind[:, kinds]
+        least_s = by_kind.min(axis=1)
+        planned = isinstance(self.policy, PlannedPolicy)
+        taken_s = least_s if planned else by_kind @ (counts / teams.n)
+        demand = loads(costs.of_kind(int(kinds[0])), layout.width, machine.effects)
+        speed = (1 / np.maximum(by_kind, TINY_S)) @ (counts / teams.n)
+        return self._teams_of(
+            np.array(layout.width), taken_s, least_s, demand, speed * np.maximum(taken_s, TINY_S)
+        )
+
+    def _teams_of(
+        self,
+        widths: npt.NDArray[np.int64],
+        seconds: Seconds,
+        least_s: Seconds,
+        demand: Loads,
+        worth: Seconds,
+    ) -> Teams:
         return Teams(
-            widths=each,
-            seconds=seconds if self.fixed else seconds + self._resize_s(each),
-            demand=loads(costs, given, self.problem.machine.effects),
-            critical_path_s=float(graph.levels(seconds).max(initial=0.0)),
-            together=self._depths.together(seconds),
+            widths=widths,
+            seconds=seconds,
+            demand=demand,
+            critical_path_s=float(self.problem.graph.levels(least_s).max(initial=0.0)),
+            total_s=float(least_s.sum()),
+            together=self._depths.together(least_s),
+            worth=worth,
         )
 
     def _resize_s(self, widths: npt.NDArray[np.int64]) -> Seconds:
@@ -134,7 +179,7 @@ class Estimator:
 
     def lower_s(self, layout: Layout) -> float:
         """Return a lower bound on the makespan of a layout: sharing and dispatching only lengthen it."""
-        machine, teams = self.problem.machine, self.teams(layout.width)
+        machine, teams = self.problem.machine, self.teams(layout)
         if not self.fixed:
             # The widths that tasks start at may be others than those of the estimate.
             limit = layout if self.policy.layout_limits else Layout(machine.n_threads, machine.n_threads)
@@ -143,8 +188,8 @@ class Estimator:
         if singles := self._single_threaded(layout):
             seconds = np.minimum(teams.seconds, self.problem.costs.seconds(1))
             path_s = float(self.problem.graph.levels(seconds).max(initial=0.0))
-            return max(path_s, float(seconds.sum()) / (layout.executors + singles))
-        return max(teams.critical_path_s, float(teams.seconds.sum()) / layout.executors)
+            return max(path_s, float(seconds.sum()) / (layout.n_executors + singles))
+        return max(teams.critical_path_s, teams.total_s / layout.n_executors)
 
     def _single_threaded(self, layout: Layout) -> int:
         """Return the number of single-threaded executors that a static policy adds to those of a layout."""
@@ -156,7 +201,8 @@ class Estimator:
     def _least_path_s(self, width: int) -> float:
         """Return the critical path with each task on its fastest width up to one."""
         if width not in self._least_paths:
-            seconds = self.problem.costs.seconds(np.minimum(self.problem.fastest_widths, width))
+            costs = self.problem.costs.fastest_kind()
+            seconds = costs.seconds(np.minimum(costs.fastest_widths, width))
             self._least_paths[width] = float(self.problem.graph.levels(seconds).max(initial=0.0))
         return self._least_paths[width]
 
@@ -166,21 +212,21 @@ class Estimator:
 
     @cached_property
     def _least_s(self) -> float:
-        return float(self.problem.costs.least_core_seconds().sum())
+        return float(self.problem.costs.fastest_kind().least_core_seconds().sum())
 
     def _cores(self, layout: Layout) -> int:
         return layout.cores if self.fixed else min(layout.cores, self.problem.machine.n_threads)
 
     def seconds(self, layout: Layout) -> float:
         """Return the estimated makespan of a layout, in seconds."""
-        graph, teams = self.problem.graph, self.teams(layout.width)
+        graph, teams = self.problem.graph, self.teams(layout)
         if not graph.n_tasks:
             return 0.0
         most = teams.side_by_side(layout, self._cores(layout))
         kept = self._depths.kept * np.minimum(most / teams.together, 1.0)
         crowd = Crowd(self.problem.machine, np.minimum(teams.together, most), teams.widths, kept)
         seconds = teams.seconds * crowd.slowdown(teams.seconds, teams.demand, self._depths)
-        work_s = seconds / most
+        work_s = seconds / (most * teams.worth)
         spans = _Spans(
             path_s=float(graph.levels(seconds + self._start_s).max()),
             area_s=float(work_s.sum()),
@@ -189,7 +235,7 @@ class Estimator:
             if self.policy.layout_limits
             else float(self._depths.slowest(seconds, work_s).sum()),
         )
-        return self._with_starts(spans, float(seconds.sum()), layout.executors)
+        return self._with_starts(spans, float(seconds.sum()), layout.n_executors)
 
     @property
     def _start_s(self) -> float:
@@ -220,14 +266,14 @@ class Estimator:
         every = tuple(layouts)
         if self.policy.queue != "shared" or not self.runtime.pop_per_poller_s:
             return every
-        fewer = (Layout(min(one.executors, self._side_by_side(one.width)), one.width) for one in every)
+        fewer = (replace(one, executors=min(one.executors, self._side_by_side(one))) for one in every)
         return tuple(dict.fromkeys((*every, *fewer)))
 
-    def _side_by_side(self, width: int) -> int:
+    def _side_by_side(self, layout: Layout) -> int:
         """Return the mean number of tasks that run side by side with unlimited executors; at least one."""
-        teams = self.teams(width)
+        teams = self.teams(layout)
         path_s = teams.critical_path_s
-        return max(1, math.ceil(float(teams.seconds.sum()) / path_s - 1e-9)) if path_s else 1
+        return max(1, math.ceil(teams.total_s / path_s - 1e-9)) if path_s else 1
 
     def best(self, layouts: Iterable[Layout]) -> list[tuple[float, Layout]]:
         """Return estimates of the possibly best layouts, the shortest first.
@@ -239,7 +285,9 @@ class Estimator:
         ----------
         layouts : iterable of Layout
         """
-        line = sorted(dict.fromkeys(layouts), key=lambda layout: (layout.width, layout.executors))
+        line = sorted(
+            dict.fromkeys(layouts), key=lambda layout: (layout.width, layout.executors, layout.devices)
+        )
         found: dict[Layout, tuple[float, tuple[int, int]]] = {}
         stride = COARSE if self.problem.graph.n_tasks > LARGE else 1
         self._estimate(line[::stride], found)

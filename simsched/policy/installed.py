@@ -26,8 +26,8 @@ def policies_or_all(
     """Return the given policies, at least one, or by default all that are installed, the baseline first.
 
     The default leaves out classics, for which "classics" stands, alone or in the list, but for exact searches. On a
-    machine with several kinds of cores, it stands for those that plan. Where cores are devices, which no layout of
-    wider teams has, the default takes in HEFT, which runs tasks on cores and devices.
+    machine with several kinds of cores, it stands for those that plan. Where cores are devices, the default takes in
+    HEFT, which chooses between cores and devices.
 
     Raises
     ------

@@ -1,8 +1,9 @@
-"""Layouts `k x w`: k executors of w cores."""
+"""Layouts `k x w`: k executors of w cores; `k x w + d`: d devices beside them."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -12,7 +13,7 @@ from simsched.parameters import is_whole
 Best = Literal["best"]
 #: In place of a layout: the one of the shortest of a few replays.
 BEST: Best = "best"
-_LAYOUT = re.compile(r"\s*(\d{1,9})\s*[x×]\s*(\d{1,9})\s*")
+_LAYOUT = re.compile(r"\s*(\d{1,9})\s*[x×]\s*(\d{1,9})\s*(?:\+\s*(\d{1,9})\s*)?")
 
 
 @dataclass(frozen=True, order=True)
@@ -25,6 +26,8 @@ class Layout:
         Number of executors.
     width : int
         Cores of one executor.
+    devices : int, default 0
+        Devices of the machine, such as GPUs, each of which is an executor besides.
 
     Examples
     --------
@@ -32,22 +35,25 @@ class Layout:
     >>> layout = ss.Layout(executors=8, width=4)
     >>> layout.cores, str(layout)
     (32, '8x4')
+    >>> ss.Layout.parse("2x36+1").n_executors
+    3
     """
 
     executors: int
     width: int
+    devices: int = 0
 
     def __post_init__(self) -> None:
-        if not is_whole(self.executors) or not is_whole(self.width):
+        if not all(is_whole(part) for part in (self.executors, self.width, self.devices)):
             raise LayoutError(
-                f"the layout {self.executors!r:.40} x {self.width!r:.40} is not of whole numbers"
+                f"the layout {self.executors!r:.40} x {self.width!r:.40} + {self.devices!r:.40} is not of whole numbers"
             )
-        if self.executors < 1 or self.width < 1:
+        if self.executors < 1 or self.width < 1 or self.devices < 0:
             raise LayoutError(f"the layout {self} has no cores; the smallest layout is 1x1")
 
     @classmethod
     def parse(cls, layout: str | Layout | tuple[int, int]) -> Layout:
-        """Return the layout written `8x4`, or as a pair.
+        """Return the layout written `8x4`, with devices `2x36+1`, or as a pair.
 
         Parameters
         ----------
@@ -78,7 +84,7 @@ class Layout:
         match = _LAYOUT.fullmatch(layout) if isinstance(layout, str) else None
         if match is None:
             raise LayoutError(f"{layout!r} is not a layout; write executors x cores, as in 8x4, or best")
-        return cls(int(match[1]), int(match[2]))
+        return cls(int(match[1]), int(match[2]), int(match[3] or 0))
 
     @classmethod
     def wanted(cls, layout: str | Layout | tuple[int, int] | None) -> Layout | Best | None:
@@ -110,10 +116,38 @@ class Layout:
         widths = {cores // executors for executors in range(1, cores + 1)}
         return tuple(cls(cores // width, width) for width in sorted(widths, reverse=True))
 
+    @classmethod
+    def of_kinds(cls, cores: Sequence[int]) -> tuple[Layout, ...]:
+        """Return the layouts whose teams fill the first kind of cores, or all kinds, with teams of one kind.
+
+        Parameters
+        ----------
+        cores : sequence of int
+            Cores of each kind, in the order of the cores; 0 for devices.
+
+        Examples
+        --------
+        >>> import simsched as ss
+        >>> [str(layout) for layout in ss.Layout.of_kinds([2, 4])]
+        ['1x4', '3x2', '1x2', '6x1', '2x1']
+        """
+        widths = {layout.width for count in cores if count for layout in cls.filling(count)}
+        line = (
+            (sum(count // width for count in some), width)
+            for width in sorted(widths, reverse=True)
+            for some in (cores, cores[:1])
+        )
+        return tuple(dict.fromkeys(cls(executors, width) for executors, width in line if executors))
+
+    @property
+    def n_executors(self) -> int:
+        """Executors, the devices included."""
+        return self.executors + self.devices
+
     @property
     def cores(self) -> int:
-        """Cores of all executors."""
-        return self.executors * self.width
+        """Cores of all executors, the devices included."""
+        return self.executors * self.width + self.devices
 
     def __str__(self) -> str:
-        return f"{self.executors}x{self.width}"
+        return f"{self.executors}x{self.width}" + (f"+{self.devices}" if self.devices else "")

@@ -57,13 +57,29 @@ def core_order(machine: Machine, placement: str) -> Index:
 def executor_cores(machine: Machine, layout: Layout, placement: str, reserved: int = 0) -> Csr:
     """Return the hardware threads of each executor, ascending; the last `reserved` cores are left out.
 
-    A layout larger than the machine goes round it again: then threads hold several executors, or one of them twice.
+    A layout larger than the machine goes round it again: then threads hold several executors, or one of them twice. Of
+    cores of several kinds, those that no whole team of their kind has are left out, where the layout fits without them.
+    Its devices come last.
     """
     order = core_order(machine, placement)
     order = order[order % machine.n_cores < machine.n_cores - reserved]
-    cores = order[np.arange(layout.cores) % len(order)].reshape(layout.executors, layout.width)
-    indptr = np.arange(layout.executors + 1, dtype=np.int64) * layout.width
-    return Csr(indptr, np.sort(cores, axis=1).ravel())
+    width, device = layout.width, machine.is_device[order % machine.n_cores]
+    devices, order = order[device][: layout.devices], order[~device] if layout.devices else order
+    if len(by_kind := _whole_teams(machine, order, width)) >= layout.executors * width:
+        order = by_kind
+    cores = np.sort(order[np.arange(layout.executors * width) % len(order)].reshape(-1, width), axis=1)
+    sizes = np.r_[0, np.full(layout.executors, width), np.ones(len(devices), np.int64)]
+    return Csr(np.cumsum(sizes, dtype=np.int64), np.r_[cores.ravel(), devices])
+
+
+def _whole_teams(machine: Machine, order: Index, width: int) -> Index:
+    """Return threads in their order, but kind by kind, and of each kind as many as fill teams of a width."""
+    if machine.kinds is None:
+        return order
+    cores = order % machine.n_cores
+    teamed = ~machine.is_device[cores] | (width == 1)
+    each = [order[teamed & (machine.kind_of[cores] == kind)] for kind in range(len(machine.kinds.names))]
+    return np.concatenate([threads[: len(threads) // width * width] for threads in each])
 
 
 def displaced(problem: Problem, misplaced: float) -> npt.NDArray[np.int32]:

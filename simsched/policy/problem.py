@@ -108,11 +108,19 @@ class Problem:
 
     @cached_property
     def seconds_by_kind(self) -> Seconds:
-        """Estimated seconds of each task on the layout's width, on cores of each kind, shape (n, kinds)."""
-        kinds = 1 if self.machine.kinds is None else len(self.machine.kinds.names)
-        width = self.layout.width if self.layout else 1
-        columns = [self.costs.of_kind(kind).seconds(width) for kind in range(kinds)]
+        """Estimated seconds of each task on a team of each kind of core, shape (n, kinds)."""
+        columns = [self.costs.of_kind(kind).seconds(width) for kind, width in enumerate(self.widths_of_kinds)]
         return _read_only(np.stack(columns, axis=1))
+
+    @cached_property
+    def widths_of_kinds(self) -> tuple[int, ...]:
+        """Width of the teams of each kind of core: the layout's (1 without one); that of a device is 1."""
+        width, kinds = self.layout.width if self.layout else 1, self.machine.kinds
+        return (
+            (width,)
+            if kinds is None
+            else tuple(1 if bps > 0 else width for bps in kinds.link_Bps or (0,) * len(kinds.names))
+        )
 
     def generator(self) -> np.random.Generator:
         """Return a fresh generator of the replay's random numbers for the policy."""

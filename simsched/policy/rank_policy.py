@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -158,6 +158,9 @@ class RankPolicy(Policy):
     def layouts(self, machine: Machine) -> tuple[Layout, ...]:
         """Return the layouts that fill the machine; with several ways in use, also those of only one way.
 
+        Where cores are of several kinds, teams have cores of one: the layouts are those that fill the first kind or
+        all, each with the machine's devices and without.
+
         Parameters
         ----------
         machine : Machine
@@ -171,8 +174,16 @@ class RankPolicy(Policy):
         >>> import simsched as ss
         >>> [str(layout) for layout in ss.policy("fifo").layouts(ss.machine("generic[cores=3]"))]
         ['1x3', '3x1']
+        >>> [str(layout) for layout in ss.policy("fifo").layouts(ss.machine("core-i7-1370p"))]
+        ['1x8', '2x6', '1x6', '3x4', '1x4', '4x3', '2x3', '7x2', '3x2', '14x1', '6x1']
         """
         most = self.most_threads(machine)
+        if machine.kinds is not None:
+            # A machine of nothing but devices has them as its cores.
+            found = Layout.of_kinds(machine.kinds.threads(machine.smt)) or (Layout(most, 1),)
+            devices = int(machine.is_device.sum()) if self.pinned else 0
+            with_devices = (replace(one, devices=devices) for one in found if devices)
+            return tuple(one for one in (*with_devices, *found) if one.cores <= most)
         found = Layout.filling(most)
         return (*found, *Layout.filling(most // machine.smt)) if machine.smt > 1 else found
 
@@ -205,8 +216,8 @@ class RankPolicy(Policy):
         Raises
         ------
         LayoutError
-            If it needs more threads than the machine has in use, and oversubscribing was not asked for; or more than
-            any replay has.
+            If it needs more threads than the machine has in use, and oversubscribing was not asked for; more devices
+            than it has; or more threads than any replay has.
 
         Examples
         --------
@@ -215,7 +226,14 @@ class RankPolicy(Policy):
         >>> str(ss.policy("fifo[oversubscribe=true]").checked_layout(machine, ss.Layout(8, 1)))
         '8x1'
         """
-        if layout.cores > machine.n_threads and not self.oversubscribe:
+        devices = int(machine.is_device.sum())
+        if layout.devices > (devices if self.pinned else 0):
+            moved = "" if self.pinned else "; no operating system moves threads of one: use pinned=true"
+            raise LayoutError(
+                f"the layout {layout} has {layout.devices} devices; {machine} has {devices}{moved}"
+            )
+        apart = devices - layout.devices if layout.devices else 0
+        if layout.cores > machine.n_threads - apart and not self.oversubscribe:
             more = f", {machine.smt_ways} hardware threads each" if machine.smt < machine.smt_ways else ""
             raise LayoutError(
                 f"the layout {layout} needs {layout.cores} cores; {machine} has {machine.n_threads}{more} "

@@ -74,7 +74,7 @@ class Search:
         """
         ranked, _ = self._ranked()
         likely = [one for one in ranked if self.possible(one)][:LIKELY]
-        self._try([*likely, *(one for one in self.layouts if one.executors == 1)])
+        self._try([*likely, *(one for one in self.layouts if one.n_executors == 1)])
         tried = len(self.makespans_s)
         why = (
             f"the shortest of {tried} replays, of the shortest estimates of {len(self.layouts)} layouts; layout='best' "
@@ -125,22 +125,22 @@ class Search:
         place = line.index(layout)
         near = [line[place + step] for step in (1, -1, 2, -2) if 0 <= place + step < len(line)]
         k, width = layout.executors, layout.width
-        between = [Layout(one.executors, (one.width + width) // 2) for one in near[:2] if one.executors <= k]
-        narrower = [Layout(k, width - 1)] if width > 1 else []
+        between = [replace(one, width=(one.width + width) // 2) for one in near[:2] if one.executors <= k]
+        narrower = [replace(layout, width=width - 1)] if width > 1 else []
         return [*self._also_fewer(layout, near), *near, *between, *self._fewer(layout), *narrower]
 
     def _fewer(self, layout: Layout) -> list[Layout]:
         """Return layouts of fewer executors, or of fewer tasks than run concurrently."""
         k, fit = layout.executors, self.estimator.problem.machine.n_threads // layout.width
         fewer = (k - 1, (k + 1) // 2) if k <= fit else (3 * self._at_once() // 4, 2 * fit, fit)
-        return [Layout(n, layout.width) for n in fewer if 1 <= n < k]
+        return [replace(layout, executors=n) for n in fewer if 1 <= n < k]
 
     def _also_fewer(self, layout: Layout, near: Iterable[Layout]) -> list[Layout]:
         """Return layouts of other widths with fewer executors, if this has fewer than fit: it may help there, too."""
         k, fit = layout.executors, self.estimator.problem.machine.n_threads // layout.width
         if self.estimator.fixed:
-            return [Layout((one.executors + 1) // 2, one.width) for one in near if 2 * k <= fit + 1]
-        return [Layout(k, one.width) for one in near if k < one.executors and one.width != layout.width]
+            return [replace(one, executors=(one.executors + 1) // 2) for one in near if 2 * k <= fit + 1]
+        return [replace(one, executors=k) for one in near if k < one.executors and one.width != layout.width]
 
     def _at_once(self) -> int:
         """Return how many tasks ran concurrently in the shortest replay: each has the lowest free number."""

@@ -206,7 +206,7 @@ class StaticPlan:
             seconds=actual(alone, factors if factors is None or kind_of is None else factors[:, None]),
             alone_s=alone,
             prefer=policy.prefer,
-            loads=_loads(problem, problem.layout.width, by_kind=kind_of is not None),
+            loads=_loads(problem, by_kind=kind_of is not None),
             displaced=None if policy.pinned else displaced(problem, runtime.misplaced),
             shortcuts=shortcuts,
             singly=Singly.of(problem, factors) if shortcuts is not None and len(shortcuts.threads) else None,
@@ -298,12 +298,14 @@ def _moved(home: Index, displaced: Index) -> tuple[Csr, Index]:
     return Csr(indptr, distinct.ravel()), row.ravel().astype(np.int32)
 
 
-def _loads(problem: Problem, width: int, *, by_kind: bool) -> Loads | None:
+def _loads(problem: Problem, *, by_kind: bool) -> Loads | None:
     """Return the demand of each task, or of each task on each kind of core; None where nothing is shared."""
     costs, effects = problem.costs, problem.machine.effects
     if not effects.any or not by_kind:
-        return loads(costs, width, effects) if effects.any else None
-    columns = [loads(costs.of_kind(kind), width, effects) for kind in range(problem.seconds_by_kind.shape[1])]
+        return loads(costs, problem.widths_of_kinds[0], effects) if effects.any else None
+    columns = [
+        loads(costs.of_kind(kind), width, effects) for kind, width in enumerate(problem.widths_of_kinds)
+    ]
     return Loads(
         *(
             np.stack([getattr(one, name) for one in columns], axis=1).ravel()

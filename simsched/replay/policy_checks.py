@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, get_args
 
 import numpy as np
@@ -49,7 +50,7 @@ def layouts_of(policy: Policy, machine: Machine) -> tuple[Layout, ...]:
             raise PolicyError(f"policy {policy}: it names no layouts for {machine}; expected at least one")
         # Where all have teams of several kinds of cores, teams of one core are left.
         fitting = [layout for layout in found if is_of_one_kind(policy, machine, layout)]
-        fitting = fitting or [Layout(layout.executors, 1) for layout in found]
+        fitting = fitting or [replace(layout, width=1) for layout in found]
         found = tuple(checked_layout(policy, machine, layout) for layout in fitting)
     return tuple(dict.fromkeys(found))
 
@@ -68,6 +69,10 @@ def checked_layout(policy: Policy, machine: Machine, layout: str | Layout | tupl
     if not policy.takes_layout:
         raise LayoutError(f"policy {policy} chooses its own widths and cores; give it no layout")
     if not isinstance(policy, RankPolicy):
+        if wanted.devices:
+            raise LayoutError(
+                f"policy {policy} decides while it runs, and takes devices as it takes cores; give it no {wanted}"
+            )
         return wanted
     if not isinstance(found := policy.checked_layout(machine, wanted), Layout):
         raise PolicyError(f"policy {policy}: its layout is {found!r}; expected a Layout")
@@ -79,12 +84,14 @@ def checked_layout(policy: Policy, machine: Machine, layout: str | Layout | tupl
 
 
 def is_of_one_kind(policy: Policy, machine: Machine, layout: Layout) -> bool:
-    """Return whether each team of a layout has cores of one kind."""
+    """Return whether each team of a layout has cores of one kind, and a device has none beside it."""
     if machine.kinds is None or layout.width == 1 or not isinstance(policy, RankPolicy):
         return True
-    threads = policy.executors(machine, layout).indices
-    kinds = machine.kind_of[threads % machine.n_cores].reshape(-1, layout.width)
-    return bool((kinds == kinds[:, :1]).all())
+    teams = policy.executors(machine, layout)
+    cores, sizes = teams.indices % machine.n_cores, teams.degrees()
+    kinds = machine.kind_of[cores]
+    alike = kinds == np.repeat(kinds[teams.indptr[:-1]], sizes)
+    return bool((alike & ~(machine.is_device[cores] & np.repeat(sizes > 1, sizes))).all())
 
 
 def planned_of(policy: RankPolicy, problem: Problem, executors: Csr) -> Assignment | None:
@@ -160,7 +167,8 @@ def executors_of(policy: RankPolicy, problem: Problem) -> Csr:
     teams = policy.executors(machine, layout)
     if not isinstance(teams, Csr):
         raise PolicyError(f"policy {policy}: executors() returned {teams!r}; expected a Csr")
-    if teams.n != layout.executors or (teams.degrees() != layout.width).any():
+    widths = np.repeat([layout.width, 1], [layout.executors, layout.devices])
+    if not np.array_equal(teams.degrees(), widths):
         raise PolicyError(
             f"policy {policy}: executors() returned {teams.n} executors of {_range(teams.degrees())} threads; "
             f"the layout is {layout}"

@@ -188,12 +188,11 @@ class _Case:
     def search(self) -> Search | None:
         """Replays that find the best layout, one that limits decisions, or one where estimates fail; None if none do.
 
-        Estimates ignore data that move, and that cores are of several kinds.
+        Estimates ignore data that move, and are rough where cores are of several kinds.
         """
         machine = self.problem.machine
         every = layouts_of(self.policy, machine)
-        problem = replace(self.problem, costs=self.problem.costs.fastest_kind())
-        estimator = Estimator(problem, self.policy, self.runtime)
+        estimator = Estimator(self.problem, self.policy, self.runtime)
         moves = machine.data is not None and self.problem.graph.data is not None
         estimated = estimator.fixed and not moves and machine.kinds is None
         if not every or self.quick is not None or (self.scenario.layout is None and estimated):

@@ -139,6 +139,9 @@ class _Tuned:
             descend(trials, widths)
         else:
             given = None if layouts is None else _given(layouts, reserved)
+            if given is None and scenario.machine.kinds is not None and not reserved:
+                own = (policy.layouts(scenario.machine) for policy in self.policies)
+                given = list(dict.fromkeys(layout for layouts in own for layout in layouts))
             search(trials, self.policies, given, widths, _workers(scenario.machine, reserved), scenario.seed)
         return trials
 
@@ -206,7 +209,8 @@ def _enumerated(
         raise LayoutError(f"policy {without[0]} chooses its own widths and cores; it has no layout to tune")
     if layouts is not None:
         return [(policy, layout) for policy in policies for layout in _given(layouts, reserved)]
-    every = worker_layouts(machine, reserved)
+    # Of cores of several kinds, each policy knows the layouts without mixed teams.
+    every = worker_layouts(machine, reserved) if machine.kinds is None or reserved else []
     return [
         (policy, layout)
         for policy in policies
