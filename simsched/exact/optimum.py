@@ -185,7 +185,7 @@ def _checked(
     if machine.kinds is not None:
         raise SimschedError(
             f"{machine} has several kinds of cores, and an optimum is known only of cores that are all alike; the "
-            "policy optimal searches for the shortest plan on several, and kinds=none in the brackets takes all as alike"
+            "policy optimal searches for the shortest plan on several; [kinds=none] takes all as alike"
         )
     wanted = None if layout is None else Layout.parse(layout)
     if wanted is not None and wanted.cores > machine.n_threads:

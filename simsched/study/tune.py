@@ -138,12 +138,17 @@ class _Tuned:
         if method == "widths":
             descend(trials, widths)
         else:
-            given = None if layouts is None else _given(layouts, reserved)
-            if given is None and scenario.machine.kinds is not None and not reserved:
-                own = (policy.layouts(scenario.machine) for policy in self.policies)
-                given = list(dict.fromkeys(layout for layouts in own for layout in layouts))
+            given = self._choices(reserved) if layouts is None else _given(layouts, reserved)
             search(trials, self.policies, given, widths, _workers(scenario.machine, reserved), scenario.seed)
         return trials
+
+    def _choices(self, reserved: int) -> list[Layout] | None:
+        """Return the layouts that a search chooses from on several kinds of cores; None for any layout."""
+        machine = self.scenario.machine
+        if machine.kinds is None or reserved:
+            return None
+        own = (policy.layouts(machine) for policy in self.policies)
+        return list(dict.fromkeys(layout for layouts in own for layout in layouts))
 
 
 def _policies(
