@@ -185,11 +185,15 @@ class TaskCosts:
 
     def of_kind(self, kind: int) -> TaskCosts:
         """Return the costs on teams of cores of one kind."""
+        return self.on_kinds(np.full(len(self.one_core_s), kind))
+
+    def on_kinds(self, kind: Index) -> TaskCosts:
+        """Return the costs of each task on teams of cores of a kind of its own, shape (n,)."""
         if self.kinds_s is None:
             return self
-        apart = kind < len(self.devices) and self.devices[kind]
-        traffic_B = np.zeros_like(self.traffic_B) if apart else self.traffic_B
-        return replace(self._on_other_cores(self.kinds_s[:, kind]), traffic_B=traffic_B)
+        apart = np.array(self.devices or (False,) * self.kinds_s.shape[1])[kind]
+        found = self._on_other_cores(self.kinds_s[np.arange(len(kind)), kind])
+        return replace(found, traffic_B=np.where(apart, 0.0, self.traffic_B))
 
     def _on_other_cores(self, one_core_s: Seconds) -> TaskCosts:
         """Return the costs where each task takes other seconds on one core, and its team in proportion."""

@@ -145,8 +145,7 @@ def optimum(
     Raises
     ------
     SimschedError
-        If the graph is too large, the layout has more threads than the machine, this has several kinds of cores, or
-        the limit or the seed is impossible.
+        If the graph, the layout, the limit or the seed is impossible, or the machine has several kinds of cores.
     MissingExtraError
         If OR-Tools is not installed.
 
@@ -168,7 +167,7 @@ def optimum(
     choices = _choices(graph, task_costs, wanted)
     limits = bounds(graph, target, costs, runtime, thorough=True).bound_s
     best, chosen, units, found = _Search.of(graph, choices).found(limits, seed, limit_s)
-    notes = left_out(target, model, target.runtime if runtime is None else runtime)
+    notes = left_out(target, model, runtime or target.runtime)
     said = (*task_costs.notes, *notes)
     schedule = schedule_of(graph, target, wanted, best, choices.seconds[chosen], said, seed)
     # Sums of floats in another order may differ in their last digits.

@@ -81,8 +81,18 @@ class TeamTime:
         return cls(work_s, memory_s, overhead_s, idle_s - np.where(helps, 0.0, memory_s))
 
 
+def _where_run(schedule: Schedule, costs: TaskCosts) -> TaskCosts:
+    """Return the costs of each task on the slowest kind of cores of its team."""
+    if costs.kinds_s is None:
+        return costs
+    teams, kind_of = schedule.teams, schedule.require_machine().kind_of
+    present = np.zeros((teams.n, costs.kinds_s.shape[1]), np.bool_)
+    present[teams.sources(), kind_of[teams.indices % len(kind_of)]] = True
+    return costs.on_kinds(np.where(present[schedule.team], costs.kinds_s, -1.0).argmax(axis=1))
+
+
 def costs_of(schedule: Schedule) -> TaskCosts:
-    """Return the costs of a simulated schedule's tasks in its replay.
+    """Return the costs of a simulated schedule's tasks in its replay, each on the kind of cores that ran it.
 
     Raises
     ------
@@ -93,4 +103,4 @@ def costs_of(schedule: Schedule) -> TaskCosts:
     if inputs is None:
         raise SimschedError("costs are known of simulated schedules only; this is a real run")
     software = effective_runtime(inputs.runtime, inputs.policy)
-    return inputs.costs.on(schedule.graph, schedule.require_machine(), software)
+    return _where_run(schedule, inputs.costs.on(schedule.graph, schedule.require_machine(), software))

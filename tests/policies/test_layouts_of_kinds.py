@@ -113,3 +113,21 @@ def test_layouts_that_do_not_fit(policy, layout, why):
 def test_no_devices_where_the_machine_has_none():
     with pytest.raises(LayoutError, match=r"has 1 devices; .* has 0"):
         ss.simulate(ss.TaskGraph.from_edges([1.0]), "generic[cores=4]", "fifo", "2x2+1")
+
+
+def test_slow_cores_work_and_are_no_overhead(engine):
+    """Of seven tasks on a core each, the last is on a slow core: all of its time is work."""
+    graph = ss.TaskGraph.from_edges([3.0] * 7, kinds="mine")
+    schedule = ss.simulate(graph, HYBRID, "fifo", "14x1", runtime=ss.RuntimeProfile(), engine=engine)
+    time = ss.explain(schedule).team_time
+    assert schedule.alone_s[6] > schedule.alone_s[5] == 3.0
+    assert time.work_s.tolist() == schedule.alone_s.tolist()
+    assert time.overhead_s.tolist() == [0.0] * 7
+
+
+def test_no_cause_is_left_over_where_cores_are_of_several_kinds():
+    graph = ss.workload("resnet50[batch=4]")
+    for machine, layout in ((HYBRID, "2x6"), (WITH_DEVICE, "2x36+1")):
+        parts = ss.explain(ss.simulate(graph, machine, "heft", layout)).core_time.set_index("cause")["share"]
+        assert parts["memory bandwidth"] > 0
+        assert parts["cause unknown"] == pytest.approx(0.0, abs=1e-9)
