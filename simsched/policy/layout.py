@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from simsched.errors import LayoutError
@@ -117,19 +117,23 @@ class Layout:
         return tuple(cls(cores // width, width) for width in sorted(widths, reverse=True))
 
     @classmethod
-    def of_kinds(cls, cores: Sequence[int]) -> tuple[Layout, ...]:
+    def of_kinds(cls, cores: Sequence[int], devices: int = 0) -> tuple[Layout, ...]:
         """Return the layouts whose teams fill the first kind of cores, or all kinds, with teams of one kind.
 
         Parameters
         ----------
         cores : sequence of int
             Cores of each kind, in the order of the cores; 0 for devices.
+        devices : int, default 0
+            Devices; each layout is there with all of them, and without.
 
         Examples
         --------
         >>> import simsched as ss
         >>> [str(layout) for layout in ss.Layout.of_kinds([2, 4])]
         ['1x4', '3x2', '1x2', '6x1', '2x1']
+        >>> [str(layout) for layout in ss.Layout.of_kinds([2], devices=1)]
+        ['1x2+1', '2x1+1', '1x2', '2x1']
         """
         widths = {layout.width for count in cores if count for layout in cls.filling(count)}
         line = (
@@ -137,7 +141,9 @@ class Layout:
             for width in sorted(widths, reverse=True)
             for some in (cores, cores[:1])
         )
-        return tuple(dict.fromkeys(cls(executors, width) for executors, width in line if executors))
+        found = dict.fromkeys(cls(executors, width) for executors, width in line if executors)
+        beside = (replace(layout, devices=devices) for layout in found if devices)
+        return (*beside, *found)
 
     @property
     def n_executors(self) -> int:

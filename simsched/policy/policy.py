@@ -161,7 +161,8 @@ class Policy:
         >>> ss.policy("critical-path").suited(layout) == layout, ss.policy("sequential").suited(layout)
         (True, None)
         """
-        return layout if self.takes_layout else None
+        # One that decides while it runs has no executors: devices are cores to it.
+        return layout if self.takes_layout and not (layout and layout.devices) else None
 
     def suited_or_best(self, layout: Layout | Best | None) -> Layout | Best:
         """Return the layout for a comparison: the one given to several policies if suited, else the best.

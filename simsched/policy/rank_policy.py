@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -180,12 +180,15 @@ class RankPolicy(Policy):
         most = self.most_threads(machine)
         if machine.kinds is not None:
             # A machine of nothing but devices has them as its cores.
-            found = Layout.of_kinds(machine.kinds.threads(machine.smt)) or (Layout(most, 1),)
             devices = int(machine.is_device.sum()) if self.pinned else 0
-            with_devices = (replace(one, devices=devices) for one in found if devices)
-            return tuple(one for one in (*with_devices, *found) if one.cores <= most)
+            found = Layout.of_kinds(machine.kinds.threads(machine.smt), devices) or (Layout(most, 1),)
+            return tuple(one for one in found if one.cores <= most)
         found = Layout.filling(most)
         return (*found, *Layout.filling(most // machine.smt)) if machine.smt > 1 else found
+
+    def suited(self, layout: Layout | None) -> Layout | None:
+        """Return the layout, which executors of a policy that ranks can have; see `Policy.suited`."""
+        return layout
 
     def team_widths(self, problem: Problem, width: int) -> npt.NDArray[np.int64]:
         """Return the layout's width for every task; see `Policy.team_widths`.

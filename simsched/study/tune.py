@@ -145,10 +145,7 @@ class _Tuned:
     def _choices(self, reserved: int) -> list[Layout] | None:
         """Return the layouts that a search chooses from on several kinds of cores; None for any layout."""
         machine = self.scenario.machine
-        if machine.kinds is None or reserved:
-            return None
-        own = (policy.layouts(machine) for policy in self.policies)
-        return list(dict.fromkeys(layout for layouts in own for layout in layouts))
+        return None if machine.kinds is None or reserved else worker_layouts(machine)
 
 
 def _policies(
@@ -174,6 +171,8 @@ def _policies(
 def worker_layouts(machine: Machine, reserved: int = 0) -> list[Layout]:
     """Return the layouts to which no executor, and no core of each, can be added; the fewest executors first.
 
+    On several kinds of cores, those that fill the first kind or all kinds, with the machine's devices and without.
+
     Parameters
     ----------
     machine : Machine
@@ -192,6 +191,8 @@ def worker_layouts(machine: Machine, reserved: int = 0) -> list[Layout]:
     ['1x12', '2x6', '3x4', '4x3', '6x2', '12x1']
     """
     workers = _workers(machine, reserved)
+    if machine.kinds is not None and not reserved:
+        return list(Layout.of_kinds(machine.kinds.threads(1), int(machine.is_device.sum())))
     return list(Layout.filling(workers))
 
 
@@ -214,8 +215,7 @@ def _enumerated(
         raise LayoutError(f"policy {without[0]} chooses its own widths and cores; it has no layout to tune")
     if layouts is not None:
         return [(policy, layout) for policy in policies for layout in _given(layouts, reserved)]
-    # Of cores of several kinds, each policy knows the layouts without mixed teams.
-    every = worker_layouts(machine, reserved) if machine.kinds is None or reserved else []
+    every = worker_layouts(machine, reserved)
     return [
         (policy, layout)
         for policy in policies

@@ -90,6 +90,14 @@ def test_what_is_found_uses_a_device_beside_teams():
     assert found.makespan_s < without.makespan_s / 2
 
 
+@pytest.mark.parametrize("policy", ["heft", "corun", "sequential"])
+def test_searches_try_what_suits_a_policy(policy):
+    graph = ss.TaskGraph.from_edges([np.nan] * 4, kinds="MatMul", flops=[1e9] * 4, bytes_B=[1e5] * 4)
+    tried = ss.tune(graph, WITH_DEVICE, policy).frame
+    assert tried["makespan_s"].notna().all()
+    assert any("+1" in layout for layout in tried["layout"]) == (policy == "heft")
+
+
 def test_what_is_found_fills_the_fast_cores():
     assert ss.simulate(ss.workload("resnet50[batch=4]"), HYBRID, "sequential").layout == "1x6"
 
