@@ -175,7 +175,7 @@ def cases(draw: st.DrawFn, limits: tuple[str, ...] = ("note",)) -> dict[str, obj
     machine = draw(ours.machines_for(policy)).varied(draw(ours.ways_of_data()))
     assume(machine.n_cores > getattr(policy, "reserved", 0))
     layout = draw(ours.layouts_for(policy, machine))
-    if layout is not None and isinstance(policy, RankPolicy) and policy.oversubscribe:
+    if layout and machine.kinds is None and isinstance(policy, RankPolicy) and policy.oversubscribe:
         layout = type(layout)(layout.executors * draw(st.integers(1, 3)), layout.width)
     graph = draw(ours.graphs(widths=4))
     if policy.name == "kind-widths":

@@ -6,6 +6,7 @@ Durations come from a few round numbers as often as from the reals, so that ties
 from __future__ import annotations
 
 from dataclasses import fields
+from functools import cache
 
 import numpy as np
 import numpy.typing as npt
@@ -13,8 +14,11 @@ from hypothesis import strategies as st
 
 from simsched.graph import TaskGraph
 from simsched.machine import Machine, RuntimeProfile, machine as machine_of
+from simsched.machine.build import built
 from simsched.machine.effects import NAMES
-from simsched.policy import Layout, Policy
+from simsched.policy import Layout, Policy, RankPolicy
+from simsched.replay.policy_checks import layouts_of
+from simsched.spec import parse
 
 #: The last is one of the kinds that `tensorflow` reserves for its pool.
 KINDS = ("MatMul", "Conv", "add", "softmax", "view", "mine::custom", "chunk::add")
@@ -99,6 +103,23 @@ STRUCTURED = {"knl-7250": 2, "knl-7250[cluster=snc4]": 8, "knc-7120p": 1, "xeon-
 SINGLE = {"generic": 1, "generic[cores=4,cores.per_tile=4]": 4}
 
 
+@cache
+def of_kinds() -> Machine:
+    """Return a machine of two fast cores, four slow ones, and a device with a memory and a link of its own."""
+    rows = {
+        "cores": ([2, 4, 1], "core"),
+        "speed": ([1.0, 0.5, 4.0], ""),
+        "link_bandwidth": ([0.0, 0.0, 1.0], "GB/s"),
+        "link_latency": ([0.0, 0.0, 10.0], "us"),
+    }
+    stated = {
+        name: {"value": value, "unit": unit, "source": "for tests", "confidence": "low"}
+        for name, (value, unit) in rows.items()
+    }
+    kinds = {"names": ["fast", "slow", "device"], **stated}
+    return built({**machine_of("generic").content, "kinds": kinds}, parse("generic[cores=7]"))
+
+
 @st.composite
 def machines(draw: st.DrawFn, max_cores: int = 12, ways: int = 1) -> Machine:
     """Small machines with and without tiles and domains, of one core up, that share anything or nothing.
@@ -166,14 +187,24 @@ def layouts(draw: st.DrawFn, machine: Machine, ways: int | None = None) -> Layou
 
 
 def machines_for(policy: Policy) -> st.SearchStrategy[Machine]:
-    """Machines that a policy can use: a parameter `smt` that is true needs two ways of each core."""
-    return machines(ways=2 if getattr(policy, "smt", False) else 1)
+    """Machines that a policy can use: a parameter `smt` that is true needs two ways of each core.
+
+    One in some has several kinds of cores, for policies without shortcuts past their queue.
+    """
+    if getattr(policy, "smt", False):
+        return machines(ways=2)
+    if isinstance(policy, RankPolicy) and type(policy).shortcuts is not RankPolicy.shortcuts:
+        return machines()
+    varied = effects().map(lambda switches: of_kinds().varied(switches))
+    return st.one_of(machines(), machines(), machines(), varied)
 
 
 def layouts_for(policy: Policy, machine: Machine) -> st.SearchStrategy[Layout | None]:
     """Layouts that a policy can use on a machine, and None."""
     if not policy.takes_layout:
         return st.none()
+    if machine.kinds is not None and isinstance(policy, RankPolicy):
+        return st.sampled_from([None, *layouts_of(policy, machine)])
     drawn = layouts(machine, 1 if getattr(policy, "smt", False) else None)
     if policy.name != "sequential":
         return drawn

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import Counter
 
 
-def slowdowns(machine, costs, running, ran_on, before):
+def slowdowns(machine, costs_on, running, ran_on, before):
     """Return S of each running task, from its hardware threads; `ran_on` has those of finished tasks, too."""
-    return {task: _Sharing(machine, costs, running, ran_on, before).slowdown(task) for task in running}
+    return {task: _Sharing(machine, costs_on, running, ran_on, before).slowdown(task) for task in running}
 
 
 class _Sharing:
-    def __init__(self, machine, costs, running, ran_on, before):
+    def __init__(self, machine, costs_on, running, ran_on, before):
         self.machine, self.on, self.running = machine, machine.effects, running
         self.core = {task: [t % machine.n_cores for t in threads] for task, threads in running.items()}
         self.domain = machine.structure.domain_of.tolist()
@@ -22,6 +22,7 @@ class _Sharing:
         self.data = {task: self.data_of(task, ran_on, before) for task in running}
         self.m, self.o, self.demand = {}, {}, {}
         for task, threads in running.items():
+            costs = costs_on(task, threads)
             overhead = costs.overhead_of(task, len(threads))
             share, self.demand[task] = costs.memory_of(task, len(threads))
             self.m[task] = min(share, 1 - overhead)

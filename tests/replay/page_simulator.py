@@ -19,7 +19,8 @@ class Simulator:
     def __init__(self, problem, runtime, factors, limit):
         self.problem, self.runtime = problem, runtime
         self.graph, self.machine, self.costs = problem.graph, problem.machine, problem.costs
-        self.n = self.graph.n_tasks
+        self.n, kinds = self.graph.n_tasks, self.machine.kinds
+        self.of_kind = [self.costs.of_kind(kind) for kind in range(len(kinds.names) if kinds else 1)]
         self.factors = [1.0] * self.n if factors is None else factors.tolist()
         self.before = [self.graph.predecessors.neighbours(task).tolist() for task in range(self.n)]
         self.after = [self.graph.successors.neighbours(task).tolist() for task in range(self.n)]
@@ -33,6 +34,11 @@ class Simulator:
         if self.graph.data is not None and self.machine.network is not None:
             limited = limit if limit in ("wait", "spill") else None
             self.moves = Moves(self.graph, self.machine, limited, self.start, self.compute)
+
+    def costs_on(self, task, threads):
+        """Return the costs of a task on the slowest kind of cores of its team (rule 11)."""
+        kinds = sorted({int(self.machine.kind_of[thread % self.machine.n_cores]) for thread in threads})
+        return max((self.of_kind[kind] for kind in kinds), key=lambda one: one.seconds_of(task, len(threads)))
 
     def begin(self, task, threads, extra_s=0.0):
         """Place a task now on hardware threads; start it, if its data are there."""
@@ -51,7 +57,8 @@ class Simulator:
 
     def compute(self, task):
         """Let the time of a task on its cores begin."""
-        seconds = self.costs.seconds_of(task, len(self.threads[task])) * self.factors[task]
+        threads = self.threads[task]
+        seconds = self.costs_on(task, threads).seconds_of(task, len(threads)) * self.factors[task]
         self.due_s[task], self.slowdown[task] = self.now_s + (seconds + self.extra_s[task]), 1.0
 
     def completions(self):
@@ -99,7 +106,9 @@ class Simulator:
         if not self.machine.effects.any:
             return
         running = {task: self.threads[task] for task in self.due_s}
-        for task, slowdown in slowdowns(self.machine, self.costs, running, self.threads, self.before).items():
+        for task, slowdown in slowdowns(
+            self.machine, self.costs_on, running, self.threads, self.before
+        ).items():
             if slowdown != self.slowdown[task]:
                 left_s = (self.due_s[task] - self.now_s) * (slowdown / self.slowdown[task])
                 self.due_s[task], self.slowdown[task] = self.now_s + left_s, slowdown
@@ -288,7 +297,8 @@ class Asked(Simulator):
         delay_s = self.runtime.choice_s
         if self.policy.queue == "shared":
             delay_s = self.runtime.pop_s + self.runtime.pop_per_poller_s * others
-        end_s = self.now_s + delay_s + (self.seconds(task, width) + resize_s)
+        seconds = self.costs_on(task, threads).seconds_of(task, width)
+        end_s = self.now_s + delay_s + (seconds + resize_s)
         self.ready.remove(task)
         self.held[task] = SimpleNamespace(task=task, cores=tuple(threads), finish_s=end_s)
         self.decided(delay_s, lambda: self.begin(task, threads, resize_s))
@@ -304,8 +314,13 @@ class Asked(Simulator):
     def taken(self, width):
         """Return the threads of a team: the first ways before the second, whole tiles for wide teams."""
         cores, of_tile, taken = self.machine.n_cores, self.machine.cores_per_tile, []
+        of_kinds = [
+            [t for t in self.idle_cores if self.machine.kind_of[t % cores] == kind]
+            for kind in range(len(self.of_kind))
+        ]
+        free = next((threads for threads in of_kinds if len(threads) >= width), self.idle_cores)
         for way in range(self.machine.smt):
-            idle, left = [t for t in self.idle_cores if t // cores == way], width - len(taken)
+            idle, left = [t for t in free if t // cores == way], width - len(taken)
             tiles = [thread % cores // of_tile for thread in idle]
             wide = left >= of_tile
             idle.sort(key=lambda t: (tiles.count(t % cores // of_tile) * (-1 if wide else 1), t))

@@ -32,11 +32,25 @@ def simulated(case, inputs):
     if not isinstance(policy, RankPolicy):
         return Asked(*common, policy.prepared(problem)).run()
     order = order_of(machine, policy.placement, getattr(policy, "reserved", 0))
-    threads = [order[i % len(order)] for i in range(layout.cores)]
-    teams = [sorted(threads[i : i + layout.width]) for i in range(0, layout.cores, layout.width)]
+    devices = [thread for thread in order if machine.is_device[thread % machine.n_cores]][: layout.devices]
+    order = of_whole_teams(machine, order, layout)
+    threads = [order[i % len(order)] for i in range(layout.executors * layout.width)]
+    teams = [sorted(threads[i : i + layout.width]) for i in range(0, len(threads), layout.width)]
+    teams += [[device] for device in devices]
     moved = None if policy.pinned else displaced(problem, case["runtime"].misplaced)
     ranks = policy.rank(problem) if policy.discipline == "rank" else np.zeros(graph.n_tasks)
     return Listed(*common, policy, ranks, teams, moved, policy.shortcuts(problem)).run()
+
+
+def of_whole_teams(machine, order, layout):
+    """Return the threads kind by kind, as many of each as whole teams need; without devices that are executors."""
+    n, width, teams = machine.n_cores, layout.width, []
+    for kind in range(len(machine.kinds.names) if machine.kinds else 0):
+        of_kind = [thread for thread in order if machine.kind_of[thread % n] == kind]
+        if machine.is_device[of_kind[0] % n] and (layout.devices or width > 1):
+            continue
+        teams += of_kind[: len(of_kind) // width * width]
+    return teams if len(teams) >= layout.executors * width else order
 
 
 def order_of(machine, placement, reserved):
