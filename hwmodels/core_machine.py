@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from simsched.errors import MachineError
 from simsched.hwmodels.cores import CoreModel, core_named, cores_file
@@ -11,9 +11,7 @@ from simsched.machine.schema import Quantity, si
 from simsched.machine.stated import ASSUMED
 from simsched.mistakes import refusal
 from simsched.parameters import is_number, is_whole
-
-if TYPE_CHECKING:
-    from simsched.spec import Scalar, Spec
+from simsched.spec import Scalar, Spec
 
 Table = dict[str, Any]
 #: Share of the channels' bandwidth that is assumed to be reached, and of what moves that a triad names.

@@ -9,7 +9,7 @@ from copy import deepcopy
 from dataclasses import dataclass
 from itertools import groupby, pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -18,13 +18,10 @@ from simsched.hwmodels.core_machine import CoreNumbers, socket_content
 from simsched.hwmodels.cores import CoreModel
 from simsched.hwmodels.sockets_table import needed_times
 from simsched.hwmodels.topology import Core, Topology
-from simsched.machine import machine
+from simsched.machine import Machine, machine
 from simsched.machine.build import built
 from simsched.machine.variations import edited, quantities
 from simsched.spec import Spec, format_scalar, parse_path
-
-if TYPE_CHECKING:
-    from simsched.machine import Machine
 
 #: From the least trusted to the most.
 CONFIDENCES = ("unverified", "low", "med", "high")

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from simsched.errors import LayoutError, SpecError
-from simsched.policy import Policy, Start
-
-if TYPE_CHECKING:
-    from simsched.policy import Problem
-    from simsched.policy.view import View
+from simsched.policy import Policy, Problem, Start
+from simsched.policy.view import View
 
 MODES = ("easy", "conservative", "none")
 

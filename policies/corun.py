@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 import numpy as np
 import numpy.typing as npt
 
+from simsched.costs import TaskCosts
 from simsched.errors import LayoutError, MachineError, SpecError
-from simsched.policy import CandidateRule, Layout, Policy
+from simsched.graph.adjacency import Index
+from simsched.machine import Machine
+from simsched.policy import CandidateRule, Layout, Policy, Problem
 from simsched.renamed import old_fields
-
-if TYPE_CHECKING:
-    from simsched.costs import TaskCosts
-    from simsched.graph.adjacency import Index
-    from simsched.machine import Machine
-    from simsched.policy import Problem
 
 #: Tasks whose candidates are worked out at a time: bounds the memory for a million tasks.
 CHUNK = 1 << 14

@@ -5,20 +5,17 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from simsched.policy import Layout, Policy, Start
+from simsched.graph.adjacency import Index
+from simsched.policy import Layout, Policy, Problem, Start
 from simsched.policy.placement import executor_cores
 from simsched.policy.planning import critical_widths, plan_teams
-
-if TYPE_CHECKING:
-    from simsched.graph.adjacency import Index
-    from simsched.policy import Problem
-    from simsched.policy.platform import Platform
-    from simsched.policy.view import View
+from simsched.policy.platform import Platform
+from simsched.policy.view import View
 
 
 @dataclass(frozen=True)

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from simsched.policy.planned_policy import PlannedPolicy
+from simsched.graph.columns import Floats
+from simsched.policy.planned_policy import Assignment, PlannedPolicy
 from simsched.policy.planning import Priorities, plan_list, positions
-
-if TYPE_CHECKING:
-    from simsched.graph.columns import Floats
-    from simsched.policy.planned_policy import Assignment
-    from simsched.policy.platform import Platform
+from simsched.policy.platform import Platform
 
 #: By how much, relatively, a sum of the same seconds can differ.
 ROUNDING = 1e-12

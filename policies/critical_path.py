@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from simsched.errors import LayoutError, SpecError
-from simsched.policy import Layout, RankPolicy, Shortcuts
+from simsched.graph.adjacency import Csr
+from simsched.machine import Machine
+from simsched.policy import Layout, Problem, RankPolicy, Shortcuts
 from simsched.policy.placement import executor_cores
 from simsched.policy.shortcuts import released, require_small_s, small_tasks
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
-
-    from simsched.graph.adjacency import Csr
-    from simsched.machine import Machine
-    from simsched.policy import Problem
 
 
 @dataclass(frozen=True)

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from simsched.policy import RankPolicy
-
-if TYPE_CHECKING:
-    from simsched.graph import TaskGraph
-    from simsched.policy import Problem
+from simsched.graph import TaskGraph
+from simsched.policy import Problem, RankPolicy
 
 
 @dataclass(frozen=True)

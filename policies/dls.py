@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from simsched.policy.planned_policy import PlannedPolicy
+from simsched.graph.taskgraph import Seconds
+from simsched.policy.planned_policy import Assignment, PlannedPolicy
 from simsched.policy.planning import Priorities, plan_pairs
-
-if TYPE_CHECKING:
-    from simsched.graph.taskgraph import Seconds
-    from simsched.policy.planned_policy import Assignment
-    from simsched.policy.platform import Platform
+from simsched.policy.platform import Platform
 
 
 @dataclass(frozen=True, kw_only=True)

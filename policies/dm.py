@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from heapq import heappop, heappush
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
+from simsched.graph.columns import Floats
 from simsched.native import find
-from simsched.policy.planned_policy import PlannedPolicy
+from simsched.policy.planned_policy import Assignment, PlannedPolicy
 from simsched.policy.planning import Online, Priorities
 from simsched.policy.planning.compiled import assignment, bound
-
-if TYPE_CHECKING:
-    from simsched.graph.columns import Floats
-    from simsched.policy.planned_policy import Assignment
-    from simsched.policy.platform import Platform
+from simsched.policy.platform import Platform
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from simsched.errors import SpecError
-from simsched.policy import RankPolicy, Shortcuts
+from simsched.policy import Problem, RankPolicy, Shortcuts
+from simsched.policy.policy import Discipline
 from simsched.policy.shortcuts import released, require_small_s, small_tasks
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
-
-    from simsched.policy import Problem
-    from simsched.policy.policy import Discipline
 
 ORDERS = ("fifo", "lifo", "random")
 

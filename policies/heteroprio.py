@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from simsched.native import find
-from simsched.policy.planned_policy import PlannedPolicy
+from simsched.policy.planned_policy import Assignment, PlannedPolicy
 from simsched.policy.planning import Online, Priorities
 from simsched.policy.planning.compiled import assignment, bound
-
-if TYPE_CHECKING:
-    from simsched.policy.planned_policy import Assignment
-    from simsched.policy.platform import Platform
+from simsched.policy.platform import Platform
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,20 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
-from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote
 
 import numpy as np
 import numpy.typing as npt
 
 from simsched.errors import LayoutError, PolicyError, SpecError
-from simsched.policy import Layout, Policy, Start
+from simsched.machine import RuntimeProfile
+from simsched.policy import Layout, Policy, Problem, Start
 from simsched.policy.estimate import Estimator
-
-if TYPE_CHECKING:
-    from simsched.machine import RuntimeProfile
-    from simsched.policy import Problem
-    from simsched.policy.view import View
+from simsched.policy.view import View
 
 
 @dataclass(frozen=True)

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from simsched.graph.adjacency import Index
 from simsched.native import find
-from simsched.policy.planned_policy import PlannedPolicy
+from simsched.policy.planned_policy import Assignment, PlannedPolicy
 from simsched.policy.planning import Priorities, plan_clusters
 from simsched.policy.planning.compiled import bound
 from simsched.policy.planning.paths import Paths
-
-if TYPE_CHECKING:
-    from simsched.graph.adjacency import Index
-    from simsched.policy.planned_policy import Assignment
-    from simsched.policy.platform import Platform
+from simsched.policy.platform import Platform
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from simsched.policy.planned_policy import PlannedPolicy
+from simsched.policy.planned_policy import Assignment, PlannedPolicy
 from simsched.policy.planning import Priorities, plan_lookahead, positions
-
-if TYPE_CHECKING:
-    from simsched.policy.planned_policy import Assignment
-    from simsched.policy.platform import Platform
+from simsched.policy.platform import Platform
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from simsched.errors import SpecError
 from simsched.exact.assigning import assigned
 from simsched.policies.heft import Heft
-from simsched.policy.planned_policy import PlannedPolicy
+from simsched.policy.planned_policy import Assignment, PlannedPolicy
 from simsched.policy.planning.draft import planned_end
-
-if TYPE_CHECKING:
-    from simsched.policy.planned_policy import Assignment
-    from simsched.policy.platform import Platform
+from simsched.policy.platform import Platform
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,16 +8,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sized
 from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
 from math import inf
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from simsched.errors import SpecError
-from simsched.policy import Policy, Start
-
-if TYPE_CHECKING:
-    from simsched.policy import Problem
-    from simsched.policy.view import View
+from simsched.policy import Policy, Problem, Start
+from simsched.policy.view import View
 
 
 @dataclass(frozen=True)

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from simsched.errors import LayoutError
-from simsched.policy import Layout, RankPolicy
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
-
-    from simsched.machine import Machine
-    from simsched.policy import Problem
+from simsched.machine import Machine
+from simsched.policy import Layout, Problem, RankPolicy
 
 
 @dataclass(frozen=True)

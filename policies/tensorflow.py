@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -12,12 +11,9 @@ from simsched.costs.curves import Curve, default_curves, normalised
 from simsched.errors import GraphError, SpecError
 from simsched.graph import DataObjects, ImportReport, TaskGraph, with_data
 from simsched.graph.adjacency import Csr
-from simsched.policy import RankPolicy, Shortcuts
+from simsched.policy import Problem, RankPolicy, Shortcuts
+from simsched.policy.policy import Discipline
 from simsched.policy.rank_policy import FAIR
-
-if TYPE_CHECKING:
-    from simsched.policy import Problem
-    from simsched.policy.policy import Discipline
 
 #: Namespaces of the kinds of an element-wise op that is cut up, and of its chunks.
 SHARD, CHUNK = "shard::", "chunk::"

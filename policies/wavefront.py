@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from simsched.policy import RankPolicy
+import numpy.typing as npt
 
-if TYPE_CHECKING:
-    import numpy.typing as npt
-
-    from simsched.policy import Problem
+from simsched.policy import Problem, RankPolicy
 
 
 @dataclass(frozen=True)

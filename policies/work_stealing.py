@@ -7,20 +7,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from heapq import heappop, heappush
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from simsched.errors import LayoutError, SpecError
-from simsched.policy import Layout, Policy, Start
+from simsched.graph.columns import Floats
+from simsched.machine import Machine
+from simsched.policy import Layout, Policy, Problem, Start
 from simsched.policy.placement import executor_cores
-
-if TYPE_CHECKING:
-    from simsched.graph.columns import Floats
-    from simsched.machine import Machine
-    from simsched.policy import Problem
-    from simsched.policy.view import View
+from simsched.policy.view import View
 
 VICTIMS = ("random", "near", "hierarchical")
 

@@ -22,17 +22,15 @@ from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import BinaryIO
 
 import numpy as np
 
 from simsched.errors import FormatError
 from simsched.graph.loading import open_plain, plain_name
 from simsched.graph.report import ImportReport
+from simsched.graph.taskgraph import TaskGraph
 from simsched.traces.shared.options import real_number
-
-if TYPE_CHECKING:
-    from simsched.graph.taskgraph import TaskGraph
 
 #: The count, then task 0; or count and processors, then task 0 or 1; without predecessors.
 _BEGINNING = re.compile(

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from simsched.graph.saving import Subject
 from simsched.graph.storage import HEADER, read, save
-
-if TYPE_CHECKING:
-    from simsched.graph.taskgraph import TaskGraph
+from simsched.graph.taskgraph import TaskGraph
 
 #: A zip member's name is at byte 30 of its local header.
 _NAME_AT = 30

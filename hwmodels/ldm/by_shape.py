@@ -18,11 +18,12 @@ from functools import lru_cache
 from itertools import pairwise
 from math import ceil
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from simsched.costs.kernels import Convolution, Team
 from simsched.costs.shapes.parts import Convolved, Part, Product, Walk
 from simsched.errors import CostError
 from simsched.hwmodels.ldm.affine import NestError
@@ -33,10 +34,7 @@ from simsched.hwmodels.ldm.plain_loops import Reading, no_reuse
 from simsched.hwmodels.ldm.planning import plan, plan_by_doubling, planned
 from simsched.hwmodels.ldm.shared_tiles import register_communication
 from simsched.hwmodels.ldm.tiles import first_fit
-
-if TYPE_CHECKING:
-    from simsched.costs.kernels import Convolution, Team
-    from simsched.machine import Machine
+from simsched.machine import Machine
 
 #: Search for tiles and the order of the tile loops.
 Planner = Literal["search", "doubling"]

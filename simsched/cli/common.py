@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import typer
 from tqdm.auto import tqdm
@@ -16,13 +16,11 @@ from simsched.cli.arguments import no_graph, no_reader
 from simsched.document.terminal import fitted, width
 from simsched.errors import FormatError
 from simsched.files import check_place
+from simsched.graph import TaskGraph
 from simsched.plugins import Group, registered
 from simsched.progress import on_terminal
 from simsched.spec import Engine, split
 from simsched.text import printable
-
-if TYPE_CHECKING:
-    from simsched.graph import TaskGraph
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 

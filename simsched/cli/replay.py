@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -33,10 +33,8 @@ from simsched.cli.output import check_tables, say_facts, say_json, say_result, s
 from simsched.defaults import MACHINE, POLICY
 from simsched.notes import weighed
 from simsched.progress import progress_bar
+from simsched.schedule import Schedule
 from simsched.spec import Bound
-
-if TYPE_CHECKING:
-    from simsched.schedule import Schedule
 
 RooflineOption = Annotated[
     Path | None,

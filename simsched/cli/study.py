@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import typer
 
@@ -31,11 +31,9 @@ from simsched.cli.common import (
 from simsched.cli.output import check_tables, say_result
 from simsched.defaults import MACHINE, POLICY
 from simsched.errors import SpecError
+from simsched.graph import TaskGraph
 from simsched.progress import progress_bar
 from simsched.spec import Search
-
-if TYPE_CHECKING:
-    from simsched.graph import TaskGraph
 
 #: Placeholder for the number of cores in a workload.
 GROWS = "{cores}"

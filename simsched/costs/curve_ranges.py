@@ -7,15 +7,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from simsched.costs.curves import Curve
 from simsched.machine.confidence import ends
-
-if TYPE_CHECKING:
-    from simsched.costs.curves import Curve
-    from simsched.machine.schema import Confidence
+from simsched.machine.schema import Confidence
 
 #: Numbers of a curve, and the largest value of each.
 MOST: Mapping[str, float] = {

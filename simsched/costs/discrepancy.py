@@ -14,27 +14,23 @@ is a share of a perfect one where seconds were measured, which gain nothing beyo
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from math import log, log2
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from zlib import crc32
 
 import numpy as np
 
+from simsched.costs.curves import Curve
 from simsched.costs.origins import REGIMES, Codes, Group, Origin, Regime, grouped, seen_cores
+from simsched.costs.task_costs import TaskCosts, Terms
 from simsched.costs.width_table import WidthTable
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from simsched.costs.curves import Curve
-    from simsched.costs.task_costs import TaskCosts, Terms
-    from simsched.graph import TaskGraph
-    from simsched.graph.taskgraph import Seconds
-    from simsched.machine import Machine
+from simsched.graph import TaskGraph
+from simsched.graph.taskgraph import Seconds
+from simsched.machine import Machine
 
 
 @dataclass(frozen=True)

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-if TYPE_CHECKING:
-    from simsched.costs.task_costs import TaskCosts, Width
-    from simsched.graph.taskgraph import Seconds
-    from simsched.machine import Effects
+from simsched.costs.task_costs import TaskCosts, Width
+from simsched.graph.taskgraph import Seconds
+from simsched.machine import Effects
 
 
 @dataclass(frozen=True, slots=True)

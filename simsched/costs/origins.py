@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from simsched.costs.curve_ranges import ranges
-from simsched.costs.curves import default_curves, normalised
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from simsched.costs.curves import Curve
-    from simsched.costs.task_costs import TaskCosts
-    from simsched.graph import TaskGraph
-    from simsched.machine import Machine
+from simsched.costs.curves import Curve, default_curves, normalised
+from simsched.costs.task_costs import TaskCosts
+from simsched.graph import TaskGraph
+from simsched.machine import Machine
 
 #: Origins of seconds: numbers without a recording; a calibration; a model by shape; a recording; a recording on
 #: another machine, converted; a roofline.

@@ -6,20 +6,17 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import ceil, sqrt
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from simsched.costs.curves import REFERENCE_S
+from simsched.costs.width_table import WidthTable
 from simsched.errors import CostError
-from simsched.graph.adjacency import Index
+from simsched.graph import TaskGraph
+from simsched.graph.adjacency import Csr, Index
 from simsched.graph.taskgraph import Seconds
-
-if TYPE_CHECKING:
-    from simsched.costs.width_table import WidthTable
-    from simsched.graph import TaskGraph
-    from simsched.graph.adjacency import Csr
 
 Width = int | npt.NDArray[np.integer]
 Kept = TypeVar("Kept", Seconds, tuple[Seconds, npt.NDArray[np.int64]])

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from simsched.errors import PolicyError
-from simsched.exact.choices import Units
+from simsched.exact.choices import Units, Whole
 from simsched.exact.model import ortools
 from simsched.policy.planned_policy import Assignment
 from simsched.policy.planning.compiled import order_of
-
-if TYPE_CHECKING:
-    from simsched.exact.choices import Whole
-    from simsched.policy.platform import Platform
+from simsched.policy.platform import Platform
 
 #: Possible executors of tasks, and pairs of them of edges with messages: more take minutes to write down.
 MOST_CASES = 200_000

@@ -5,15 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, floor, gcd, lcm, log2
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-if TYPE_CHECKING:
-    from simsched.costs import TaskCosts
-    from simsched.graph.taskgraph import Seconds
-    from simsched.policy import Layout
+from simsched.costs import TaskCosts
+from simsched.graph.taskgraph import Seconds
+from simsched.policy import Layout
 
 Whole = npt.NDArray[np.int64]
 

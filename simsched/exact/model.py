@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from simsched.errors import MissingExtraError
-from simsched.exact.choices import Whole
-
-if TYPE_CHECKING:
-    from simsched.exact.choices import Choices
-    from simsched.graph import TaskGraph
+from simsched.exact.choices import Choices, Whole
+from simsched.graph import TaskGraph
 
 
 @dataclass(frozen=True, eq=False)

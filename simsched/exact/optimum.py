@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -16,16 +16,12 @@ from simsched.exact.choices import Choices, Units, Whole
 from simsched.exact.model import Found, solve
 from simsched.exact.placing import Order, Placed, Times, list_order, placed, start_order
 from simsched.exact.progress import left_out, schedule_of
-from simsched.machine import machine as machine_of
+from simsched.graph import TaskGraph
+from simsched.machine import Machine, RuntimeProfile, machine as machine_of
 from simsched.policy import Layout
 from simsched.replay.checks import check_seed
-from simsched.schedule import bounds
+from simsched.schedule import Schedule, bounds
 from simsched.units import format_time
-
-if TYPE_CHECKING:
-    from simsched.graph import TaskGraph
-    from simsched.machine import Machine, RuntimeProfile
-    from simsched.schedule import Schedule
 
 #: Share of the bound by which a makespan may be longer and count as proven: for sums of floats and units cut off.
 CLOSED = 1e-6

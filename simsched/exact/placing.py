@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-if TYPE_CHECKING:
-    from simsched.graph import TaskGraph
+from simsched.graph import TaskGraph
 
 Order = npt.NDArray[np.integer]
 Times = npt.NDArray[np.float64]

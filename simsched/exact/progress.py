@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import fields
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from simsched.costs import CostModel
+from simsched.exact.placing import Placed, Times
+from simsched.graph import TaskGraph
 from simsched.graph.adjacency import Csr
+from simsched.machine import Machine, RuntimeProfile
+from simsched.policy import Layout
 from simsched.policy.placement import executor_cores
 from simsched.schedule import Schedule
-
-if TYPE_CHECKING:
-    from simsched.costs import CostModel
-    from simsched.exact.placing import Placed, Times
-    from simsched.graph import TaskGraph
-    from simsched.machine import Machine, RuntimeProfile
-    from simsched.policy import Layout
 
 #: Costs of the software not included in a task's seconds; forking, joining and barriers are part of these.
 DECISIONS = (

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from simsched.graph.adjacency import Csr, Index
-
-if TYPE_CHECKING:
-    from simsched.policy import RankPolicy
-    from simsched.schedule.schedule import Schedule
+from simsched.policy import RankPolicy
+from simsched.schedule.schedule import Schedule
 
 Ints = npt.NDArray[np.int64]
 

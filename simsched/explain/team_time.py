@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from simsched.costs.task_costs import TaskCosts
 from simsched.errors import SimschedError
 from simsched.graph.taskgraph import Seconds
 from simsched.replay.scenario import effective_runtime
-
-if TYPE_CHECKING:
-    from simsched.costs.task_costs import TaskCosts
-    from simsched.schedule import Schedule
+from simsched.schedule import Schedule
 
 
 @dataclass(frozen=True, eq=False)

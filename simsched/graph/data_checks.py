@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,9 +11,7 @@ import numpy.typing as npt
 from simsched.errors import GraphError
 from simsched.graph.adjacency import Csr
 from simsched.graph.data import NOBODY, DataObjects, edges_of, read_by
-
-if TYPE_CHECKING:
-    from simsched.graph.taskgraph import TaskGraph
+from simsched.graph.taskgraph import TaskGraph
 
 
 def with_data(graph: TaskGraph, data: DataObjects | None) -> TaskGraph:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,10 +16,8 @@ from simsched.graph.columns import LabelColumn, TextColumn
 from simsched.graph.data import NOBODY, DataObjects
 from simsched.graph.recording import Recording
 from simsched.graph.report import ImportReport
+from simsched.graph.taskgraph import TaskGraph
 from simsched.notes import Note, weight_of
-
-if TYPE_CHECKING:
-    from simsched.graph.taskgraph import TaskGraph
 
 MOST_RANKS = 10_000
 _RANK = re.compile(

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from simsched.machine.schema import Confidence
+from simsched.machine.schema import Confidence
 
 #: A number times and divided by this are the assumed ends of its 95 % interval. Our reading of the four words: a
 #: vendor's number; one measured elsewhere; one read off a figure or derived; an unchecked one.

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from simsched.machine.schema import PowerTable
+from simsched.machine.schema import PowerTable
 
 
 @dataclass(frozen=True)

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from simsched.graph import TaskGraph
+from simsched.machine import Machine
 from simsched.machine.effects import NAMES
 from simsched.panel.setting import ESTIMATE, Setting, way_of
 from simsched.plots.canvas import plain
 from simsched.plugins import registered
 from simsched.policy.layout import BEST
 from simsched.study.tune import worker_layouts
-
-if TYPE_CHECKING:
-    from simsched.graph import TaskGraph
-    from simsched.machine import Machine
 
 #: Names of the switches of `Effects`.
 SWITCHES = {

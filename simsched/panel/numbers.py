@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import fields, is_dataclass
-from typing import TYPE_CHECKING
 
 from simsched.document.html import listed, text
+from simsched.explain import Explanation
 from simsched.explain.core_time import LEAST_SHARE, labelled
 from simsched.notes import weighed
 from simsched.replay.advice import Advice
+from simsched.schedule import Bounds, Schedule
 from simsched.schedule.caveats import notes_of
 from simsched.spec import format_scalar
 from simsched.units import format_time
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from simsched.explain import Explanation
-    from simsched.schedule import Bounds, Schedule
 
 #: Number of causes of core-time shown, the largest first.
 MOST_CAUSES = 7

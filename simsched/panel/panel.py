@@ -5,28 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from threading import RLock
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from simsched.costs import CostModel
 from simsched.defaults import MACHINE, POLICY
 from simsched.errors import MissingExtraError, SimschedError
 from simsched.explain import explain
 from simsched.graph import TaskGraph
+from simsched.machine import Machine, RuntimeProfile
 from simsched.panel.controls import Controls
 from simsched.panel.numbers import advice, details, headline, not_found, refused, searching
 from simsched.panel.search import BackgroundSearch
 from simsched.panel.setting import FEW_TASKS, Known, Setting, first_setting
 from simsched.plots.interactive.exchange import ExchangedChart, page_px
 from simsched.plots.interactive.pages import require_bokeh
+from simsched.policy import Layout, Policy
 from simsched.policy.layout import BEST
 from simsched.replay import simulate
 from simsched.replay.advice import advised
 from simsched.schedule import Schedule, bounds
 from simsched.schedule.bounds import on_one_core_s
-
-if TYPE_CHECKING:
-    from simsched.costs import CostModel
-    from simsched.machine import Machine, RuntimeProfile
-    from simsched.policy import Layout, Policy
 
 
 class Panel:

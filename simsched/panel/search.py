@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from threading import Thread
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from simsched.schedule import Schedule
+from simsched.schedule import Schedule
 
 
 class _Stopped(Exception):  # noqa: N818 - nothing went wrong

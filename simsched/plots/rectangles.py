@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
+from simsched.graph.adjacency import Csr
 from simsched.graph.columns import Floats
-
-if TYPE_CHECKING:
-    from simsched.graph.adjacency import Csr
-    from simsched.schedule import Schedule
+from simsched.schedule import Schedule
 
 Ints = npt.NDArray[np.int64]
 

@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from math import inf
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -15,11 +14,9 @@ import numpy.typing as npt
 from simsched.errors import PolicyError
 from simsched.parameters import is_whole
 from simsched.policy.policy import Policy, Start
+from simsched.policy.problem import Problem
+from simsched.policy.view import Running, View
 from simsched.renamed import old_fields
-
-if TYPE_CHECKING:
-    from simsched.policy.problem import Problem
-    from simsched.policy.view import Running, View
 
 
 @old_fields(most="max_running", beside="corun")

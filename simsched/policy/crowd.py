@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from simsched.costs.loads import Loads
+from simsched.graph.taskgraph import Seconds
+from simsched.machine import Machine
 from simsched.policy.locality import Locality, of_executors, of_widths
-
-if TYPE_CHECKING:
-    from simsched.costs.loads import Loads
-    from simsched.graph.taskgraph import Seconds
-    from simsched.machine import Machine
 
 
 class Groups(Protocol):

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 from simsched.defaults import BASELINE
+from simsched.machine import Machine
 from simsched.plugins import registered
-from simsched.policy.policy import NAMED_ALONE, policies
+from simsched.policy.policy import NAMED_ALONE, Policy, policies
 from simsched.policy.rank_policy import RankPolicy
 
 #: What stands for all policies of the literature, alone or in a list of policies.
 CLASSICS = "classics"
 #: The classic that machines with devices are compared under by default.
 ON_DEVICES = "heft"
-
-if TYPE_CHECKING:
-    from simsched.machine import Machine
-    from simsched.policy.policy import Policy
 
 
 def policies_or_all(

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-if TYPE_CHECKING:
-    from simsched.graph.taskgraph import Seconds
-    from simsched.machine import Machine
+from simsched.graph.taskgraph import Seconds
+from simsched.machine import Machine
 
 #: Executors whose domains are compared: more change the mean little.
 MOST_COMPARED = 64

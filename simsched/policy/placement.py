@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from simsched.errors import LayoutError, SpecError
-from simsched.graph.adjacency import Csr
-
-if TYPE_CHECKING:
-    from simsched.graph.adjacency import Index
-    from simsched.machine import Machine
-    from simsched.policy.layout import Layout
-    from simsched.policy.problem import Problem
+from simsched.graph.adjacency import Csr, Index
+from simsched.machine import Machine
+from simsched.policy.layout import Layout
+from simsched.policy.problem import Problem
 
 PREFERENCES = ("lowest", "producer")
 PLACEMENTS = ("compact", "scatter", "dense")

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from simsched.errors import PolicyError
+from simsched.graph.adjacency import Index
+from simsched.policy.platform import Platform
+from simsched.policy.policy import Discipline
 from simsched.policy.rank_policy import RankPolicy
-
-if TYPE_CHECKING:
-    from simsched.graph.adjacency import Index
-    from simsched.policy.platform import Platform
-    from simsched.policy.policy import Discipline
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,22 +10,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from simsched.errors import PolicyError, SpecError
+from simsched.machine import Machine, RuntimeProfile
 from simsched.plugins import named
 from simsched.policy.layout import BEST, Best, Layout
+from simsched.policy.problem import Problem
 from simsched.policy.spec_of import spec_of
+from simsched.policy.view import View
 from simsched.spec import Spec, made, parse
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
-
-    from simsched.machine import Machine, RuntimeProfile
-    from simsched.policy.problem import Problem
-    from simsched.policy.view import View
 
 #: Groups of the literature's policies, by `Policy.family`.
 FAMILIES = {

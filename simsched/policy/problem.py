@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
+from simsched.costs import TaskCosts
+from simsched.graph import TaskGraph
+from simsched.graph.adjacency import Csr
+from simsched.graph.taskgraph import Seconds
+from simsched.machine import Machine
+from simsched.policy.layout import Layout
 from simsched.policy.platform import Platform
-
-if TYPE_CHECKING:
-    from simsched.costs import TaskCosts
-    from simsched.graph import TaskGraph
-    from simsched.graph.adjacency import Csr
-    from simsched.graph.taskgraph import Seconds
-    from simsched.machine import Machine
-    from simsched.policy.layout import Layout
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from math import isfinite
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from simsched.errors import PolicyError, SpecError
+from simsched.graph.adjacency import Index
+from simsched.policy.problem import Problem
 from simsched.renamed import old_fields
-
-if TYPE_CHECKING:
-    from simsched.graph.adjacency import Index
-    from simsched.policy.problem import Problem
 
 Mask = npt.NDArray[np.bool_]
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
-if TYPE_CHECKING:
-    from simsched.graph.taskgraph import Seconds
-    from simsched.policy.problem import Problem
+from simsched.graph.taskgraph import Seconds
+from simsched.policy.problem import Problem
 
 
 @dataclass(frozen=True)

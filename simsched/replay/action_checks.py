@@ -7,22 +7,19 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import inf
-from typing import TYPE_CHECKING, Any, NoReturn, Protocol
+from typing import Any, NoReturn, Protocol
 
 import numpy as np
 
 from simsched.costs.loads import IDLE, Load, Loads, load_of, loads
+from simsched.costs.task_costs import TaskCosts
 from simsched.errors import PolicyError
+from simsched.graph.adjacency import Csr
+from simsched.graph.taskgraph import Seconds
 from simsched.parameters import is_whole
-from simsched.policy import Start
+from simsched.policy import Problem, Start
 from simsched.policy.placement import take_idle
 from simsched.policy.view import View
-
-if TYPE_CHECKING:
-    from simsched.costs.task_costs import TaskCosts
-    from simsched.graph.adjacency import Csr
-    from simsched.graph.taskgraph import Seconds
-    from simsched.policy import Problem
 
 
 class State(View, Protocol):

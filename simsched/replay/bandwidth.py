@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from simsched.costs.loads import Load
-    from simsched.replay.decision import Decision
+from simsched.costs.loads import Load
+from simsched.replay.decision import Decision
 
 
 def pressure(demand_Bps: int, bound_Bps: int, capacity_Bps: float) -> float:

@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from math import inf
-from typing import TYPE_CHECKING
 
 from simsched.errors import MemoryLimitError
 from simsched.policy import Layout
+from simsched.policy.estimate import Estimator
 from simsched.replay.parallel_map import parallel_map
-
-if TYPE_CHECKING:
-    from simsched.policy.estimate import Estimator
-    from simsched.schedule import Schedule
+from simsched.schedule import Schedule
 
 #: Replays of a search, or fewer.
 MOST_REPLAYS = 15

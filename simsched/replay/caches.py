@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from math import inf
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from simsched.replay.data import DataPlan
+from simsched.replay.data import DataPlan
 
 
 class Caches:

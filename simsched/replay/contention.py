@@ -6,14 +6,11 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from math import inf
-from typing import TYPE_CHECKING
 
+from simsched.costs.loads import Load
+from simsched.machine import Machine
 from simsched.replay.bandwidth import bound, pressure
-
-if TYPE_CHECKING:
-    from simsched.costs.loads import Load
-    from simsched.machine import Machine
-    from simsched.replay.decision import Decision
+from simsched.replay.decision import Decision
 
 #: Demand on each of several places, and demand times memory share, in whole bytes per second.
 Traffic = Sequence[tuple[int, int]]

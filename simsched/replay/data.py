@@ -4,21 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import inf
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from simsched.graph.adjacency import Csr
-from simsched.replay.memory_limit import DURING
-
-if TYPE_CHECKING:
-    from simsched.graph.adjacency import Index
-    from simsched.graph.columns import Floats
-    from simsched.graph.data import DataObjects
-    from simsched.machine.network import Network
-    from simsched.policy import Problem
-    from simsched.replay.memory_limit import MemoryLimit
+from simsched.graph.adjacency import Csr, Index
+from simsched.graph.columns import Floats
+from simsched.graph.data import DataObjects
+from simsched.machine.network import Network
+from simsched.policy import Problem
+from simsched.replay.memory_limit import DURING, MemoryLimit
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import Literal, get_args
 
 from simsched.errors import EngineError
 from simsched.native import core
 from simsched.replay.plan import Plan, Progress, StaticPlan
+from simsched.schedule import Schedule
 from simsched.spec import Engine
-
-if TYPE_CHECKING:
-    from simsched.schedule import Schedule
 
 #: Most bytes per second in the compiled engine, of all tasks that may run concurrently.
 MOST_BPS = 2**62

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from simsched.machine import RuntimeProfile
 from simsched.policy import Layout, Policy, Problem
 from simsched.policy.estimate import Estimator
 from simsched.replay.policy_checks import checked_layout, layouts_of
 from simsched.schedule.inputs import LayoutBy
-
-if TYPE_CHECKING:
-    from simsched.machine import RuntimeProfile
 
 
 @dataclass(frozen=True, eq=False)

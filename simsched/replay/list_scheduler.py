@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from simsched.costs.loads import IDLE, Load
 from simsched.errors import EngineError
+from simsched.graph.adjacency import Csr, Index
+from simsched.graph.taskgraph import Seconds
 from simsched.replay.decision import Decision
+from simsched.replay.plan import StaticPlan
 from simsched.replay.queues import ready_queue
 from simsched.replay.replay import Chooser
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from simsched.graph.adjacency import Csr, Index
-    from simsched.graph.taskgraph import Seconds
-    from simsched.replay.plan import StaticPlan
 
 
 class ListScheduler(Chooser):

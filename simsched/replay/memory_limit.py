@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 
 from simsched.errors import EngineError
 from simsched.notes import Note, Weight
+from simsched.schedule import Schedule
 from simsched.schedule.memory import MemoryUse
 from simsched.schedule.memory_places import Places
 from simsched.units import format_bytes, format_time
-
-if TYPE_CHECKING:
-    from simsched.schedule import Schedule
 
 MemoryLimit = Literal["ignore", "note", "spill", "wait", "error"]
 #: Those that change the replay; all others look at what it needed.

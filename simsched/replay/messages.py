@@ -6,14 +6,12 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import inf
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from simsched.replay.data import DataPlan
 from simsched.schedule.transfers import Messages
-
-if TYPE_CHECKING:
-    from simsched.replay.data import DataPlan
 
 #: Called with seconds from now, and the number and version of the message of which something happens then.
 Later = Callable[[float, tuple[int, int]], None]

@@ -5,13 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from math import inf
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from simsched.costs.loads import Loads, loads as loads_of
 from simsched.errors import CostError, EngineError
 from simsched.graph.adjacency import Csr
+from simsched.graph.taskgraph import Seconds
+from simsched.machine import Machine
 from simsched.native import find
 from simsched.native.building import how_to_get
 from simsched.policy import CandidateRule, Running, Shortcuts, Start
@@ -21,12 +23,8 @@ from simsched.replay.plan import DynamicPlan, Plan, Progress, StaticPlan
 from simsched.replay.replay import BEYOND_NUMBERS
 from simsched.replay.result import Times, schedule_of
 from simsched.replay.room import no_room
+from simsched.schedule import Schedule
 from simsched.schedule.transfers import Messages
-
-if TYPE_CHECKING:
-    from simsched.graph.taskgraph import Seconds
-    from simsched.machine import Machine
-    from simsched.schedule import Schedule
 
 #: Error of the compiled module when a time is not a number any more.
 OVERFLOW = "the times grow beyond all numbers"

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from heapq import heappop, heappush
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from simsched.graph.adjacency import Index
+from simsched.replay.decision import Decision
 from simsched.replay.list_scheduler import ListScheduler
-
-if TYPE_CHECKING:
-    from simsched.graph.adjacency import Index
-    from simsched.replay.decision import Decision
-    from simsched.replay.plan import StaticPlan
+from simsched.replay.plan import StaticPlan
 
 
 class PlannedScheduler(ListScheduler):

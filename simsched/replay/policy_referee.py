@@ -6,22 +6,18 @@ from bisect import bisect_left, insort
 from collections.abc import Iterator, Sequence
 from heapq import heappop, heappush
 from itertools import chain
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from simsched.graph.adjacency import Csr, Index
-from simsched.policy import Running
+from simsched.graph.taskgraph import Seconds
+from simsched.policy import Problem, Running
 from simsched.policy.placement import take_idle
 from simsched.replay.action_checks import ActionChecks
+from simsched.replay.data_state import DataState
 from simsched.replay.decision import Decision
+from simsched.replay.plan import DynamicPlan
 from simsched.replay.replay import Chooser
-
-if TYPE_CHECKING:
-    from simsched.graph.taskgraph import Seconds
-    from simsched.policy import Problem
-    from simsched.replay.data_state import DataState
-    from simsched.replay.plan import DynamicPlan
 
 #: Marker of the end of a policy's actions: `None` may be one of them, by mistake.
 _NO_MORE = object()

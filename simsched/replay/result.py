@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from simsched.graph.adjacency import Csr, Index
+from simsched.graph.taskgraph import Seconds
 from simsched.replay.plan import Plan
 from simsched.schedule import Schedule
-
-if TYPE_CHECKING:
-    from simsched.graph.adjacency import Csr, Index
-    from simsched.graph.taskgraph import Seconds
-    from simsched.schedule.transfers import Messages
+from simsched.schedule.transfers import Messages
 
 
 @dataclass(frozen=True)

@@ -6,14 +6,11 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import inf
-from typing import TYPE_CHECKING
 
 from simsched.errors import MemoryLimitError
+from simsched.replay.data import DataPlan
+from simsched.replay.messages import Message
 from simsched.units import format_bytes
-
-if TYPE_CHECKING:
-    from simsched.replay.data import DataPlan
-    from simsched.replay.messages import Message
 
 
 @dataclass(slots=True)

@@ -5,18 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from math import inf
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
-from simsched.machine import Effects
+from simsched.machine import Effects, Machine
 from simsched.replay.bandwidth import Bandwidth
 from simsched.replay.contention import Contention
-from simsched.replay.replay import Replay
-
-if TYPE_CHECKING:
-    from simsched.machine import Machine
-    from simsched.replay.decision import Decision
-    from simsched.replay.plan import Plan
-    from simsched.replay.replay import Chooser
+from simsched.replay.decision import Decision
+from simsched.replay.plan import Plan
+from simsched.replay.replay import Chooser, Replay
 
 
 class Sharing(Protocol):

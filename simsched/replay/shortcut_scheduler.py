@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from bisect import insort
 from collections import deque
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from simsched.costs.loads import IDLE, Load
+from simsched.policy import Shortcuts
 from simsched.replay.decision import Decision
 from simsched.replay.list_scheduler import ListScheduler
+from simsched.replay.plan import StaticPlan
 from simsched.replay.queues import ready_queue
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from simsched.policy import Shortcuts
-    from simsched.replay.plan import StaticPlan
 
 
 class ShortcutScheduler(ListScheduler):

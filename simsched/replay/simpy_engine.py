@@ -8,7 +8,6 @@ last of them settles the instant, so that all completions come before any decisi
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,9 +19,7 @@ from simsched.replay.replay import Chooser, Replay
 from simsched.replay.result import Times, schedule_of
 from simsched.replay.sharing_replay import SharingReplay
 from simsched.replay.shortcut_scheduler import ShortcutScheduler
-
-if TYPE_CHECKING:
-    from simsched.schedule import Schedule
+from simsched.schedule import Schedule
 
 
 def _chooser(plan: Plan) -> Chooser:

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from simsched.document.parts import Paragraph, Part, Picture, Section, Table
+from simsched.report.findings import Findings
 from simsched.report.inputs_section import NARROWEST_PX, PX
+from simsched.schedule import Schedule
 from simsched.units import format_bytes, format_time
-
-if TYPE_CHECKING:
-    from simsched.report.findings import Findings
-    from simsched.schedule import Schedule
 
 #: Rows of each table.
 MOST_ROWS = 8

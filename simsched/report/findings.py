@@ -5,28 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import numpy as np
+import pandas as pd
 
 from simsched.defaults import BASELINE
 from simsched.errors import SimschedError
+from simsched.execute import RecordedReplay
 from simsched.explain import Explanation, explain
 from simsched.notes import weighed
 from simsched.policy import Policy, policy as policy_of
 from simsched.policy.layout import BEST
 from simsched.replay.advice import advised
+from simsched.report.question import Question
 from simsched.report.run import PolicyRun, by_makespan, replayed
 from simsched.report.sizes import by_core_count, by_layout, with_shortest
 from simsched.report.time_budget import Progress, TimeBudget
 from simsched.schedule import Bounds, Schedule, bounds
 from simsched.schedule.bounds import on_one_core_s
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from simsched.execute import RecordedReplay
-    from simsched.report.question import Question
 
 Found = TypeVar("Found")
 

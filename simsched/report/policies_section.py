@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pandas as pd
 
 from simsched.document.parts import Facts, Folded, Markup, Paragraph, Part, Picture, Section, Table
 from simsched.plots.canvas import plain
+from simsched.report.findings import Findings
+from simsched.report.run import PolicyRun
 from simsched.report.verdict import LONGEST_LAYOUT, interval_text, overlapping
 from simsched.units import format_time
-
-if TYPE_CHECKING:
-    from simsched.report.findings import Findings
-    from simsched.report.run import PolicyRun
 
 COLUMNS = (
     "policy",

@@ -6,15 +6,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from simsched.costs import CostModel
 from simsched.defaults import MACHINE
 from simsched.document.html import framed, image, listed, text
 from simsched.document.markdown import markdown
 from simsched.document.parts import Bullets, Document, Paragraph, Section, Table
 from simsched.errors import SimschedError
 from simsched.files import write_text
+from simsched.graph import TaskGraph
+from simsched.machine import Machine, RuntimeProfile
 from simsched.plots.stacked import stacked_svg
+from simsched.policy import Layout, Policy
 from simsched.report.data_section import data_section
 from simsched.report.findings import Findings
 from simsched.report.inputs_section import costs_section, graph_section, machine_section
@@ -24,13 +27,7 @@ from simsched.report.sizes_section import cores_section, layouts_section
 from simsched.report.trust_section import trust_section
 from simsched.report.verdict import headline, sentences
 from simsched.report.why_section import why_section
-
-if TYPE_CHECKING:
-    from simsched.costs import CostModel
-    from simsched.graph import TaskGraph
-    from simsched.machine import Machine, RuntimeProfile
-    from simsched.policy import Layout, Policy
-    from simsched.spec import Engine
+from simsched.spec import Engine
 
 #: Height of a notebook's frame, in which the page scrolls.
 FRAME_PX = 900

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from simsched.policy.layout import BEST, Layout
+import pandas as pd
+
+from simsched.machine import Machine
+from simsched.policy.layout import BEST, Best, Layout
+from simsched.report.question import Question
 from simsched.report.run import PolicyRun, replayed
+from simsched.report.time_budget import Progress
 from simsched.schedule import bounds
 from simsched.schedule.bounds import on_one_core_s
 from simsched.study.core_counts import knee
 from simsched.study.predict import beyond
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from simsched.machine import Machine
-    from simsched.policy.layout import Best
-    from simsched.report.question import Question
-    from simsched.report.time_budget import Progress
 
 #: Fewer layouts add nothing to the table of policies.
 LEAST_LAYOUTS = 3

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from math import isnan
-from typing import TYPE_CHECKING
+
+import pandas as pd
 
 from simsched.document.parts import Paragraph, Part, Picture, Section, Table
 from simsched.plots.canvas import plain
+from simsched.report.findings import Findings
 from simsched.report.policies_section import longer
 from simsched.report.verdict import LONGEST_LAYOUT, used_layout
 from simsched.units import format_time
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from simsched.report.findings import Findings
 
 MOST_LAYOUTS = 10
 COLUMNS = ("layout", "makespan", "over the shortest", "speed-up", "cores in use")

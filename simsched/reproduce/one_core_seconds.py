@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,11 +12,9 @@ from simsched.costs.kernels import Convolution, Team, convolution_s, elementwise
 from simsched.costs.kernels.convolution import Direction
 from simsched.errors import CostError
 from simsched.execute.kernels.operators import sizes
+from simsched.graph import TaskGraph
 from simsched.graph.shapes import parse_shape
-
-if TYPE_CHECKING:
-    from simsched.graph import TaskGraph
-    from simsched.machine import Machine
+from simsched.machine import Machine
 
 #: Library of TensorFlow's ops on a Xeon Phi, as in the published systems.
 LIBRARY = "tensorflow-1.9"

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from simsched.costs import CostModel
+from simsched.costs.task_costs import TaskCosts
 from simsched.defaults import MACHINE
+from simsched.graph import TaskGraph
+from simsched.machine import Machine, RuntimeProfile
 from simsched.schedule.energy import Windows, fernandez_bussell, moldable_area
-
-if TYPE_CHECKING:
-    from simsched.costs import CostModel
-    from simsched.costs.task_costs import TaskCosts
-    from simsched.graph import TaskGraph
-    from simsched.machine import Machine, RuntimeProfile
 
 
 @dataclass(frozen=True)

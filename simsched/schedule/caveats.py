@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from simsched.schedule.schedule import Schedule
+from simsched.schedule.schedule import Schedule
 
 
 def notes_of(schedules: Iterable[Schedule]) -> Iterator[str]:

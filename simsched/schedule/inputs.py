@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-if TYPE_CHECKING:
-    from simsched.costs import CostModel
-    from simsched.graph.taskgraph import Seconds
-    from simsched.machine import RuntimeProfile
-    from simsched.policy import Layout, Policy
-    from simsched.spec import Engine
-
+from simsched.costs import CostModel
+from simsched.graph.taskgraph import Seconds
+from simsched.machine import RuntimeProfile
+from simsched.policy import Layout, Policy
+from simsched.spec import Engine
 
 LayoutBy = Literal["", "given", "estimate", "replays"]
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from simsched.graph import TaskGraph
 from simsched.graph.columns import LabelColumn, TextColumn
-
-if TYPE_CHECKING:
-    from simsched.graph import TaskGraph
 
 
 def name_column(graph: TaskGraph) -> Any:

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from simsched.errors import GraphError, MachineError
-
-if TYPE_CHECKING:
-    from simsched.graph import TaskGraph
-    from simsched.machine import Machine
+from simsched.graph import TaskGraph
+from simsched.machine import Machine
 
 #: Halvings of the machine's cores, below it, and doublings above it.
 HALVINGS, DOUBLINGS = 5, 2

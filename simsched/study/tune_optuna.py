@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from simsched.errors import MissingExtraError
 from simsched.policy import Layout, Policy
-from simsched.study.tune_widths import OTHERS, TUNED
-
-if TYPE_CHECKING:
-    from simsched.study.trials import Point, Trials
-    from simsched.study.tune_widths import Widths
+from simsched.study.trials import Point, Trials
+from simsched.study.tune_widths import OTHERS, TUNED, Widths
 
 #: Suggestions per replay: known points cost nothing, and a small space is soon exhausted.
 SUGGESTIONS = 4

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from simsched.costs import TaskCosts
+from simsched.graph import TaskGraph
 from simsched.plugins import named
 from simsched.policy import Policy
-
-if TYPE_CHECKING:
-    from simsched.costs import TaskCosts
-    from simsched.graph import TaskGraph
-    from simsched.study.trials import Trials
+from simsched.study.trials import Trials
 
 #: The policy whose widths are searched, by its name.
 TUNED = "kind-widths"

@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
+from simsched.costs import CostModel
 from simsched.costs.curve_ranges import MOST, ranges
 from simsched.costs.curves import normalised
 from simsched.errors import MachineError, SimschedError
+from simsched.graph import TaskGraph
 from simsched.machine.confidence import ends
-
-if TYPE_CHECKING:
-    from simsched.costs import CostModel
-    from simsched.graph import TaskGraph
-    from simsched.machine.schema import Confidence
-    from simsched.replay.scenario import Scenario
+from simsched.machine.schema import Confidence
+from simsched.replay.scenario import Scenario
 
 #: Units of whole numbers, which are not uncertain.
 COUNTS = ("core", "core/tile", "thread/core")

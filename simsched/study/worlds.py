@@ -5,18 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from simsched.costs.curve_ranges import sampled_between
 from simsched.errors import SimschedError
 from simsched.graph import TaskGraph
+from simsched.machine import Machine
 from simsched.replay.scenario import Scenario
 from simsched.study.uncertain import Parameter, Uncertain
-
-if TYPE_CHECKING:
-    from simsched.machine import Machine
 
 #: Prefix of the source of a number between the brackets of a machine: it is given, hence exact.
 GIVEN = "varied: "

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from simsched.costs import CostModel
 from simsched.machine import RuntimeProfile
-from simsched.policy import RankPolicy, policy as policy_of
+from simsched.policy import Policy, RankPolicy, policy as policy_of
 from simsched.replay import simulate
+from simsched.schedule import Schedule
+from simsched.spec import Engine
 from simsched.testing import strategies as ours
 from simsched.testing.equivalence import check_same
 from simsched.testing.invariants import (
@@ -19,11 +19,6 @@ from simsched.testing.invariants import (
     check_schedule,
     check_work_conserving,
 )
-
-if TYPE_CHECKING:
-    from simsched.policy import Policy
-    from simsched.schedule import Schedule
-    from simsched.spec import Engine
 
 
 def check_policy(

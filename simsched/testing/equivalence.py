@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 from hypothesis import HealthCheck, assume, given, seed as seeded, settings, strategies as st
 
 from simsched.costs import CostModel, Curve
 from simsched.errors import EngineError
 from simsched.machine import RuntimeProfile
 from simsched.plugins import registered
-from simsched.policy import CandidateRule, Policy, RankPolicy, Shortcuts, Start, policy as policy_of
+from simsched.policy import (
+    CandidateRule,
+    Policy,
+    Problem,
+    RankPolicy,
+    Shortcuts,
+    Start,
+    View,
+    policy as policy_of,
+)
+from simsched.policy.policy import Discipline
 from simsched.replay import simulate
+from simsched.schedule import Schedule
 from simsched.testing import strategies as ours
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
-
-    from simsched.policy import Problem, View
-    from simsched.policy.policy import Discipline
-    from simsched.schedule import Schedule
 
 COLUMNS = ("ready_s", "start_s", "finish_s", "team", "executor", "start_order", "alone_s")
 

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import numpy.typing as npt
 
 from simsched.policy import Layout
-
-if TYPE_CHECKING:
-    from simsched.schedule import Schedule
+from simsched.schedule import Schedule
 
 #: Rounding of sums of floats in different orders.
 RELATIVE = 1e-9

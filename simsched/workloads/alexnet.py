@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from simsched.workloads.images import ImageNetwork
 from simsched.workloads.layers import Dense, convolved, flat
 from simsched.workloads.ops import concat, dropout, local_response_norm, max_pool, relu
+from simsched.workloads.ops.convolution import Padding
+from simsched.workloads.tensor import Tensor
 from simsched.workloads.workload import one_of, whole
-
-if TYPE_CHECKING:
-    from simsched.workloads.ops.convolution import Padding
-    from simsched.workloads.tensor import Tensor
 
 UNITS = 4096
 

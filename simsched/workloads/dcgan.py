@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from simsched.graph import TaskGraph
 from simsched.workloads.builder import Builder
 from simsched.workloads.layers import BatchNorm, Convolution, Dense, flat
 from simsched.workloads.ops import (
@@ -20,11 +20,8 @@ from simsched.workloads.ops import (
     sigmoid_cross_entropy,
 )
 from simsched.workloads.optimizers import OPTIMIZERS
+from simsched.workloads.tensor import Tensor
 from simsched.workloads.workload import Workload, one_of, whole
-
-if TYPE_CHECKING:
-    from simsched.graph import TaskGraph
-    from simsched.workloads.tensor import Tensor
 
 Function = Callable[["Tensor"], "Tensor"]
 

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from simsched.workloads.builder import Builder
 from simsched.workloads.layers import Dense
 from simsched.workloads.ops import add, chunks, multiply, sigmoid, subtract, tanh
 from simsched.workloads.recurrent import Recurrent, State
-
-if TYPE_CHECKING:
-    from simsched.workloads.builder import Builder
-    from simsched.workloads.tensor import Tensor
+from simsched.workloads.tensor import Tensor
 
 GATES = ("reset_gate", "update_gate", "candidate")
 

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from simsched.errors import SpecError
+from simsched.graph import TaskGraph
 from simsched.workloads.builder import Builder
 from simsched.workloads.ops import cross_entropy
 from simsched.workloads.optimizers import OPTIMIZERS
+from simsched.workloads.tensor import Tensor
 from simsched.workloads.workload import Workload, one_of, whole
-
-if TYPE_CHECKING:
-    from simsched.graph import TaskGraph
-    from simsched.workloads.tensor import Tensor
 
 
 @dataclass(frozen=True)

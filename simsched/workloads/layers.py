@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from simsched.workloads.builder import Builder
 from simsched.workloads.ops import add, batch_norm, bias_add, conv2d, layer_norm, matmul, relu, reshaped
-
-if TYPE_CHECKING:
-    from simsched.workloads.builder import Builder
-    from simsched.workloads.ops.convolution import Padding
-    from simsched.workloads.tensor import Tensor
+from simsched.workloads.ops.convolution import Padding
+from simsched.workloads.tensor import Tensor
 
 
 class Dense:

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from simsched.workloads.builder import Builder
 from simsched.workloads.layers import Dense
 from simsched.workloads.ops import add, chunks, concat, multiply, sigmoid, tanh
 from simsched.workloads.recurrent import Affine, Cell, Recurrent, State
-
-if TYPE_CHECKING:
-    from simsched.workloads.builder import Builder
-    from simsched.workloads.tensor import Tensor
+from simsched.workloads.tensor import Tensor
 
 GATES = ("input_gate", "forget_gate", "candidate", "output_gate")
 

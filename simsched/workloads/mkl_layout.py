@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
+from simsched.graph import TaskGraph
 from simsched.workloads.builder import Builder
 from simsched.workloads.tensor import NO_TASK, Tensor
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from simsched.graph import TaskGraph
 
 #: Element-wise kinds whose kernels are Eigen's, each after an `InputConversion`.
 ELEMENTWISE = frozenset({"AddV2", "Maximum", "Mul", "SquaredDifference", "Sub"})

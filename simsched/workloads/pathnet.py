@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from simsched.graph import TaskGraph
 from simsched.workloads.builder import Builder
 from simsched.workloads.layers import Convolution, Dense
 from simsched.workloads.ops import add_n, cross_entropy, max_pool, relu, reshaped
+from simsched.workloads.tensor import Tensor
 from simsched.workloads.workload import Workload, whole
-
-if TYPE_CHECKING:
-    from simsched.graph import TaskGraph
-    from simsched.workloads.tensor import Tensor
 
 
 @dataclass(frozen=True)

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from simsched.workloads.builder import Builder
 from simsched.workloads.lstm import LSTM, LSTMCell
 from simsched.workloads.ops import add, divide, floor_mod, less, multiply, subtract, where
-
-if TYPE_CHECKING:
-    from simsched.workloads.builder import Builder
-    from simsched.workloads.recurrent import Cell, State
-    from simsched.workloads.tensor import Tensor
+from simsched.workloads.recurrent import Cell, State
+from simsched.workloads.tensor import Tensor
 
 
 class TimeGate:

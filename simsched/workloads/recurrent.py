@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from typing import ClassVar, Protocol
 
 from simsched.errors import SpecError
+from simsched.graph import TaskGraph
 from simsched.workloads.builder import Builder
 from simsched.workloads.cell_grid import cell_grid
 from simsched.workloads.layers import Dense
 from simsched.workloads.ops import add, bias_add, cross_entropy, matmul
+from simsched.workloads.tensor import Tensor
 from simsched.workloads.workload import Workload, one_of, whole
-
-if TYPE_CHECKING:
-    from simsched.graph import TaskGraph
-    from simsched.workloads.tensor import Tensor
 
 State = tuple["Tensor", ...]
 

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from simsched.workloads.builder import Builder
 from simsched.workloads.ops import tanh
 from simsched.workloads.recurrent import Affine, Recurrent, State
-
-if TYPE_CHECKING:
-    from simsched.workloads.builder import Builder
-    from simsched.workloads.tensor import Tensor
+from simsched.workloads.tensor import Tensor
 
 
 class RNNCell:

@@ -7,12 +7,9 @@ Shapes are known, so that what computes them is folded away; a sum over no axes 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from simsched.workloads.ops.elementwise import broadcast
-
-if TYPE_CHECKING:
-    from simsched.workloads.tensor import Gradient, Tensor
+from simsched.workloads.tensor import Gradient, Tensor
 
 
 def renamed(

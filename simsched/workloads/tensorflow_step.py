@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from simsched.workloads import tensorflow_ops as tf
 from simsched.workloads.builder import Builder
 from simsched.workloads.layers import Filters, Layers
 from simsched.workloads.ops import add_n, bias_add, conv2d, cross_entropy, matmul, relu
+from simsched.workloads.ops.convolution import Padding
+from simsched.workloads.optimizers import Optimizer
+from simsched.workloads.tensor import Node, Tensor
 from simsched.workloads.tensorflow_ops import elementwise, mean, multiply, renamed, squares_halved
-
-if TYPE_CHECKING:
-    from simsched.workloads.ops.convolution import Padding
-    from simsched.workloads.optimizers import Optimizer
-    from simsched.workloads.tensor import Node, Tensor
 
 
 class TensorFlowStep(Builder):

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from simsched.graph import TaskGraph
 from simsched.workloads.builder import Builder
 from simsched.workloads.layers import Dense, LayerNorm
 from simsched.workloads.ops import (
@@ -21,13 +22,8 @@ from simsched.workloads.ops import (
     softmax,
     transposed,
 )
+from simsched.workloads.tensor import Tensor
 from simsched.workloads.workload import Workload, one_of, whole
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from simsched.graph import TaskGraph
-    from simsched.workloads.tensor import Tensor
 
 
 class Attention:

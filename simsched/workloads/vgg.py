@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from simsched.workloads.images import ImageNetwork
 from simsched.workloads.layers import Dense, convolved, flat
 from simsched.workloads.ops import dropout, max_pool, relu
-
-if TYPE_CHECKING:
-    from simsched.workloads.tensor import Tensor
+from simsched.workloads.tensor import Tensor
 
 #: Convolutions of each stage, and their outputs; a pool follows each stage.
 STAGES = ((2, 64), (2, 128), (4, 256), (4, 512), (4, 512))

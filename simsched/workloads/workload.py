@@ -7,15 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from simsched.errors import SpecError
+from simsched.graph import TaskGraph
 from simsched.parameters import Parameters, one_of, whole
 from simsched.plugins import named, registered
 from simsched.spec import Scalar, Spec, made, parse_with
-
-if TYPE_CHECKING:
-    from simsched.graph import TaskGraph
 
 __all__ = ["Workload", "family", "is_workload", "one_of", "whole", "workload"]
 

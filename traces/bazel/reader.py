@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from simsched.errors import FormatError
 from simsched.graph import ImportReport
 from simsched.graph.loading import plain_name
+from simsched.graph.taskgraph import TaskGraph
 from simsched.text import printable
 from simsched.traces.bazel.actions import ActionGraph
 from simsched.traces.bazel.profile import Profile
@@ -19,9 +19,6 @@ from simsched.traces.shared.json_stream import shown
 from simsched.traces.shared.options import TOLERANT, given, mends_if
 from simsched.traces.shared.spans import Spans, Whole, graph_of
 from simsched.traces.shared.timeline import in_order
-
-if TYPE_CHECKING:
-    from simsched.graph.taskgraph import TaskGraph
 
 EDGES = ("lanes+critical", "lanes", "critical")
 _ADVICE = (

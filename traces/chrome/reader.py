@@ -13,11 +13,11 @@ References
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from simsched.errors import FormatError
 from simsched.graph.loading import plain_name
 from simsched.graph.report import ImportReport
+from simsched.graph.taskgraph import TaskGraph
 from simsched.traces.chrome.events import Events, read_events
 from simsched.traces.chrome.flows import arrow_ends, spans_of
 from simsched.traces.chrome.writer import graph_written, made_by_simsched
@@ -26,9 +26,6 @@ from simsched.traces.shared.json_stream import shown
 from simsched.traces.shared.libraries import recorded_on
 from simsched.traces.shared.options import mends_if
 from simsched.traces.shared.spans import arrows, choose, edges_of, graph_of
-
-if TYPE_CHECKING:
-    from simsched.graph.taskgraph import TaskGraph
 
 
 class ChromeTrace:

@@ -12,7 +12,7 @@ import json
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 import numpy as np
 
@@ -21,7 +21,9 @@ from simsched.files import replacing
 from simsched.graph.columns import plain_text
 from simsched.graph.report import ImportReport
 from simsched.graph.saving import Subject
+from simsched.graph.taskgraph import Seconds, TaskGraph
 from simsched.plots.corunning import corunning_frame
+from simsched.schedule import Schedule
 from simsched.schedule.export import description
 from simsched.text import printable
 from simsched.traces.chrome.events import Events, Span
@@ -29,10 +31,6 @@ from simsched.traces.shared.json_stream import shown
 from simsched.traces.shared.libraries import recorded_on
 from simsched.traces.shared.spans import lane_names
 from simsched.traces.shared.timeline import recording
-
-if TYPE_CHECKING:
-    from simsched.graph.taskgraph import Seconds, TaskGraph
-    from simsched.schedule import Schedule
 
 #: Process of the lanes of executors; another one has the lanes of cores, where tasks appear again.
 EXECUTORS, CORES = 1, 2

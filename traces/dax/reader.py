@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -14,12 +13,10 @@ from simsched.graph import ImportReport
 from simsched.graph.data import NOBODY
 from simsched.graph.data_checks import with_reads
 from simsched.graph.loading import open_plain, plain_name
+from simsched.graph.taskgraph import TaskGraph
 from simsched.text import printable
 from simsched.traces.dax.workflow import READS, WRITES, Workflow
 from simsched.traces.shared.spans import Whole
-
-if TYPE_CHECKING:
-    from simsched.graph.taskgraph import TaskGraph
 
 #: After blanks, instructions and comments.
 _BEGINNING = re.compile(

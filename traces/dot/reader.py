@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from simsched.graph import data_columns
+from simsched.graph.taskgraph import TaskGraph
 from simsched.traces.dot import tdg
 from simsched.traces.dot.statements import Attributes, read_dot, unescaped
 from simsched.traces.shared.attributes import COLUMNS, LANE_NAMES, OPTIONS, Durations, Nodes
-
-if TYPE_CHECKING:
-    from simsched.graph.taskgraph import TaskGraph
 
 _BLANK = rb"(?:\s|//[^\n]*+\n|/\*(?:[^*]|\*(?!/))*+\*/|\#[^\n]*+\n)*+"
 _BEGINNING = re.compile(

@@ -14,18 +14,15 @@ import math
 import re
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from simsched.errors import FormatError
 from simsched.graph.budget import budget
 from simsched.graph.loading import plain_name
 from simsched.graph.report import ImportReport
+from simsched.graph.taskgraph import TaskGraph
 from simsched.traces.dot.statements import Dot, read_dot
 from simsched.traces.shared.json_stream import shown
 from simsched.traces.shared.options import real_number
-
-if TYPE_CHECKING:
-    from simsched.graph.taskgraph import TaskGraph
 
 _BEGINNING = re.compile(
     rb"\s*digraph\s*\{\s*graph\s*\[compound=true\];.{0,400}?\s-?[0-9]+"

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from simsched.files import replacing
 from simsched.graph.saving import Subject
+from simsched.graph.taskgraph import TaskGraph
 from simsched.text import printable
 from simsched.traces.dot.reader import in_dot
 from simsched.traces.shared.attributes import LANE_NAMES, edge_rows, lane_names, rows
-
-if TYPE_CHECKING:
-    from simsched.graph.taskgraph import TaskGraph
 
 
 class DotWriter:

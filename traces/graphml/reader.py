@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from simsched.graph.taskgraph import TaskGraph
 from simsched.traces.graphml.elements import read_elements
 from simsched.traces.shared.attributes import OPTIONS, Durations, Nodes
-
-if TYPE_CHECKING:
-    from simsched.graph.taskgraph import TaskGraph
 
 #: After blanks, instructions, comments and a DOCTYPE.
 _BEGINNING = re.compile(

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from simsched.errors import FormatError
 from simsched.graph import ImportReport
 from simsched.graph.loading import plain_name
+from simsched.graph.taskgraph import TaskGraph
 from simsched.traces.ninja.log import ALL, Command, Log
 from simsched.traces.ninja.rules import Joined, found_by_compilers, rules_of
 from simsched.traces.shared.json_stream import shown
 from simsched.traces.shared.options import TOLERANT, given, mends_if, whole_number
 from simsched.traces.shared.spans import Small, Whole
 from simsched.traces.shared.timeline import in_order, packed, recording
-
-if TYPE_CHECKING:
-    from simsched.graph.taskgraph import TaskGraph
 
 Edges = Sequence[Sequence[int]]
 

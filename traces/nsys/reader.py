@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -16,14 +15,12 @@ import numpy.typing as npt
 from simsched.errors import FormatError
 from simsched.graph import ImportReport
 from simsched.graph.loading import plain_name
+from simsched.graph.taskgraph import TaskGraph
 from simsched.traces.nsys.activities import Activities, Reading
 from simsched.traces.nsys.database import MAGIC, Whole, open_database
 from simsched.traces.shared.json_stream import shown
 from simsched.traces.shared.spans import graph_of
 from simsched.traces.shared.timeline import in_order
-
-if TYPE_CHECKING:
-    from simsched.graph.taskgraph import TaskGraph
 
 CALLS = ("launches", "all", "none")
 #: Calls that return when the device is done, such as cudaStreamSynchronize_v3020, cuCtxSynchronize, cudaMemcpy_v3020.

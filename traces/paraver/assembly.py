@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,14 +14,12 @@ from simsched.errors import GraphError
 from simsched.graph.budget import budget
 from simsched.graph.loading import plain_name
 from simsched.graph.report import ImportReport
+from simsched.graph.taskgraph import TaskGraph
 from simsched.text import printable
 from simsched.traces.paraver.records import Records
 from simsched.traces.paraver.tasks import Interval, Key, TaskTrace, tasks_of
 from simsched.traces.paraver.vocabulary import Event, Vocabulary
 from simsched.traces.shared.timeline import recording
-
-if TYPE_CHECKING:
-    from simsched.graph.taskgraph import TaskGraph
 
 
 def dependencies(path: Path, trace: TaskTrace, index: dict[Key, int]) -> dict[tuple[int, int], None]:

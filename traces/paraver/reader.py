@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from simsched.errors import FormatError
 from simsched.graph.report import ImportReport
+from simsched.graph.taskgraph import TaskGraph
 from simsched.traces.paraver.assembly import assemble
 from simsched.traces.paraver.records import Records, read_records
 from simsched.traces.paraver.tasks import follow
 from simsched.traces.paraver.vocabulary import Event, Vocabulary, companion, read_labels, read_rows
 from simsched.traces.shared.options import TOLERANT, mends_if
-
-if TYPE_CHECKING:
-    from simsched.graph.taskgraph import TaskGraph
 
 _BEGINNING = re.compile(rb"#Paraver ?\(")
 ADVICE = (

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -17,12 +17,10 @@ from simsched.files import replacing
 from simsched.graph.columns import plain_text
 from simsched.graph.saving import Subject
 from simsched.plots.corunning import corunning_frame
+from simsched.schedule import Schedule
 from simsched.schedule.export import description
 from simsched.traces.chrome.writer import nanoseconds, refuse_unwritable
 from simsched.traces.perfetto.packets import OWN
-
-if TYPE_CHECKING:
-    from simsched.schedule import Schedule
 
 #: One sequence of packets; the first declares that nothing came before it.
 SEQUENCE, CLEARED = 1, 1

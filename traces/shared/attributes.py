@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,11 +21,9 @@ from simsched.graph.interop import node_seconds, refuse_other_means, to_frames
 from simsched.graph.loading import plain_name
 from simsched.graph.recording import Recording
 from simsched.graph.report import ImportReport
+from simsched.graph.taskgraph import TaskGraph
 from simsched.text import printable
 from simsched.traces.shared.json_stream import shown
-
-if TYPE_CHECKING:
-    from simsched.graph.taskgraph import TaskGraph
 
 TEXTS = ("name", "kind", "scope", "shapes")
 NUMBERS = ("flops", "bytes_B", "start_s", "finish_s")

@@ -5,15 +5,12 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from simsched.graph.data import NOBODY
 from simsched.graph.data_checks import with_reads
-
-if TYPE_CHECKING:
-    from simsched.graph.taskgraph import TaskGraph
+from simsched.graph.taskgraph import TaskGraph
 
 
 class Objects:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,12 +14,10 @@ import numpy.typing as npt
 from simsched.errors import FormatError
 from simsched.graph.cleanup.matching import matcher
 from simsched.graph.report import ImportReport
+from simsched.graph.taskgraph import TaskGraph
 from simsched.traces.shared.choice import MOST_LISTED, Choice, listed, spelled
 from simsched.traces.shared.json_stream import shown
 from simsched.traces.shared.timeline import in_order, recording
-
-if TYPE_CHECKING:
-    from simsched.graph.taskgraph import TaskGraph
 
 Whole = npt.NDArray[np.int64]
 Small = npt.NDArray[np.int32]

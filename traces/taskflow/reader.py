@@ -12,7 +12,7 @@ from array import array
 from collections import defaultdict
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from simsched.errors import FormatError
 from simsched.graph import ImportReport
 from simsched.graph.budget import budget
 from simsched.graph.loading import open_plain, plain_name, read_bounded
+from simsched.graph.taskgraph import TaskGraph
 from simsched.text import one_line
 from simsched.traces.dot.statements import read_dot, unescaped
 from simsched.traces.shared.choice import OPTIONS, Choice
@@ -29,9 +30,6 @@ from simsched.traces.shared.options import given
 from simsched.traces.shared.places import MAX_MICROSECONDS, Place
 from simsched.traces.shared.spans import Spans, Whole, choose, graph_of
 from simsched.traces.shared.timeline import in_order
-
-if TYPE_CHECKING:
-    from simsched.graph.taskgraph import TaskGraph
 
 MAX_FILE_B = 2**30
 _BEGINNING = re.compile(rb'\s*(?:\[\s*)?\{\s*"executor"\s*:\s*"')

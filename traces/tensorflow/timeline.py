@@ -9,11 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from simsched.errors import FormatError
 from simsched.graph.columns import plain_text
+from simsched.graph.loading import Mend
 from simsched.graph.report import ImportReport
+from simsched.graph.taskgraph import TaskGraph
 from simsched.traces.shared.json_elements import objects
 from simsched.traces.shared.json_stream import shown
 from simsched.traces.shared.libraries import of_tensorflow
@@ -22,10 +24,6 @@ from simsched.traces.shared.timeline import MAX_NS, whole_ns
 from simsched.traces.tensorflow.join import joined
 from simsched.traces.tensorflow.reader import graph_of
 from simsched.traces.tensorflow.records import Definition, Execution, add_kernels, split
-
-if TYPE_CHECKING:
-    from simsched.graph.loading import Mend
-    from simsched.graph.taskgraph import TaskGraph
 
 #: The processes that every timeline has, in whatever order an old Python wrote the fields of an object.
 _PROCESS = re.compile(rb'"name"\s*:\s*"(?:Allocators|[^"]{1,200} Compute)"')

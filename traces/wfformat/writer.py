@@ -10,7 +10,7 @@ import json
 import math
 from collections.abc import Iterable
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 import numpy as np
 
@@ -20,11 +20,9 @@ from simsched.graph.adjacency import Csr
 from simsched.graph.columns import plain_text
 from simsched.graph.data import read_by
 from simsched.graph.saving import Subject
+from simsched.graph.taskgraph import TaskGraph
 from simsched.traces.wfformat.layouts import OWN
 from simsched.version import version
-
-if TYPE_CHECKING:
-    from simsched.graph.taskgraph import TaskGraph
 
 EPOCH = "1970-01-01T00:00:00Z"
 SUFFIX = ".wfformat.json"

@@ -11,13 +11,13 @@ from bisect import bisect_right
 from collections import defaultdict
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from simsched.errors import FormatError
 from simsched.graph import ImportReport
 from simsched.graph.loading import plain_name
+from simsched.graph.taskgraph import TaskGraph
 from simsched.traces.shared.choice import OPTIONS, Choice
 from simsched.traces.shared.json_stream import shown
 from simsched.traces.shared.options import mends_if
@@ -26,9 +26,6 @@ from simsched.traces.shared.timeline import in_order
 from simsched.traces.shared.wire import BYTES, VARINT, header
 from simsched.traces.xplane.hlo import Program
 from simsched.traces.xplane.space import PLANE, PLANE_NAME, Space, read_space
-
-if TYPE_CHECKING:
-    from simsched.graph.taskgraph import TaskGraph
 
 TASKS = ("ops", "spans")
 _PLANES = re.compile(rb"/host:|/device:|Task Environment")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -17,9 +17,7 @@ import numpy.typing as npt
 from simsched.costs.fitting.interpolation import Method, WidthCurve
 from simsched.costs.fitting.points import MeasuredOp, Op, Point, Sharing
 from simsched.errors import CostError
-
-if TYPE_CHECKING:
-    from simsched.machine import Machine
+from simsched.machine import Machine
 
 Thing = TypeVar("Thing")
 #: Returns measured seconds of an op on so many threads.

@@ -6,18 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import asinh, erf, exp, log, log1p, pi, sqrt
 from statistics import NormalDist, median
-from typing import TYPE_CHECKING
+
+import numpy as np
 
 from simsched.costs.curve_ranges import sampled_between
+from simsched.costs.curves import Curve
+from simsched.costs.fitting.by_work import WorkModel
 from simsched.costs.fitting.parametric import curve_of
+from simsched.costs.fitting.points import Fit, Interval, MeasuredOp, Point
 from simsched.machine.confidence import FACTORS
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from simsched.costs.curves import Curve
-    from simsched.costs.fitting.by_work import WorkModel
-    from simsched.costs.fitting.points import Fit, Interval, MeasuredOp, Point
 
 #: The standard error of a median over that of a mean, for many normal samples.
 MEDIAN = sqrt(pi / 2)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -20,9 +19,7 @@ from simsched.costs.fitting.points import MeasuredOp, Op, Point
 from simsched.costs.width_table import WidthTable
 from simsched.errors import CostError
 from simsched.graph import TaskGraph
-
-if TYPE_CHECKING:
-    from simsched.machine import Machine
+from simsched.machine import Machine
 
 Signature = npt.NDArray[np.int64]
 #: Numbers that differ from run to run: at the end of a name, after `#`.

@@ -9,15 +9,13 @@ regions, so that a table of widths takes a few operations on arrays (docs/costs.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from simsched.costs.kernels.team import MOVED_OVER_NAMED, Team
-
-if TYPE_CHECKING:
-    from simsched.graph.taskgraph import Seconds
-    from simsched.machine import Machine
+from simsched.graph.taskgraph import Seconds
+from simsched.machine import Machine
 
 
 class Work(NamedTuple):

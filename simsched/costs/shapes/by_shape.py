@@ -8,26 +8,23 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
 from math import isnan
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from simsched.costs.kernels.library import Parameters, parameters
 from simsched.costs.kernels.team import MOVED_OVER_NAMED
-from simsched.costs.kernels.work import widths_s
+from simsched.costs.kernels.work import Work, widths_s
+from simsched.costs.rescaling import Mask
 from simsched.costs.shapes.kinds import Read, kernel_of, work_of
+from simsched.costs.shapes.parts import Part
 from simsched.costs.width_table import WidthTable
 from simsched.errors import CostError
+from simsched.graph import TaskGraph
+from simsched.graph.taskgraph import Seconds
+from simsched.machine import Machine
 from simsched.notes import Note, Weight
-
-if TYPE_CHECKING:
-    from simsched.costs.kernels.work import Work
-    from simsched.costs.rescaling import Mask
-    from simsched.costs.shapes.parts import Part
-    from simsched.graph import TaskGraph
-    from simsched.graph.taskgraph import Seconds
-    from simsched.machine import Machine
 
 #: Regions evaluated in one step, so that no array grows beyond some megabytes.
 AT_ONCE = 1 << 20

@@ -8,16 +8,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from simsched.costs.curves import default_curves, normalised, plain
+from simsched.costs.kernels.library import Parameters
+from simsched.costs.kernels.work import Work
 from simsched.costs.shapes.convolutions import convolution, transposed_convolution
 from simsched.costs.shapes.parts import Part, Product, Walk, ways
 from simsched.graph.shapes import Attributes, Shape, numel, parse_attributes, parse_shape, times
-
-if TYPE_CHECKING:
-    from simsched.costs.kernels.library import Parameters
-    from simsched.costs.kernels.work import Work
 
 
 @dataclass(frozen=True)

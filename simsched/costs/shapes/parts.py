@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 from math import ceil
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from simsched.costs.kernels.convolution import Convolution, Direction, convolution_work
 from simsched.costs.kernels.gemm import gemm_work
+from simsched.costs.kernels.library import Parameters
 from simsched.costs.kernels.work import Work
-
-if TYPE_CHECKING:
-    from simsched.costs.kernels.library import Parameters
 
 #: Tasks that differ in FLOPs alone are often the same convolution.
 _convolved = lru_cache(maxsize=1 << 12)(convolution_work)

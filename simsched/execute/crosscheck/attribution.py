@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
+from simsched.costs import CostModel
 from simsched.execute.run.execution import Execution
-from simsched.machine import Effects
+from simsched.machine import Effects, RuntimeProfile
 from simsched.policy import policy as policy_of
 from simsched.replay import simulate
 from simsched.replay.scenario import effective_runtime
 from simsched.schedule import Schedule
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from simsched.costs import CostModel
-    from simsched.machine import RuntimeProfile
 
 Floats = npt.NDArray[np.float64]
 

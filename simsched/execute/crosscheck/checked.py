@@ -5,11 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import pandas as pd
 
 from simsched.costs import CostModel
 from simsched.costs.fitting import Calibration
 from simsched.document.markdown import markdown
+from simsched.document.parts import Document
+from simsched.document.result import Result
 from simsched.execute.crosscheck.attribution import Sources, sources
 from simsched.execute.crosscheck.frames import over, rankings_frame
 from simsched.execute.run.execution import Execution
@@ -18,14 +21,8 @@ from simsched.machine import RuntimeProfile
 from simsched.notes import weighed
 from simsched.plots.accuracy import accuracy
 from simsched.renamed import warn_renamed
+from simsched.schedule import Schedule
 from simsched.schedule.caveats import notes_of
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from simsched.document.parts import Document
-    from simsched.document.result import Result
-    from simsched.schedule import Schedule
 
 
 @dataclass(frozen=True, eq=False)

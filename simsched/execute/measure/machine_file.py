@@ -6,18 +6,16 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from simsched.costs.fitting import Overheads
 from simsched.intervals import Interval
+from simsched.machine import Machine
 from simsched.machine.confidence import FACTORS
 from simsched.machine.memory import saturated_Bps
-
-if TYPE_CHECKING:
-    from simsched.costs.fitting import Overheads
-    from simsched.machine import Machine
-    from simsched.machine.schema import Confidence
+from simsched.machine.schema import Confidence
 
 Table = dict[str, Any]
 Rows = Sequence[Mapping[str, Any]]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -17,9 +17,7 @@ from simsched.graph.contracting import contracted
 from simsched.graph.data_checks import with_data
 from simsched.graph.recording import Recording
 from simsched.graph.report import ImportReport
-
-if TYPE_CHECKING:
-    from simsched.graph.taskgraph import TaskGraph
+from simsched.graph.taskgraph import TaskGraph
 
 #: Ops that compute nothing: they name memory or order other ops.
 BOOK_KEEPING = (

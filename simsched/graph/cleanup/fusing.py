@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from simsched.graph.adjacency import Csr
 from simsched.graph.cleanup.cleanup import Cleanup
 from simsched.graph.cleanup.groups import Groups, merged
+from simsched.graph.taskgraph import TaskGraph
 from simsched.parameters import positive
-
-if TYPE_CHECKING:
-    from simsched.graph.taskgraph import TaskGraph
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import numpy.typing as npt
 
@@ -12,9 +10,7 @@ from simsched.graph.cleanup.matching import Mask
 from simsched.graph.columns import Floats
 from simsched.graph.data import NOBODY, DataObjects, read_by
 from simsched.graph.report import ImportReport
-
-if TYPE_CHECKING:
-    from simsched.graph.taskgraph import TaskGraph
+from simsched.graph.taskgraph import TaskGraph
 
 Places = npt.NDArray[np.int64]
 #: In place of a producer: several tasks feed the dropped one, so that nobody else has its objects.

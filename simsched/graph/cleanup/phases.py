@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from simsched.errors import GraphError
 from simsched.graph.cleanup.cleanup import Cleanup
 from simsched.graph.cleanup.dropping import without
 from simsched.graph.cleanup.matching import Mask, Matching
+from simsched.graph.taskgraph import TaskGraph
 from simsched.parameters import text
-
-if TYPE_CHECKING:
-    from simsched.graph.taskgraph import TaskGraph
 
 #: Frameworks' words for ops of the backward pass, in kinds, names or scopes.
 BACKWARD = "*backward*+*grad*+*bprop*"

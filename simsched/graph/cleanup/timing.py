@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -11,10 +11,8 @@ from simsched.errors import GraphError
 from simsched.graph.cleanup.cleanup import Cleanup
 from simsched.graph.cleanup.matching import Matching
 from simsched.graph.recording import Seconds
+from simsched.graph.taskgraph import TaskGraph
 from simsched.parameters import not_negative, positive
-
-if TYPE_CHECKING:
-    from simsched.graph.taskgraph import TaskGraph
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -14,10 +14,8 @@ from simsched.graph.cleanup.cleanup import Cleanup, counted
 from simsched.graph.cleanup.objects import repeated, seconds_of
 from simsched.graph.columns import Floats
 from simsched.graph.data_checks import with_data
+from simsched.graph.taskgraph import TaskGraph
 from simsched.parameters import one_of, whole
-
-if TYPE_CHECKING:
-    from simsched.graph.taskgraph import TaskGraph
 
 #: Edges between iterations by scope: the last tasks of a scope times its first ones.
 MAX_LINKS = 4_000_000

@@ -6,11 +6,12 @@ import json
 import secrets
 import zlib
 from base64 import b64encode
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from simsched.document.html import document, framed
+from simsched.explain import Explanation
 from simsched.plots.interactive.colours import rules
 from simsched.plots.interactive.columns import Array, texts
 from simsched.plots.interactive.explorer import STYLE
@@ -19,11 +20,8 @@ from simsched.plots.interactive.layout import chart_columns, chosen_by, layout, 
 from simsched.plots.interactive.pages import data, library, script
 from simsched.plots.interactive.panels import AXIS_PX, PANEL_PX
 from simsched.plots.interactive.rows import rows
+from simsched.schedule import Schedule
 from simsched.units import format_time, time_unit
-
-if TYPE_CHECKING:
-    from simsched.explain import Explanation
-    from simsched.schedule import Schedule
 
 #: Types of arrays that a page supports; others are whole numbers that fit the widest of them.
 TYPES = {"uint8": "Uint8Array", "uint16": "Uint16Array", "int32": "Int32Array", "float32": "Float32Array",

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from simsched.document.html import document, facts_table, framed, listed, text
 from simsched.errors import MissingExtraError, SimschedError
@@ -18,9 +17,7 @@ from simsched.plots.gantt import gantt_title
 from simsched.plots.interactive.pages import data, library, require_bokeh
 from simsched.plots.interactive.rows import check_rows
 from simsched.plots.stacked import write_still
-
-if TYPE_CHECKING:
-    from simsched.schedule import Schedule
+from simsched.schedule import Schedule
 
 COLOURS = ("kind", "level", "critical path", "wait reason", "executor")
 

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from simsched.errors import SimschedError
+from simsched.machine import Machine
+from simsched.machine.structure import Structure
 from simsched.plots.rectangles import Ints
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from simsched.machine import Machine
-    from simsched.machine.structure import Structure
-    from simsched.schedule import Schedule
+from simsched.schedule import Schedule
 
 #: Most rows of a chart: its page takes 4 s and 0.6 GB to make then.
 MOST_CORES = 100_000

@@ -7,11 +7,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from simsched.costs import CostModel, Curve
+from simsched.costs.fitting.points import Op
 from simsched.costs.kernels import Team
 from simsched.graph import TaskGraph
 from simsched.machine import machine as machine_of
@@ -20,9 +21,6 @@ from simsched.reproduce.one_core_seconds import LIBRARY, one_core_s, ops_of
 from simsched.reproduce.published import Published, read_published
 from simsched.workloads.mkl_layout import CONVERSIONS, REWRITTEN, with_conversions
 from simsched.workloads.workload import family
-
-if TYPE_CHECKING:
-    from simsched.costs.fitting.points import Op
 
 #: The paper's machine (Sec. II-C).
 MACHINE = "knl-7250[memory=cache]"

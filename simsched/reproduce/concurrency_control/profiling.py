@@ -7,9 +7,9 @@ noisy. Nothing is fitted to the paper's table, which is shown next to the result
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from simsched.costs.fitting.climbing import Climb, accuracy, hill_climb, most_steps, untried_errors, widest
 from simsched.costs.fitting.interpolation import Method
@@ -18,10 +18,6 @@ from simsched.machine import Machine, machine as machine_of
 from simsched.reproduce.concurrency_control.op_mixes import OpCurve, op_curves, op_mix
 from simsched.reproduce.concurrency_control.op_times import MACHINE, NETWORKS, paper
 from simsched.reproduce.concurrency_control.regression import Array, ModelName, OpRegression, model
-
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 STEPS = (2, 4, 8, 16)
 

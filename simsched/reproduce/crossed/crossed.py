@@ -7,21 +7,17 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from simsched.costs import Curve
 from simsched.errors import SpecError
-from simsched.machine import machine as machine_of
+from simsched.machine import Machine, machine as machine_of
 from simsched.progress import check_progress
 from simsched.replay import simulate
 from simsched.reproduce.crossed.jobs import JOBS, Column, Job
 from simsched.reproduce.crossed.rules import RULES, Choice
 from simsched.reproduce.crossed.table import OWN, Crossed, CrossedCell
+from simsched.schedule import Schedule
 from simsched.spec import Scalar
-
-if TYPE_CHECKING:
-    from simsched.costs import Curve
-    from simsched.machine import Machine
-    from simsched.schedule import Schedule
 
 #: A current manycore machine.
 CURRENT = "epyc-9654x2"

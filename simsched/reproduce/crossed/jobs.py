@@ -6,24 +6,21 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from simsched.costs import CostModel
+from simsched.costs import CostModel, Curve
 from simsched.errors import SpecError
+from simsched.graph import TaskGraph
 from simsched.graph.cleanup import Unroll
 from simsched.graph.cleanup.groups import merged
 from simsched.graph.report import ImportReport
+from simsched.machine import Machine
 from simsched.reproduce.one_core_seconds import LIBRARY, with_kernel_seconds
 from simsched.reproduce.system import system_of
+from simsched.workloads import Workload
 from simsched.workloads.workload import family
-
-if TYPE_CHECKING:
-    from simsched.costs import Curve
-    from simsched.graph import TaskGraph
-    from simsched.machine import Machine
-    from simsched.workloads import Workload
 
 #: Names of ops of a recurrent cell, forward or backward, begin with this.
 _CELL = re.compile(r"(?:gradients/)?step\d+/layer\d+(?=/)")

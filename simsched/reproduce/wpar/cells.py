@@ -11,20 +11,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from math import inf
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from simsched.costs.kernels.library import parameters
 from simsched.errors import MachineError
+from simsched.graph import TaskGraph
 from simsched.graph.shapes import parse_shape
+from simsched.graph.taskgraph import Seconds
 from simsched.machine import Machine
+from simsched.reproduce.wpar.setting import Setting
 from simsched.workloads.tensor import ELEMENT_B
-
-if TYPE_CHECKING:
-    from simsched.graph import TaskGraph
-    from simsched.graph.taskgraph import Seconds
-    from simsched.reproduce.wpar.setting import Setting
 
 #: Gates of a cell, by its kind (Sec. 2).
 _GATES = {"LSTMCell": 4, "GRUCell": 3, "RNNCell": 1}

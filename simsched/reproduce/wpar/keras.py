@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import inf
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -19,14 +18,12 @@ import numpy.typing as npt
 from simsched.costs.kernels import Team, elementwise_s, gemm_s
 from simsched.costs.kernels.library import parameters
 from simsched.errors import MachineError
+from simsched.graph import TaskGraph
 from simsched.graph.shapes import parse_shape
+from simsched.machine import Machine
 from simsched.reproduce.one_core_seconds import LIBRARY
+from simsched.reproduce.wpar.setting import Setting
 from simsched.workloads.tensor import ELEMENT_B
-
-if TYPE_CHECKING:
-    from simsched.graph import TaskGraph
-    from simsched.machine import Machine
-    from simsched.reproduce.wpar.setting import Setting
 
 Floats = npt.NDArray[np.float64]
 

@@ -8,18 +8,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from simsched.graph import TaskGraph
 from simsched.replay import simulate
-from simsched.reproduce.wpar.setting import KEPT
-
-if TYPE_CHECKING:
-    from simsched.reproduce.wpar.cells import CellCosts
-    from simsched.reproduce.wpar.setting import Setting
-    from simsched.schedule import Schedule
+from simsched.reproduce.wpar.cells import CellCosts
+from simsched.reproduce.wpar.setting import KEPT, Setting
+from simsched.schedule import Schedule
 
 #: Meaning of a system here: any ready cell on any free core; or a mini-batch that stays with its core.
 POLICIES: Mapping[str, str] = {"wpar": "wavefront", "seq": "data-parallel"}

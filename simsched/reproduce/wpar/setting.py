@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
+from simsched.graph import TaskGraph
 from simsched.workloads import family
 from simsched.workloads.recurrent import Recurrent
-
-if TYPE_CHECKING:
-    from simsched.graph import TaskGraph
 
 #: Networks and graphs that are kept: their runs on all numbers of cores follow one another.
 KEPT = 64

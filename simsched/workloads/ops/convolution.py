@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from simsched.errors import GraphError
-
-if TYPE_CHECKING:
-    from simsched.workloads.tensor import Dims, Tensor
+from simsched.workloads.tensor import Dims, Tensor
 
 #: Padding as in TensorFlow: as many outputs as inputs over the stride, or only windows inside; or pixels.
 Padding = Literal["same", "valid"] | int

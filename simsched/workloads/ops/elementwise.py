@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from simsched.errors import GraphError
-
-if TYPE_CHECKING:
-    from simsched.workloads.tensor import Dims, Gradient, Tensor
+from simsched.workloads.tensor import Dims, Gradient, Tensor
 
 
 def add(a: Tensor, b: Tensor) -> Tensor:

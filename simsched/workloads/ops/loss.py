@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from simsched.workloads.ops.elementwise import multiply
 from simsched.workloads.ops.views import reshaped
-
-if TYPE_CHECKING:
-    from simsched.workloads.tensor import Tensor
+from simsched.workloads.tensor import Tensor
 
 
 def cross_entropy(logits: Tensor) -> Tensor:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from simsched.workloads.tensor import Tensor
+from simsched.workloads.tensor import Tensor
 
 
 def batch_norm(x: Tensor, scale: Tensor, shift: Tensor) -> Tensor:

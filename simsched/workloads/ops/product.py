@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from simsched.errors import GraphError
 from simsched.workloads.ops.views import transposed
-
-if TYPE_CHECKING:
-    from simsched.workloads.tensor import Tensor
+from simsched.workloads.tensor import Tensor
 
 
 def matmul(a: Tensor, b: Tensor) -> Tensor:

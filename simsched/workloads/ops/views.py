@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from simsched.errors import GraphError
-from simsched.workloads.tensor import ELEMENT_B
-
-if TYPE_CHECKING:
-    from simsched.workloads.tensor import Dims, Tensor
+from simsched.workloads.tensor import ELEMENT_B, Dims, Tensor
 
 
 def transposed(x: Tensor) -> Tensor:
