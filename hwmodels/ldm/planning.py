@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+import pandas as pd
+
 from simsched.hwmodels.ldm.affine import NestError
 from simsched.hwmodels.ldm.evaluation import Evaluation
 from simsched.hwmodels.ldm.group import CoreGroup
@@ -22,7 +24,6 @@ from simsched.hwmodels.ldm.tiles import (
 from simsched.hwmodels.ldm.times import Times, Transfer, hidden_s, serial, transfers
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.axes import Axes
 
 #: Tile of each loop of a CPE's part, and the tile loops, outermost first.
@@ -98,8 +99,6 @@ class Plan:
             contiguous runs of a tile; bytes, moved by all CPEs; seconds, of these moves without overlap; by, "DMA" or
             "gload".
         """
-        import pandas as pd
-
         rows = []
         for tensor, moved in zip(self.shares.part.tensors, self.transfers, strict=True):
             loops = [loop for loop in self.nest.loops if loop in tensor.variables]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import Annotated, cast
 
 import typer
 
@@ -26,10 +26,8 @@ from simsched.cli.common import (
 from simsched.cli.output import records, say_document, say_facts, say_json, say_result
 from simsched.defaults import POLICY
 from simsched.document.terminal import parts_text, width
+from simsched.execute.calibrate.measuring import Widths
 from simsched.progress import progress_bar
-
-if TYPE_CHECKING:
-    from simsched.execute.calibrate.measuring import Widths
 
 RepeatsOption = Annotated[
     int, typer.Option("--repeats", "-n", metavar="N", help="Measured runs, after warming up.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, fields
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -14,12 +14,10 @@ from simsched.document.terminal import fitted, width
 from simsched.errors import SimschedError, SpecError
 from simsched.plugins import Group, named, registered
 from simsched.policy.policy import FAMILIES, NAMED_ALONE
+from simsched.reproduce import System
 from simsched.spec import format_scalar
 from simsched.text import printable
-
-if TYPE_CHECKING:
-    from simsched.reproduce import System
-    from simsched.workloads import Workload
+from simsched.workloads import Workload
 
 #: Facts of one entry: its name, its description, and more by its kind.
 Entry = dict[str, Any]

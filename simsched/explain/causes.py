@@ -2,34 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from heapq import heappop, heappush
 from math import inf
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
-from simsched.costs.loads import loads
+from simsched.costs.loads import Load, loads
+from simsched.costs.task_costs import TaskCosts
 from simsched.errors import SimschedError
 from simsched.explain.core_time import SLOW_DOWNS, UNKNOWN
 from simsched.explain.team_time import costs_of
+from simsched.graph.adjacency import Index
+from simsched.graph.taskgraph import Seconds
 from simsched.native import find
 from simsched.policy import RankPolicy
 from simsched.replay.contention import Contention
 from simsched.replay.decision import Decision
 from simsched.replay.native_engine import sharing_of
+from simsched.schedule import Schedule
 from simsched.schedule.events import Events
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    import pandas as pd
-
-    from simsched.costs.loads import Load
-    from simsched.costs.task_costs import TaskCosts
-    from simsched.graph.adjacency import Index
-    from simsched.graph.taskgraph import Seconds
-    from simsched.schedule import Schedule
 
 #: Parts returned by `Contention.excess`.
 EXCESSES = SLOW_DOWNS[:5]
@@ -72,8 +66,6 @@ def slow_downs(
     >>> slow_downs(ss.simulate(graph, machine, "fifo"))["memory bandwidth"].tolist()
     [1.0, 1.0]
     """
-    import pandas as pd
-
     n = schedule.graph.n_tasks
     known = causes or (causes is None and not too_large(schedule))
     return pd.DataFrame(_by_cause(schedule, np.arange(n, dtype=np.int32), known, costs))

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from simsched.explain.places import entries
 from simsched.explain.steps import Steps, on_common_times
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from simsched.explain.team_time import TeamTime
-    from simsched.explain.waits import Waits
-    from simsched.graph.taskgraph import Seconds
+from simsched.explain.team_time import TeamTime
+from simsched.explain.waits import Waits
+from simsched.graph.taskgraph import Seconds
 
 #: Slow-down whose causes are not known, or were not searched for.
 UNKNOWN = "cause unknown"
@@ -48,8 +44,6 @@ def core_time_frame(waits: Waits, teams: TeamTime, slow_downs: Mapping[str, Seco
     slow_downs : mapping of str to float64 array, shape (n,)
         Seconds by which each task took longer than alone, by cause, of `SLOW_DOWNS`.
     """
-    import pandas as pd
-
     schedule = waits.schedule
     widths = schedule.widths
     idle = _idle(waits)

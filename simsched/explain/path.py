@@ -4,19 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
+from simsched.explain.waits import Waits
+from simsched.graph import TaskGraph
 from simsched.graph.adjacency import Index
 from simsched.graph.taskgraph import Seconds
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from simsched.explain.waits import Waits
-    from simsched.graph import TaskGraph
 
 #: Kinds of segments, and of their predecessors.
 SEGMENTS = ("run", "data", "dispatch", "queue")
@@ -82,8 +78,6 @@ class Path:
 
     def frame(self, waits: Waits) -> pd.DataFrame:
         """Return the table of `Explanation.critical_path`."""
-        import pandas as pd
-
         graph = waits.schedule.graph
         return pd.DataFrame({
             "begin_s": self.begin_s,

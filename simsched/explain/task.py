@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from simsched.document.html import card
 from simsched.errors import SimschedError
 from simsched.explain.path import task_names
 from simsched.explain.places import entries
-from simsched.explain.waits import REASONS
+from simsched.explain.waits import REASONS, Waits
+from simsched.graph import TaskGraph
 from simsched.parameters import is_whole
 from simsched.text import printable
 from simsched.units import format_time
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from simsched.explain.waits import Waits
-    from simsched.graph import TaskGraph
 
 #: Lines of a card about the holders of the cores.
 MOST_HOLDERS = 5
@@ -162,8 +157,6 @@ def found(graph: TaskGraph, task: int | str) -> int:
 
 
 def _holders(waits: Waits, task: int) -> pd.DataFrame:
-    import pandas as pd
-
     schedule, places = waits.schedule, waits.places
     from_s, until_s = waits.ready_s[task], waits.held_s[task]
     begin_s, end_s = np.maximum(waits.held_s, from_s), np.minimum(schedule.finish_s, until_s)

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from simsched.explain.places import Places, entries
 from simsched.explain.steps import Steps
 from simsched.graph.adjacency import Index
 from simsched.graph.taskgraph import Seconds
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from simsched.schedule.schedule import Schedule
+from simsched.schedule.schedule import Schedule
 
 #: Causes of a task's start time, in the order of the categories of `Explanation.tasks`.
 REASONS = ("none", "dependency", "no core", "queue", "dispatch", "data")
@@ -140,8 +136,6 @@ class Waits:
 
     def frame(self) -> pd.DataFrame:
         """Return the table of `Explanation.tasks`."""
-        import pandas as pd
-
         return pd.DataFrame({
             "task": np.arange(len(self.ready_s), dtype=np.int32),
             "depends_on": self.depends_on,

@@ -4,23 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
+import pandas as pd
 
 from simsched.errors import CostError, SimschedError
 from simsched.explain.path import task_names
+from simsched.graph.taskgraph import Seconds
 from simsched.progress import check_progress
 from simsched.replay.parallel_map import parallel_map
 from simsched.replay.scenario import Scenario
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
-    import pandas as pd
-
-    from simsched.graph.taskgraph import Seconds
-    from simsched.schedule import Schedule
-    from simsched.schedule.inputs import Inputs
+from simsched.schedule import Schedule
+from simsched.schedule.inputs import Inputs
 
 #: Most replays of kinds of tasks.
 KINDS = 8
@@ -144,8 +140,6 @@ def _again(schedule: Schedule, inputs: Inputs, case: _Case) -> Schedule:
 def _frame(
     schedule: Schedule, cases: list[_Case], on_path_s: Seconds, makespans_s: list[float], top: int
 ) -> pd.DataFrame:
-    import pandas as pd
-
     whole = np.array([case.kind is not None for case in cases], np.bool_)
     tasks = np.array([-1 if case.kind is not None else case.tasks[0] for case in cases], np.int64)
     kinds = [schedule.graph.kinds[int(case.tasks[0])] for case in cases]

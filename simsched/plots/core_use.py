@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from simsched.errors import SimschedError
 from simsched.plots.machine import draw_machine
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.axes import Axes
 
     from simsched.schedule import Schedule
@@ -51,8 +51,6 @@ def core_use_frame(schedule: Schedule) -> pd.DataFrame:
     >>> core_use_frame(schedule)["busy_share"].tolist()
     [1.0, 0.5]
     """
-    import pandas as pd
-
     machine, teams = schedule.require_machine(), schedule.teams
     n_teams, of_team = len(teams.degrees()), teams.sources()
     held_s = np.bincount(schedule.team, schedule.finish_s - schedule.start_s, n_teams)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from simsched.plots.canvas import plain, set_title, shown_axes
 from simsched.plots.gantt import gantt_title
@@ -12,7 +13,6 @@ from simsched.schedule.events import Events
 from simsched.units import time_unit
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.axes import Axes
 
     from simsched.schedule import Schedule
@@ -42,8 +42,6 @@ def corunning_frame(schedule: Schedule) -> pd.DataFrame:
     >>> ss.plots.corunning_frame(ss.simulate(graph, "generic[cores=2]", "fifo")).values.tolist()
     [[0.0, 2.0, 2.0], [1.0, 2.0, 2.0], [2.0, 1.0, 1.0], [4.0, 0.0, 0.0]]
     """
-    import pandas as pd
-
     widths = schedule.widths.astype(np.int64)
     times, where = np.unique(np.concatenate([schedule.start_s, schedule.finish_s]), return_inverse=True)
     ones = np.ones(len(widths), np.int64)
@@ -134,8 +132,6 @@ def corunning_events_frame(schedule: Schedule) -> pd.DataFrame:
     >>> events[["time_s", "event", "task"]].values.tolist()[-2:]
     [[2.0, 'finish', 1], [4.0, 'finish', 2]]
     """
-    import pandas as pd
-
     events = Events.of(schedule)
     return pd.DataFrame({
         "time_s": events.time_s,

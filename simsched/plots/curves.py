@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from simsched.costs.fitting.parametric import formula
 from simsched.plots.canvas import log_ticks, outside_legend, require_columns, shown_axes
@@ -15,7 +16,6 @@ from simsched.renamed import old_arguments
 from simsched.units import time_unit
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.container import ErrorbarContainer
 
@@ -53,8 +53,6 @@ def cost_curves_frame(calibration: Calibration, max_ops: int | None = None) -> p
     >>> cost_curves_frame(Calibration.of([op], "made up"))["measured_s"].tolist()
     [4e-06, 3e-06]
     """
-    import pandas as pd
-
     runtime = calibration.runtime()
     longest = sorted(calibration.ops, key=lambda one: -one.of(one.sharings[0])[0].seconds)
     parts = [_rows(one, sharing, runtime) for one in longest[:max_ops] for sharing in one.sharings]
@@ -62,8 +60,6 @@ def cost_curves_frame(calibration: Calibration, max_ops: int | None = None) -> p
 
 
 def _rows(one: MeasuredOp, sharing: Sharing, runtime: RuntimeProfile) -> pd.DataFrame:
-    import pandas as pd
-
     points = {point.width: point for point in one.of(sharing)}
     widths = np.arange(1, max(points) + 1)
     fit = next((fit for fit in one.fits if fit.sharing == sharing), None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from simsched.errors import SimschedError
 from simsched.graph.columns import Floats
@@ -12,7 +13,6 @@ from simsched.plots.canvas import outside_legend, plain, set_title, shown_axes
 from simsched.plots.palette import by_kind
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.axes import Axes
 
     from simsched.graph import TaskGraph
@@ -46,8 +46,6 @@ def graph_frame(graph: TaskGraph) -> pd.DataFrame:
     >>> ss.plots.graph_frame(graph)[["task", "depth", "row"]].values.tolist()
     [[0.0, 0.0, -0.5], [1.0, 0.0, 0.5], [2.0, 1.0, 0.0]]
     """
-    import pandas as pd
-
     if graph.n_tasks > MAX_TASKS:
         raise SimschedError(f"{graph.n_tasks} tasks are too many for a picture; draw at most {MAX_TASKS}")
     return pd.DataFrame(

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from simsched.errors import SimschedError
 from simsched.plots.canvas import outside_legend, require_columns, set_title, shown_axes
@@ -13,7 +14,6 @@ from simsched.plots.palette import OKABE_ITO, readable
 from simsched.units import format_time
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.patches import Rectangle
 
@@ -62,8 +62,6 @@ def layouts_frame(tuned: pd.DataFrame, cores: int | None = None, tie: float = 0.
     >>> layouts_frame(ss.tune(graph, "generic[cores=2]", "fifo"))[["executors", "width", "state"]].values.tolist()
     [[1, 1, 'not tried'], [1, 2, 'slower'], [2, 1, 'best'], [2, 2, 'does not fit']]
     """
-    import pandas as pd
-
     require_columns(tuned, ["executors", "width", "makespan_s"], "layouts_frame")
     if not tie >= 0:
         raise SimschedError(f"tie is {tie}; expected a share of the best time, 0 or more")

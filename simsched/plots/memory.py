@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from simsched.plots.canvas import outside_legend, plain, set_title, shown_axes
 from simsched.units import time_unit
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.axes import Axes
 
     from simsched.schedule import MemoryUse
@@ -38,8 +38,6 @@ def memory_frame(use: MemoryUse) -> pd.DataFrame:
     >>> memory_frame(ss.simulate(graph, "generic[cores=2]", "fifo").memory()).values.tolist()
     [[0.0, 0.0, 4000000.0], [0.0, 3.0, 0.0]]
     """
-    import pandas as pd
-
     curves = [use.curve(place) for place in range(len(use.peak))]
     return pd.DataFrame({
         "place": np.repeat(np.arange(len(curves)), [len(times_s) for times_s, _ in curves]),

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
+from simsched.costs import CostModel
+from simsched.graph import TaskGraph
+from simsched.machine import Machine, RuntimeProfile
 from simsched.plots.curves import COLUMNS
 from simsched.renamed import old_arguments
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from simsched.costs import CostModel
-    from simsched.graph import TaskGraph
-    from simsched.machine import Machine, RuntimeProfile
 
 
 @old_arguments(most="max_kinds")
@@ -49,8 +46,6 @@ def model_curves_frame(
     >>> frame[["width", "measured_s"]].values.tolist()
     [[1.0, 2.0], [2.0, nan]]
     """
-    import pandas as pd
-
     from simsched.costs import CostModel
     from simsched.machine import machine as machine_of
 

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from simsched.plots.canvas import one_number_each, plain, set_title, shown_axes, verbatim
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.axes import Axes
 
     from simsched.schedule import Schedule
@@ -43,8 +43,6 @@ def start_order_frame(schedule: Schedule, label: npt.ArrayLike) -> pd.DataFrame:
     >>> ss.plots.start_order_frame(schedule, graph.depths)[["position", "task", "label"]].values.tolist()
     [[0.0, 0.0, 0.0], [1.0, 1.0, 0.0], [2.0, 2.0, 1.0]]
     """
-    import pandas as pd
-
     labels = one_number_each(label, schedule.graph.n_tasks, "label", "task").astype(np.float64)
     order = schedule.start_order
     return pd.DataFrame(

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from simsched.intervals import Interval, typical
 from simsched.later import later
@@ -14,7 +15,6 @@ from simsched.plots.canvas import log_ticks, outside_legend, plain, require_colu
 from simsched.plots.palette import MARKERS, OKABE_ITO
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.container import Container
@@ -86,8 +86,6 @@ def policies_frame(
 
 def summarised(replays: pd.DataFrame) -> pd.DataFrame:
     """Return the table of `policies_frame` from a result of `simsched.replayed`."""
-    import pandas as pd
-
     rows = []
     for (workload, policy), runs in replays.groupby(["graph", "policy"], sort=False):
         first = replays[(replays["graph"] == workload) & (replays["policy"] == replays["policy"].iloc[0])]

@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from simsched.machine import machine as machine_of
 from simsched.plots.canvas import outside_legend, require_columns, set_title, shown_axes, verbatim
 from simsched.plots.palette import GREY, MARKERS, OKABE_ITO
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
 
@@ -47,8 +47,6 @@ def roofs_frame(machine: str | Path | Machine) -> pd.DataFrame:
     >>> roofs_frame("generic[cores=4]")["part"].tolist()
     ['one core', 'all 4 cores']
     """
-    import pandas as pd
-
     target = machine_of(machine)
     rows = []
     for cores, part in _parts(target).items():
@@ -106,8 +104,6 @@ def roofline_frame(schedule: Schedule) -> pd.DataFrame:
     >>> frame[["tasks", "intensity", "attained_flops", "share"]].values.tolist()
     [[2.0, 8.0, 8000000000.0, 1.0]]
     """
-    import pandas as pd
-
     graph, seconds = schedule.graph, schedule.finish_s - schedule.start_s
     tasks = pd.DataFrame({
         "kind": graph.kinds.to_list(), "flops": graph.flops, "bytes_B": graph.bytes_B, "width": schedule.widths,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pandas as pd
+
 from simsched.errors import SimschedError
 from simsched.plots.canvas import log_ticks, outside_legend, require_columns, shown_axes
 from simsched.plots.overlap import LONGEST_PAIR, layers
@@ -13,7 +15,6 @@ from simsched.units import time_unit
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    import pandas as pd
     from matplotlib.axes import Axes
 
 LINE_PT, DOT_PT = 1.5, 6.0
@@ -46,8 +47,6 @@ def tuning_frame(tuned: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     >>> tuning_frame({"all": ss.tune(graph, "generic[cores=2]", "fifo")})[["makespan_s", "best_s"]].values.tolist()
     [[6.0, 6.0], [4.0, 4.0]]
     """
-    import pandas as pd
-
     if not tuned:
         raise SimschedError("there is no search to draw; give {name: ss.tune(...)}")
     parts = []

@@ -95,8 +95,6 @@ def by_core_count(question: Question, best: PolicyRun, progress: Progress) -> pd
         speedup, efficiency, knee, extrapolated; None where there is one core count only. Where a layout was given,
         each count has as many of its executors in proportion, at least one.
     """
-    import pandas as pd
-
     own, rows = question.machine.n_cores, []
     for count in question.core_counts:
         machine = question.machine if count == own else question.machine.varied({"cores": count})

@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from simsched.files import write_text
+from simsched.reproduce.reproduction import Reproduction
 from simsched.schedule.gallery import file_stem, make_folder, write_figures
-
-if TYPE_CHECKING:
-    from simsched.reproduce.reproduction import Reproduction
 
 
 def write_reproduction(folder: Path, made: Reproduction) -> Iterator[Path]:

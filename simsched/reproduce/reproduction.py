@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import pandas as pd
+
 from simsched.document.html import card
 from simsched.document.markdown import markdown
 from simsched.errors import SpecError
@@ -13,7 +15,6 @@ from simsched.reproduce.rows import Claim, Row, case_text
 from simsched.reproduce.summary import summary, summary_text
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.axes import Axes
 
     from simsched.document.parts import Document
@@ -54,8 +55,6 @@ class Reproduction:
     @property
     def table(self) -> pd.DataFrame:
         """All rows: system, table, case (text), quantity, unit, simulated, paper, relative_error, use."""
-        import pandas as pd
-
         return pd.DataFrame([row.record() | {"case": case_text(row.case)} for row in self.rows])
 
     def records(self) -> list[dict[str, Any]]:
@@ -81,8 +80,6 @@ class Reproduction:
         SpecError
             If there is no such table or quantity.
         """
-        import pandas as pd
-
         return pd.DataFrame([
             {"quantity": row.quantity, **row.case}
             | {key: row.record()[key] for key in ("unit", "simulated", "paper", "relative_error", "use")}
@@ -106,8 +103,6 @@ class Reproduction:
         SpecError
             If there is no such table or quantity.
         """
-        import pandas as pd
-
         rows = self._of(table, quantity)
         layout = Layout.of(rows, self._quantity(table, quantity).columns)
         cells = pivoted(rows, layout, lambda row: getattr(row, value))

@@ -5,12 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any, get_args
 
+import pandas as pd
+
+from simsched.costs import CostModel
 from simsched.defaults import BASELINE, MACHINE
+from simsched.document.result import Result
 from simsched.errors import SpecError
+from simsched.graph import TaskGraph
+from simsched.machine import Machine, RuntimeProfile
 from simsched.plots.comparison import comparison
-from simsched.policy import policy as policy_of
+from simsched.policy import Layout, Policy, policy as policy_of
 from simsched.policy.installed import policies_or_all
 from simsched.progress import shows_progress
 from simsched.replay.advice import advised
@@ -18,15 +24,7 @@ from simsched.replay.scenario import Scenario
 from simsched.schedule import Bounds, Schedule
 from simsched.schedule.bounds import on_one_core_s
 from simsched.schedule.caveats import notes_of
-from simsched.spec import Bound
-
-if TYPE_CHECKING:
-    from simsched.costs import CostModel
-    from simsched.document.result import Result
-    from simsched.graph import TaskGraph
-    from simsched.machine import Machine, RuntimeProfile
-    from simsched.policy import Layout, Policy
-    from simsched.spec import Engine
+from simsched.spec import Bound, Engine
 
 #: Columns that are not displayed: `bound_s` is the best of the bounds.
 HIDDEN = ("critical_path_s", "area_s")
@@ -119,8 +117,6 @@ def comparison_frame(
         critical_path_s, area_s (lower bounds for every policy); bound_s, the best bound known; bound_from, its name;
         gap, the distance from it (makespan over bound_s, minus 1); mean_corunning (tasks).
     """
-    import pandas as pd
-
     from simsched.document.result import Result
 
     frame = pd.DataFrame([comparison_row(schedule, sequential, limits) for schedule in schedules])

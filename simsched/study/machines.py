@@ -6,11 +6,15 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
+from simsched.costs import CostModel
+from simsched.document.result import Result
 from simsched.errors import SimschedError, SpecError
+from simsched.graph import TaskGraph
 from simsched.machine import Machine, machine as machine_of
 from simsched.notes import Note, weight_of
 from simsched.plots.comparison import comparison
@@ -22,16 +26,9 @@ from simsched.progress import shows_progress
 from simsched.replay.best_layout import MOST_REPLAYS
 from simsched.replay.parallel_map import parallel_map
 from simsched.replay.scenario import Scenario
+from simsched.schedule import Schedule
+from simsched.spec import Engine
 from simsched.study.predict import HIDDEN, SAMPLES, Point, quiet, rows_of, sample_seeds
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from simsched.costs import CostModel
-    from simsched.document.result import Result
-    from simsched.graph import TaskGraph
-    from simsched.schedule import Schedule
-    from simsched.spec import Engine
 
 #: Registered machines that are no chip, or another one on each system: compared only by name.
 NAMED_ALONE = ("generic", "host")
@@ -195,8 +192,6 @@ def _failed(machine: Machine, error: SimschedError) -> dict[str, Any]:
 
 
 def _result(rows: Sequence[dict[str, Any]]) -> Result:
-    import pandas as pd
-
     from simsched.document.result import Result
 
     notes = merged_notes({row["machine"]: row.pop("notes") for row in rows})

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from simsched.units import format_time
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 #: Columns of a prediction, their names, and the resources of `simsched.study.binding` that it adds up.
 PARTS: Mapping[str, tuple[str, tuple[str, ...]]] = {

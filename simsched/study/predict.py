@@ -6,41 +6,37 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
+from simsched.costs import CostModel
+from simsched.costs.task_costs import TaskCosts
 from simsched.defaults import MACHINE, POLICY
+from simsched.document.result import Result
 from simsched.errors import LayoutError, SimschedError
+from simsched.explain import Explanation
+from simsched.graph import TaskGraph
 from simsched.intervals import spread
+from simsched.machine import Machine, RuntimeProfile
 from simsched.notes import Note
 from simsched.parameters import is_whole
 from simsched.plots.scaling import scaling
-from simsched.policy import policy as policy_of
+from simsched.policy import Policy, policy as policy_of
 from simsched.policy.layout import BEST, Best, Layout
 from simsched.progress import shows_progress
 from simsched.replay.advice import advised
 from simsched.replay.parallel_map import parallel_map
 from simsched.replay.scenario import Scenario, effective_runtime
+from simsched.schedule import Schedule
 from simsched.schedule.bounds import bounds_of
 from simsched.schedule.caveats import notes_of
+from simsched.spec import Engine
 from simsched.study.binding import binding, bound_by
 from simsched.study.core_counts import core_counts, grown, knee
 from simsched.study.parts import PARTS, parts_of, with_growth
 from simsched.study.worlds import MachineNumbers
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from simsched.costs import CostModel
-    from simsched.costs.task_costs import TaskCosts
-    from simsched.document.result import Result
-    from simsched.explain import Explanation
-    from simsched.graph import TaskGraph
-    from simsched.machine import Machine, RuntimeProfile
-    from simsched.policy import Policy
-    from simsched.schedule import Schedule
-    from simsched.spec import Engine
 
 #: Default number of replays of each core count.
 SAMPLES = 20
@@ -118,8 +114,6 @@ def predict(
 
 def _result(rows: list[dict[str, Any]], weak: bool) -> Result:
     """Return the table with its knee, the notes of its replays, then those of its rows, and its picture."""
-    import pandas as pd
-
     from simsched.document.result import Result
 
     notes = [note for row in rows for note in row.pop("notes")]

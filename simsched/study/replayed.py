@@ -5,26 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from simsched.costs import CostModel
 from simsched.defaults import MACHINE
+from simsched.document.result import Result
 from simsched.errors import SimschedError
 from simsched.graph import TaskGraph
+from simsched.machine import Machine, RuntimeProfile
 from simsched.plots.policies import draw_replayed
+from simsched.policy import Layout, Policy
 from simsched.policy.installed import policies_or_all
 from simsched.policy.layout import BEST
 from simsched.progress import shows_progress
 from simsched.replay.parallel_map import parallel_map
 from simsched.replay.scenario import Scenario
+from simsched.schedule import Schedule
 from simsched.schedule.caveats import notes_of
-
-if TYPE_CHECKING:
-    from simsched.costs import CostModel
-    from simsched.document.result import Result
-    from simsched.machine import Machine, RuntimeProfile
-    from simsched.policy import Layout, Policy
-    from simsched.schedule import Schedule
-    from simsched.spec import Engine
+from simsched.spec import Engine
 
 #: Default number of replays of each graph and policy.
 SEEDS = 20

@@ -6,26 +6,25 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from math import log
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+import pandas as pd
+
+from simsched.costs import CostModel
 from simsched.defaults import MACHINE, POLICY
+from simsched.document.result import Result
 from simsched.errors import SimschedError
+from simsched.graph import TaskGraph
+from simsched.machine import Machine, RuntimeProfile
 from simsched.plots.tornado import tornado
+from simsched.policy import Layout, Policy
 from simsched.policy.layout import BEST
 from simsched.progress import shows_progress
 from simsched.replay.parallel_map import parallel_map
 from simsched.replay.scenario import Scenario
 from simsched.schedule import Schedule
 from simsched.schedule.caveats import notes_of
+from simsched.spec import Engine
 from simsched.study.uncertain import Parameter, Uncertain, chosen
-
-if TYPE_CHECKING:
-    from simsched.costs import CostModel
-    from simsched.document.result import Result
-    from simsched.graph import TaskGraph
-    from simsched.machine import Machine, RuntimeProfile
-    from simsched.policy import Layout, Policy
-    from simsched.spec import Engine
 
 #: Gives the schedule with some numbers changed, by name.
 Replay = Callable[[Mapping[str, float]], Schedule]
@@ -145,8 +144,6 @@ def _elasticity(values: list[float], makespans_s: list[float]) -> float:
 
 
 def _ranked(rows: list[dict[str, object]], notes: Iterable[str]) -> Result:
-    import pandas as pd
-
     from simsched.document.result import Result
 
     frame = pd.DataFrame(rows)

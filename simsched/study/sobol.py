@@ -5,31 +5,30 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import astuple
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
+from simsched.costs import CostModel
 from simsched.defaults import MACHINE, POLICY
+from simsched.document.result import Result
 from simsched.errors import SimschedError
+from simsched.graph import TaskGraph
 from simsched.intervals import LEVEL
+from simsched.machine import Machine, RuntimeProfile
 from simsched.parameters import is_whole
 from simsched.plots.tornado import sobol_bars
+from simsched.policy import Layout, Policy
 from simsched.progress import shows_progress
 from simsched.replay.checks import check_seed
 from simsched.replay.parallel_map import parallel_map
 from simsched.replay.scenario import Scenario
 from simsched.schedule.caveats import notes_of
+from simsched.spec import Engine
 from simsched.study.sensitivity import ROUNDING, replay_of, sensitivity
 from simsched.study.uncertain import Parameter, Uncertain, chosen
-
-if TYPE_CHECKING:
-    from simsched.costs import CostModel
-    from simsched.document.result import Result
-    from simsched.graph import TaskGraph
-    from simsched.machine import Machine, RuntimeProfile
-    from simsched.policy import Layout, Policy
-    from simsched.spec import Engine
 
 #: Gives the makespan with some numbers changed, by name.
 Makespan = Callable[[Mapping[str, float]], float]
@@ -112,8 +111,6 @@ def _check(samples: int, seed: int) -> None:
 
 def _ranked(rows: list[list[Any]], notes: Iterable[str]) -> Result:
     """Return the table of rows by total, the largest first, with their ranks."""
-    import pandas as pd
-
     from simsched.document.result import Result
 
     frame = pd.DataFrame(rows, columns=COLUMNS)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from simsched.costs import CostModel
 from simsched.defaults import MACHINE
@@ -20,7 +21,6 @@ from simsched.progress import shows_progress
 from simsched.study.replayed import SEEDS, replayed
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.axes import Axes
 
     from simsched.document.result import Result
@@ -127,8 +127,6 @@ def verdicts(
 
 def _compared(replays: pd.DataFrame, over: Over) -> Result:
     """Return the verdicts on replays."""
-    import pandas as pd
-
     from simsched.document.result import Result
 
     logs, graphs, names = _logs(replays)
@@ -162,8 +160,6 @@ def _replayed(
     progress: Callable[[int], object] | None,
 ) -> pd.DataFrame:
     """Return the replays of the given graphs, or the given replays."""
-    import pandas as pd
-
     layout, costs, runtime, engine = others
     if not isinstance(runs, pd.DataFrame):
         model = CostModel(noise=NOISE) if costs is None else costs

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import pandas as pd
+
 from simsched.policy import Layout, Policy
 from simsched.replay.parallel_map import parallel_map
 
@@ -75,8 +77,6 @@ class Trials:
 
     def result(self, drawing: Callable[..., Axes]) -> Result:
         """Return one row per replay, the shortest makespan first, of equals the first replayed."""
-        import pandas as pd
-
         from simsched.document.result import Result
 
         frame = pd.DataFrame(self.rows.values()).drop(columns="notes")

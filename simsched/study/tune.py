@@ -6,27 +6,24 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, get_args
+from typing import get_args
 
 from simsched.costs import CostModel
 from simsched.defaults import BASELINE, MACHINE, POLICY
+from simsched.document.result import Result
 from simsched.errors import LayoutError, SpecError
+from simsched.graph import TaskGraph
+from simsched.machine import Machine, RuntimeProfile
 from simsched.plots.tuned import tuned as draw_tuned
 from simsched.policy import Layout, Policy, policy as policy_of
 from simsched.policy.layout import BEST, Best
 from simsched.progress import shows_progress
 from simsched.replay.scenario import Scenario
 from simsched.schedule import Schedule
-from simsched.spec import Search
+from simsched.spec import Engine, Search
 from simsched.study.trials import Point, Trials
 from simsched.study.tune_optuna import search
 from simsched.study.tune_widths import TUNED, Widths, descend
-
-if TYPE_CHECKING:
-    from simsched.document.result import Result
-    from simsched.graph import TaskGraph
-    from simsched.machine import Machine, RuntimeProfile
-    from simsched.spec import Engine
 
 #: Default policies of a search.
 SUITED: dict[Search, list[str]] = {

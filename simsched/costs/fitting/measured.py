@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from simsched.costs.curves import REFERENCE_S
 from simsched.costs.fitting.by_work import WorkModel, work_model
@@ -17,13 +17,9 @@ from simsched.costs.fitting.points import MeasuredOp, Sharing
 from simsched.costs.fitting.sampling import sampled_ops, work_sigma
 from simsched.costs.width_table import WidthTable
 from simsched.errors import CostError
+from simsched.graph import TaskGraph
+from simsched.machine import Machine
 from simsched.spec import parse_path
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from simsched.graph import TaskGraph
-    from simsched.machine import Machine
 
 Array = npt.NDArray[np.float64]
 
@@ -120,8 +116,6 @@ class MeasuredCurves:
 
     def kinds(self, sharing: Sharing = "apart", widest: int = 1) -> pd.DataFrame:
         """Return one row per kind: kind, shapes, terms, error (with shapes left out; see `WorkModel`)."""
-        import pandas as pd
-
         kinds = dict.fromkeys(one.op.kind for one in self.ops)
         models = [(kind, self._model(kind, sharing, widest)) for kind in kinds]
         rows = [(kind, m.shapes, " + ".join(m.terms), m.error) for kind, m in models if m is not None]

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf
-from typing import TYPE_CHECKING
+
+import pandas as pd
 
 from simsched.costs.fitting.points import MOST, STRICT
 from simsched.errors import CostError
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -67,8 +65,6 @@ def pairs_frame(pairs: Sequence[Pair]) -> pd.DataFrame:
 
     Columns: kind, shape, width, beside_kind, beside_shape, beside_width, slowdown, spread, runs, dropped.
     """
-    import pandas as pd
-
     rows = []
     for pair in pairs:
         for own, other in ((0, 1), (1, 0)):

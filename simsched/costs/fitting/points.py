@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf, isfinite
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import Literal, get_args
+
+import pandas as pd
 
 from simsched.errors import CostError
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 #: "shared": two threads of a tile share its L2, and tiles are filled in sequence; "apart": one thread per tile.
 Sharing = Literal["shared", "apart"]
@@ -303,8 +302,6 @@ def points_frame(ops: Sequence[MeasuredOp]) -> pd.DataFrame:
     >>> points_frame(ops)[["kind", "width", "seconds"]].values.tolist()
     [['MatMul', 1, 4e-06], ['MatMul', 2, 3e-06]]
     """
-    import pandas as pd
-
     names = ("width", "sharing", "seconds", "spread", "runs", "dropped")
     rows: list[Mapping[str, object]] = [
         {
@@ -319,8 +316,6 @@ def points_frame(ops: Sequence[MeasuredOp]) -> pd.DataFrame:
 
 def fits_frame(ops: Sequence[MeasuredOp]) -> pd.DataFrame:
     """Return one row a fitted curve: kind, shape, sharing, the parameters, their ends, and how well it fits."""
-    import pandas as pd
-
     rows = []
     for one in ops:
         for fit in one.fits:

@@ -6,6 +6,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 
 from simsched.costs.fitting.points import points_frame
 from simsched.document.parts import Facts, Part
@@ -14,8 +15,6 @@ from simsched.units import format_time
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    import pandas as pd
 
     from simsched.costs.fitting.calibration import Calibration
     from simsched.costs.fitting.points import Interval, MeasuredOp
@@ -101,8 +100,6 @@ def _points(calibration: Calibration) -> pd.DataFrame:
 
 
 def _curves(calibration: Calibration) -> pd.DataFrame:
-    import pandas as pd
-
     return pd.DataFrame([row for one in calibration.ops for row in _rows(one)])
 
 

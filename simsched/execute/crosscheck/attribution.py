@@ -58,8 +58,6 @@ def alone_s(execution: Execution) -> tuple[Floats, float]:
         Of the core-seconds of tasks that overlapped others, the share of ops that were also measured alone; NaN where
         no tasks overlapped.
     """
-    import pandas as pd
-
     runs = [_observed(schedule) for schedule in execution.counting]
     seen = pd.concat(runs)
     alone = seen[seen["overlap"] <= ALONE].groupby(["op", "width"])["seconds"].agg(["median", "size"])
@@ -76,8 +74,6 @@ def alone_s(execution: Execution) -> tuple[Floats, float]:
 
 def _observed(schedule: Schedule) -> pd.DataFrame:
     """Return op (a number for each kind and shape), width, seconds and share of overlap of each task."""
-    import pandas as pd
-
     graph = schedule.graph
     return pd.DataFrame(
         {

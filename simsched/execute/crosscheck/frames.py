@@ -34,8 +34,6 @@ def rankings_frame(cases: Sequence[Checked]) -> pd.DataFrame:
         is predicted to be faster); policies (whether two policies are compared: both on one layout, or one of them
         chooses its widths itself).
     """
-    import pandas as pd
-
     pairs = [_pair(a, b) for a, b in combinations(cases, 2) if a.graph == b.graph]
     return pd.DataFrame(pairs, columns=list(COLUMNS)).astype(COLUMNS)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from simsched.document.parts import Table
 from simsched.execute.crosscheck.frames import kinds_frame
@@ -12,8 +13,6 @@ from simsched.execute.crosscheck.verdict import RATIO_BAR, SOURCES, percent
 from simsched.units import format_time
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from simsched.execute.crosscheck.checked import Checked, CrossCheck
     from simsched.execute.run.execution import Execution
 
@@ -103,8 +102,6 @@ def _pairs(caption: str, pairs: pd.DataFrame, worth: pd.Series[float], most: int
 
 def all_kinds_table(check: CrossCheck) -> Table:
     """Return one row per kind over all cases."""
-    import pandas as pd
-
     cases = check.conclusive or check.cases
     return _kinds("Kinds of tasks over all cases", kinds_frame(pd.concat([case.tasks for case in cases])))
 

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from simsched.costs.fitting import Overheads
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from simsched.graph.adjacency import Index
-    from simsched.graph.taskgraph import Seconds
-    from simsched.schedule import Schedule
+from simsched.graph.adjacency import Index
+from simsched.graph.taskgraph import Seconds
+from simsched.schedule import Schedule
 
 #: Causes of a lane's idle time before a task; a gap's cause is an index into these.
 CAUSES = ("first", "dispatch", "wake-up", "interrupted")
@@ -117,8 +113,6 @@ class Gaps:
     @property
     def table(self) -> pd.DataFrame:
         """One row per cause: cause, gaps, total_s, mean_s, median_s, p90_s, p99_s, max_s; NaN where none."""
-        import pandas as pd
-
         return pd.DataFrame([
             {"cause": name, **_statistics(self.of_cause(cause))} for cause, name in enumerate(CAUSES)
         ])  # fmt: skip

@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, overload
+from typing import overload
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from simsched.document.html import card
 from simsched.schedule import Schedule
 from simsched.units import format_time
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 #: Share of a run's time that may be stolen before the run is dropped.
 MOST_STOLEN = 0.01
@@ -195,8 +193,6 @@ class Execution(Sequence[Schedule]):
     @cached_property
     def table(self) -> pd.DataFrame:
         """One row per run: makespan_s, stolen, preemptions, latency_s, kept."""
-        import pandas as pd
-
         return pd.DataFrame(
             {
                 "makespan_s": self.makespans_s,

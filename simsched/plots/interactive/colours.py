@@ -4,22 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from simsched.document.html import text
 from simsched.explain import REASONS
 from simsched.graph.columns import LabelColumn
 from simsched.plots.canvas import plain
 from simsched.plots.palette import GREY, HIGHLIGHT, OKABE_ITO, RGB, by_kind
+from simsched.schedule import Schedule
 from simsched.units import format_time
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from simsched.schedule import Schedule
 
 Codes = npt.NDArray[np.uint8]
 

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from simsched.graph.adjacency import Csr
+from simsched.graph.columns import Floats
 from simsched.plots.interactive.rows import Rows, domain_names
 from simsched.plots.rectangles import team_runs
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from simsched.graph.columns import Floats
-    from simsched.schedule import Schedule
-    from simsched.units import TimeUnit
+from simsched.schedule import Schedule
+from simsched.units import TimeUnit
 
 Array = npt.NDArray[Any]
 

@@ -83,8 +83,6 @@ def hill_climbing(
         the widest tried), optimum (mean share by which the found width is slower than the fastest), optimum_95 (that of
         95 % of the ops), paper (accuracy, where published), error (accuracy less paper).
     """
-    import pandas as pd
-
     target, known, rows = machine_of(machine), published(), []
     for name in names or NETWORKS:
         ops = curves(name, target)
@@ -147,8 +145,6 @@ def regression(
         all others'); model; probes; accuracy (over all counts that are not probes, both sharings); optimum (mean share
         by which the width predicted to be fastest is slower than the fastest).
     """
-    import pandas as pd
-
     target = machine_of(machine)
     known = {name: _distinct(curves(name, target)) for name in NETWORKS}
     seen = {

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from simsched.graph import TaskGraph
+from simsched.machine import Machine
 from simsched.policies.corun import CoRun
 from simsched.policy import Layout
-
-if TYPE_CHECKING:
-    from simsched.graph import TaskGraph
-    from simsched.machine import Machine
-    from simsched.reproduce.crossed.jobs import Column
+from simsched.reproduce.crossed.jobs import Column
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 
 from simsched.document.html import card
 from simsched.document.markdown import markdown
@@ -18,7 +19,6 @@ from simsched.reproduce.crossed.rules import Choice
 from simsched.schedule.caveats import notes_of
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.axes import Axes
 
     from simsched.document.parts import Document
@@ -118,8 +118,6 @@ class Crossed:
         mean_corunning as in `Schedule.metrics`; over_best, makespan over the shortest of that workload and machine;
         over_own, makespan over that of the policy of the workload's own system, NaN where it did not run.
         """
-        import pandas as pd
-
         from simsched.document.result import Result
 
         frame = pd.DataFrame([run.record() for run in self.runs])
