@@ -146,8 +146,6 @@ STG = StgFile()
 
 
 def _graph(path: Path, tasks: _Tasks, unit_s: float, report: ImportReport) -> TaskGraph:
-    from simsched.graph.taskgraph import TaskGraph
-
     last = len(tasks.times) - 1
     ends = {0, last} if tasks.first == 0 else {last}
     dummies = set() if tasks.bare else {i for i in ends if tasks.times[i] == 0}

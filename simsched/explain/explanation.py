@@ -11,7 +11,9 @@ from simsched.errors import MissingExtraError
 from simsched.explain.core_time import LEAST_SHARE, core_time_frame, labelled
 from simsched.explain.path import Path
 from simsched.explain.task import TaskExplanation, found
+from simsched.explain.team_time import TeamTime, costs_of
 from simsched.explain.waits import Waits
+from simsched.explain.what_if import what_if
 from simsched.later import later
 from simsched.text import printable
 from simsched.units import format_time
@@ -103,15 +105,11 @@ class Explanation:
         >>> ss.simulate(graph, "generic[cores=2]", "fifo", "2x1").explain().costs.seconds(1).tolist()
         [1.0, 2.0]
         """
-        from simsched.explain.team_time import costs_of
-
         return None if self.schedule.inputs is None else costs_of(self.schedule)
 
     @cached_property
     def team_time(self) -> TeamTime:
         """Parts of the core-time of each task's team, as arrays."""
-        from simsched.explain.team_time import TeamTime
-
         return TeamTime.of(self.schedule, self.costs)
 
     @cached_property
@@ -155,8 +153,6 @@ class Explanation:
         >>> ideas[["task", "makespan_s"]].values.tolist()[:2]
         [[2.0, 2.5], [0.0, 3.5]]
         """
-        from simsched.explain.what_if import what_if
-
         return what_if(
             self.schedule,
             self.critical_path,

@@ -49,8 +49,6 @@ class Places:
     @classmethod
     def of(cls, schedule: Schedule) -> Places:
         """Return executors as places under a static policy, cores under a dynamic one, the lanes of a real run."""
-        from simsched.policy import RankPolicy
-
         inputs = schedule.inputs
         if inputs is not None and isinstance(inputs.policy, RankPolicy):
             return cls._executors(schedule, inputs.policy)

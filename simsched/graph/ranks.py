@@ -140,8 +140,6 @@ def combined(path: Path, ranks: Sequence[int], graphs: Sequence[TaskGraph]) -> T
     >>> both.n_tasks, both.n_edges, both.kinds.to_list(), both.report.facts["ranks"]
     (4, 2, ['a', 'b', 'a', 'b'], 2)
     """
-    from simsched.graph.taskgraph import TaskGraph
-
     offsets = np.cumsum([0, *(graph.n_tasks for graph in graphs)])[:-1].tolist()
     report = ImportReport(path.name, graphs[0].report.format, {"ranks": len(graphs)})
     _tell(report, ranks, graphs)

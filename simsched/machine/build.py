@@ -13,6 +13,7 @@ from simsched.machine.effects import Effects
 from simsched.machine.memory import SHARPNESS, Memory
 from simsched.machine.power import Power
 from simsched.machine.runtime import RuntimeProfile
+from simsched.machine.schema import CoreCount, MachineFile, factor, si
 from simsched.machine.stated import Fact, varied_spec
 from simsched.machine.variations import OF_POWER, edited, quantities
 from simsched.machine.ways import DataWays, Kinds
@@ -82,8 +83,6 @@ def _resized(structure: Structure, cores: Scalar, name: str) -> Structure:
 
 def _checked(content: Mapping[str, Any], where: str) -> tuple[MachineFile, Structure, dict[str, Any]]:
     """Return the common tables, the structure and the other tables, or raise an error with all mistakes."""
-    from simsched.machine.schema import MachineFile
-
     mistakes: list[str] = []
     tables = registered("machine_tables")
     common = {key: value for key, value in content.items() if key != "structure" and key not in tables}
@@ -127,8 +126,6 @@ def _structure_table(given: Any, mistakes: list[str]) -> Any:
 
 def _structure(content: Mapping[str, Any], table: Any, mistakes: list[str]) -> Structure | None:
     """Return the structure, or None where it is impossible or the number of cores is unknown."""
-    from simsched.machine.schema import CoreCount, si
-
     given = content.get("cores")
     counts = (
         {key: given[key] for key in ("count", "per_tile") if key in given} if isinstance(given, dict) else {}
@@ -166,8 +163,6 @@ def _memory(file: MachineFile, structure: Structure, stated: str | None) -> Memo
 
     With a fixed number of loads in flight, a core's bandwidth is inversely proportional to their latency.
     """
-    from simsched.machine.schema import si
-
     mode: Mode = file.memory.modes[file.memory.mode]
     cluster = _cluster(structure)
     own = dict(mode.clusters.get(cluster, ()))
@@ -207,8 +202,6 @@ def _machine(
     interconnect_share: float,
     others: Mapping[str, Any],
 ) -> Machine:
-    from simsched.machine.schema import si
-
     cores, caches, ways = file.cores, file.caches, int(si(file.cores.smt_ways))
     peak = si(cores.clock) * si(cores.flop_per_cycle)
     one, scale = (1.0,) * ways, structure.n_cores / si(cores.count)
@@ -246,8 +239,6 @@ def _machine(
 
 
 def _clocks(cores: Cores) -> Clocks:
-    from simsched.machine.schema import factor, si
-
     nominal_Hz, table = si(cores.clock), cores.busy_clock
     if table is None:
         return Clocks(nominal_Hz)
@@ -260,8 +251,6 @@ def _value(value: Any) -> float | tuple[float, ...]:
 
 
 def _runtime(table: Runtime, reuse_teams: Scalar, name: str) -> RuntimeProfile:
-    from simsched.machine.schema import si
-
     if not isinstance(reuse_teams, bool):
         raise MachineError(f"{name}[reuse_teams={reuse_teams}]: expected true or false")
     optional = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from simsched.machine.schema import PowerTable
+from simsched.machine.schema import PowerTable, si
 
 
 @dataclass(frozen=True)
@@ -35,8 +35,6 @@ class Power:
     @classmethod
     def of(cls, table: PowerTable | None, scale: float) -> Power | None:
         """Return the power of a checked `[power]` table, times a factor; None where it states no more than a limit."""
-        from simsched.machine.schema import si
-
         if table is None or table.idle is None or table.busy is None or table.all_cores is None:
             return None
         return cls(*(scale * si(quantity) for quantity in (table.idle, table.busy, table.all_cores)))

@@ -10,7 +10,7 @@ import pandas as pd
 
 from simsched.costs import CostModel
 from simsched.graph import TaskGraph
-from simsched.machine import Machine, RuntimeProfile
+from simsched.machine import Machine, RuntimeProfile, machine as machine_of
 from simsched.plots.curves import COLUMNS
 from simsched.renamed import old_arguments
 
@@ -46,9 +46,6 @@ def model_curves_frame(
     >>> frame[["width", "measured_s"]].values.tolist()
     [[1.0, 2.0], [2.0, nan]]
     """
-    from simsched.costs import CostModel
-    from simsched.machine import machine as machine_of
-
     target = machine_of(machine)
     on_machine = (costs or CostModel()).on(graph, target, runtime)
     rows: list[dict[str, Any]] = []

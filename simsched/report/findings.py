@@ -12,7 +12,7 @@ import pandas as pd
 
 from simsched.defaults import BASELINE
 from simsched.errors import SimschedError
-from simsched.execute import RecordedReplay
+from simsched.execute import RecordedReplay, replay_recorded
 from simsched.explain import Explanation, explain
 from simsched.notes import weighed
 from simsched.policy import Policy, policy as policy_of
@@ -191,8 +191,6 @@ def _helps(question: Question, best: PolicyRun, progress: Progress) -> pd.DataFr
 
 
 def _recorded(question: Question) -> RecordedReplay | None:
-    from simsched.execute import replay_recorded
-
     return None if question.graph.recorded is None else replay_recorded(question.graph)
 
 

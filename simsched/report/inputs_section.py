@@ -6,9 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from simsched.costs import CostModel
 from simsched.document.parts import Bullets, Facts, Folded, Paragraph, Part, Picture, Section, Table
 from simsched.notes import weighed
+from simsched.plots import core_use_frame, cost_curves, model_curves_frame, roofline_frame
 from simsched.plots.canvas import plain
+from simsched.plots.machine import figure_size
 from simsched.units import format_time
 
 if TYPE_CHECKING:
@@ -59,8 +62,6 @@ def _facts(found: Findings) -> dict[str, object]:
 
 def kinds_table(question: Question) -> Table:
     """Return the kinds that hold most seconds on one core of the machine."""
-    from simsched.costs import CostModel
-
     kinds = question.graph.kinds
     costs = (question.costs or CostModel()).on(question.graph, question.machine, question.runtime)
     seconds = np.bincount(kinds.codes, costs.one_core_s, len(kinds.labels))
@@ -102,8 +103,6 @@ def costs_section(found: Findings) -> Section | None:
 
 
 def _curves(found: Findings) -> Picture:
-    from simsched.plots import cost_curves, model_curves_frame
-
     question = found.question
     frame = model_curves_frame(question.graph, question.machine, question.costs, question.runtime)
     kinds = ", ".join(dict.fromkeys(str(kind) or "no kind" for kind in frame["kind"]))
@@ -115,8 +114,6 @@ def _curves(found: Findings) -> Picture:
 
 
 def _roofline(found: Findings) -> list[Part]:
-    from simsched.plots import roofline_frame
-
     schedule = found.schedule
     ops = roofline_frame(schedule)
     if ops.empty:
@@ -134,9 +131,6 @@ def _roofline(found: Findings) -> list[Part]:
 
 def machine_section(found: Findings) -> Section:
     """Return the machine's drawing, coloured by the best schedule, and its numbers."""
-    from simsched.plots import core_use_frame
-    from simsched.plots.machine import figure_size
-
     schedule, machine = found.schedule, found.question.machine
     use = core_use_frame(schedule)["busy_share"]
     width, height = figure_size(machine.structure.picture(), explained=True)

@@ -7,6 +7,7 @@ from math import isnan
 import pandas as pd
 
 from simsched.document.parts import Paragraph, Part, Picture, Section, Table
+from simsched.plots import layouts, layouts_frame, scaling
 from simsched.plots.canvas import plain
 from simsched.report.findings import Findings
 from simsched.report.policies_section import longer
@@ -19,8 +20,6 @@ COLUMNS = ("layout", "makespan", "over the shortest", "speed-up", "cores in use"
 
 def cores_section(found: Findings) -> Section | None:
     """Return makespan and efficiency by core count; None where the machine has one size only."""
-    from simsched.plots import scaling
-
     frame = found.scaling
     if frame is None:
         return None
@@ -74,8 +73,6 @@ def _cores_table(frame: pd.DataFrame) -> Table:
 
 def layouts_section(found: Findings) -> Section | None:
     """Return the heat map of layouts; None where no policy takes several."""
-    from simsched.plots import layouts, layouts_frame
-
     tuned = found.layouts
     if tuned is None:
         return None

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from simsched.document.parts import Bullets, Folded, Paragraph, Part, Picture, Section, Table
 from simsched.explain import explain
 from simsched.explain.core_time import LEAST_SHARE, labelled
+from simsched.plots import core_time, what_if
 from simsched.plots.canvas import plain
 from simsched.report.verdict import run_name
 from simsched.units import format_time
@@ -55,8 +56,6 @@ def core_times(found: Findings) -> dict[str, pd.DataFrame]:
 
 
 def _draw_core_time(frames: dict[str, pd.DataFrame], figure: Figure) -> None:
-    from simsched.plots import core_time
-
     core_time(frames, figure.add_subplot())
 
 
@@ -141,6 +140,4 @@ def _helps(found: Findings) -> list[Part]:
 
 
 def _draw_helps(frame: pd.DataFrame, figure: Figure) -> None:
-    from simsched.plots import what_if
-
     what_if(frame, figure.add_subplot())

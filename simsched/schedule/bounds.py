@@ -9,7 +9,7 @@ from simsched.costs import CostModel
 from simsched.costs.task_costs import TaskCosts
 from simsched.defaults import MACHINE
 from simsched.graph import TaskGraph
-from simsched.machine import Machine, RuntimeProfile
+from simsched.machine import Machine, RuntimeProfile, machine as machine_of
 from simsched.schedule.energy import Windows, fernandez_bussell, moldable_area
 
 
@@ -81,8 +81,6 @@ def on_one_core_s(
     >>> on_one_core_s(ss.TaskGraph.from_edges([1.0, 2.0, 3.0]), ss.machine("generic[cores=4]"))
     6.0
     """
-    from simsched.costs import CostModel
-
     return float((costs or CostModel()).on(graph, machine, runtime).one_core_s.sum())
 
 
@@ -123,9 +121,6 @@ def bounds(
     >>> bounds(TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)]), "generic[cores=2]")
     Bounds(critical_path_s=4.0, area_s=3.0, moldable_area_s=0.0, fernandez_bussell_s=0.0, proven_s=0.0)
     """
-    from simsched.costs import CostModel
-    from simsched.machine import machine as machine_of
-
     target = machine_of(machine)
     return bounds_of(graph, target, (costs or CostModel()).on(graph, target, runtime), thorough=thorough)
 

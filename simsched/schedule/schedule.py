@@ -15,6 +15,9 @@ from simsched.errors import MissingExtraError, SimschedError
 from simsched.graph.adjacency import Csr
 from simsched.graph.taskgraph import Recording, Seconds, TaskGraph
 from simsched.later import later
+from simsched.plugins import named
+from simsched.schedule.memory import MemoryUse
+from simsched.schedule.transfers import links, transfers
 from simsched.units import format_time
 
 if TYPE_CHECKING:
@@ -234,8 +237,6 @@ class Schedule:
         >>> schedule.transfers[["object", "from_place", "to_place", "depart_s", "arrive_s"]].values.tolist()
         [[1.0, 0.0, 1.0, 1.0, 5.0]]
         """
-        from simsched.schedule.transfers import transfers
-
         return transfers(self)
 
     @cached_property
@@ -250,8 +251,6 @@ class Schedule:
         >>> schedule.links[["name", "bytes_B", "busy_s"]].values.tolist()
         [['out of core 0', 4000000.0, 4.0], ['into core 1', 4000000.0, 4.0]]
         """
-        from simsched.schedule.transfers import links
-
         return links(self)
 
     def memory(self) -> MemoryUse:
@@ -264,8 +263,6 @@ class Schedule:
         >>> ss.simulate(graph, "generic[cores=2]", "fifo").memory().peak["peak_B"].tolist()
         [4000000.0]
         """
-        from simsched.schedule.memory import MemoryUse
-
         return MemoryUse.of(self)
 
     @cached_property
@@ -416,8 +413,6 @@ class Schedule:
         >>> sorted({event["name"] for event in events if event["ph"] == "X"})
         ['task 0', 'task 1']
         """
-        from simsched.plugins import named
-
         named("writers", "chrome").write(self, Path(path))
 
     def save(self, path: str | Path) -> None:

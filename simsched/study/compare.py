@@ -13,6 +13,7 @@ from simsched.costs import CostModel
 from simsched.defaults import BASELINE, MACHINE
 from simsched.document.result import Result
 from simsched.errors import SpecError
+from simsched.exact import optimum
 from simsched.graph import TaskGraph
 from simsched.machine import Machine, RuntimeProfile
 from simsched.plots.comparison import comparison
@@ -117,8 +118,6 @@ def comparison_frame(
         critical_path_s, area_s (lower bounds for every policy); bound_s, the best bound known; bound_from, its name;
         gap, the distance from it (makespan over bound_s, minus 1); mean_corunning (tasks).
     """
-    from simsched.document.result import Result
-
     frame = pd.DataFrame([comparison_row(schedule, sequential, limits) for schedule in schedules])
     return Result.of(frame, notes_of(schedules), comparison, HIDDEN)
 
@@ -149,8 +148,6 @@ def best_bounds(
     limits = scenario.bounds(graph, thorough=bound == "thorough")
     if bound != "optimum":
         return limits
-    from simsched.exact import optimum
-
     found = optimum(graph, scenario.machine, None, scenario.costs, scenario.runtime, limit_s=limit_s)
     return replace(limits, proven_s=found.bound_s)
 

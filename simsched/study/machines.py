@@ -192,8 +192,6 @@ def _failed(machine: Machine, error: SimschedError) -> dict[str, Any]:
 
 
 def _result(rows: Sequence[dict[str, Any]]) -> Result:
-    from simsched.document.result import Result
-
     notes = merged_notes({row["machine"]: row.pop("notes") for row in rows})
     frame = pd.DataFrame(rows).drop(columns="knee")
     frame = frame.sort_values("makespan_s", kind="stable", na_position="last", ignore_index=True)

@@ -114,8 +114,6 @@ def predict(
 
 def _result(rows: list[dict[str, Any]], weak: bool) -> Result:
     """Return the table with its knee, the notes of its replays, then those of its rows, and its picture."""
-    from simsched.document.result import Result
-
     notes = [note for row in rows for note in row.pop("notes")]
     frame = with_growth(_with_knee(pd.DataFrame(rows), weak))
     of_rows = [

@@ -95,8 +95,6 @@ def _settled(scenario: Scenario, graph: TaskGraph, policy: Policy) -> Scenario:
 
 
 def _result(rows: list[dict[str, Any]]) -> Result:
-    from simsched.document.result import Result
-
     notes = [note for row in rows for note in row.pop("notes")]
     return Result.of(rows, notes, draw_replayed)
 

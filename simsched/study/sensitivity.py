@@ -144,8 +144,6 @@ def _elasticity(values: list[float], makespans_s: list[float]) -> float:
 
 
 def _ranked(rows: list[dict[str, object]], notes: Iterable[str]) -> Result:
-    from simsched.document.result import Result
-
     frame = pd.DataFrame(rows)
     frame = frame.sort_values("swing_s", ascending=False, kind="stable").reset_index(drop=True)
     # Swings that differ by a rounding only are equal.

@@ -111,8 +111,6 @@ def _check(samples: int, seed: int) -> None:
 
 def _ranked(rows: list[list[Any]], notes: Iterable[str]) -> Result:
     """Return the table of rows by total, the largest first, with their ranks."""
-    from simsched.document.result import Result
-
     frame = pd.DataFrame(rows, columns=COLUMNS)
     frame = frame.sort_values("total", ascending=False, kind="stable").reset_index(drop=True)
     frame.insert(0, "rank", frame["total"].round(9).rank(method="min", ascending=False).astype(np.int64))

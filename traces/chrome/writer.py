@@ -53,8 +53,6 @@ def graph_written(path: Path, events: Events, report: ImportReport) -> TaskGraph
     GraphError
         If the tasks form a cycle.
     """
-    from simsched.graph.taskgraph import TaskGraph
-
     tasks = _tasks(path, [span for span in events.spans if events.lanes[span.lane][0] == str(EXECUTORS)])
     lanes, lane = np.unique([task.lane for task in tasks], return_inverse=True)
     start_ns, finish_ns = (

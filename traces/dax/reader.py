@@ -57,8 +57,6 @@ class DaxFile:
         GraphError
             If dependencies form a cycle.
         """
-        from simsched.graph.taskgraph import TaskGraph
-
         found = Workflow(path)
         with open_plain(path) as stream:
             found.read(stream)

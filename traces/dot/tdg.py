@@ -151,8 +151,6 @@ def _scaled(ratios: list[float], total_s: float | None, report: ImportReport) ->
 
 
 def _graph(path: Path, dot: Dot, tasks: list[str], seconds: list[float], report: ImportReport) -> TaskGraph:
-    from simsched.graph.taskgraph import TaskGraph
-
     functions = _functions(dot)
     kinds = [
         a["label"].lower() if "label" in a else functions.get(a.get("fillcolor", ""), "task")

@@ -143,8 +143,6 @@ def _graph(
     lanes: Small | None,
     report: ImportReport,
 ) -> TaskGraph:
-    from simsched.graph.taskgraph import TaskGraph
-
     starts_ns, finishes_ns = _times_ns(commands)
     report.facts["outputs"] = sum(len(command.outputs) for command in commands)
     run = None

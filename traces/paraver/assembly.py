@@ -138,8 +138,6 @@ def assemble(
     GraphError
         If no task ran, or dependencies form a cycle.
     """
-    from simsched.graph.taskgraph import TaskGraph
-
     every = list(tasks_of(trace, vocabulary))
     ran = {key for key, task in trace.tasks.items() if task.visits or task.bodies}
     keys = [key for key in every if key in ran and key not in trace.unfinished]

@@ -97,8 +97,6 @@ class Nodes:
 
     def graph(self, durations: Durations) -> TaskGraph:
         """Return the task graph; raise `FormatError` or `GraphError` where there is none."""
-        from simsched.graph.taskgraph import TaskGraph
-
         report = ImportReport(self.path.name, self.format)
         seconds = [self._number(node, durations.attribute, durations.decimals) for node in self.rows]
         self._tell(report, durations, seconds)

@@ -322,8 +322,6 @@ def graph_of(
     path: Path, tasks: Spans, edges: npt.ArrayLike, report: ImportReport, name: str, **columns: Any
 ) -> TaskGraph:
     """Return the graph of some tasks: kinds by their names, scopes, durations and the recording."""
-    from simsched.graph.taskgraph import TaskGraph
-
     lanes, lane = np.unique(tasks.lane, return_inverse=True)
     return TaskGraph.from_edges(
         (tasks.finish_ns - tasks.start_ns) / 1e9,

@@ -14,7 +14,9 @@ from simsched.document.markdown import markdown
 from simsched.document.parts import Document
 from simsched.document.result import Result
 from simsched.execute.crosscheck.attribution import Sources, sources
-from simsched.execute.crosscheck.frames import over, rankings_frame
+from simsched.execute.crosscheck.frames import kinds_frame, over, rankings_frame, tasks_frame
+from simsched.execute.crosscheck.report import document, page
+from simsched.execute.crosscheck.verdict import summary
 from simsched.execute.run.execution import Execution
 from simsched.files import write_text
 from simsched.machine import RuntimeProfile
@@ -70,15 +72,11 @@ class Checked:
     @cached_property
     def tasks(self) -> pd.DataFrame:
         """One row a task; see `simsched.execute.crosscheck.frames.tasks_frame`."""
-        from simsched.execute.crosscheck.frames import tasks_frame
-
         return tasks_frame(self.execution, self.simulated)
 
     @cached_property
     def kinds(self) -> pd.DataFrame:
         """One row a kind of task; see `simsched.execute.crosscheck.frames.kinds_frame`."""
-        from simsched.execute.crosscheck.frames import kinds_frame
-
         return kinds_frame(self.tasks)
 
     @cached_property
@@ -134,8 +132,6 @@ class CrossCheck:
         error; kernels_s, interference_s and dispatch_s, which add up to predicted less measured seconds (see
         `Sources`), told_apart, and cannot_tell: why the case is declined, empty where it is not.
         """
-        from simsched.document.result import Result
-
         return Result.of([_row(case) for case in self.cases], self.notes, accuracy)
 
     @cached_property
@@ -156,15 +152,11 @@ class CrossCheck:
 
     def summary(self) -> dict[str, float]:
         """Return the check in numbers; see `simsched.execute.crosscheck.verdict.summary`."""
-        from simsched.execute.crosscheck.verdict import summary
-
         return summary(self)
 
     @property
     def document(self) -> Document:
         """The report without pictures: the conclusions of the check, and its tables."""
-        from simsched.execute.crosscheck.report import document
-
         return document(self)
 
     def to_markdown(self, path: str | Path | None = None) -> str:
@@ -190,8 +182,6 @@ class CrossCheck:
         MissingExtraError
             If matplotlib, which draws the charts, is not installed.
         """
-        from simsched.execute.crosscheck.report import page
-
         write_text(Path(path), page(self))
 
 

@@ -12,11 +12,13 @@ import numpy as np
 
 from simsched.costs.fitting import Overheads
 from simsched.document.html import card
-from simsched.errors import GraphError, LayoutError
+from simsched.errors import GraphError, LayoutError, MissingExtraError
 from simsched.execute.recorded.gaps import Gaps, absences_s, started
 from simsched.graph import TaskGraph
 from simsched.graph.adjacency import from_edges
 from simsched.machine import RuntimeProfile
+from simsched.plots import stacked
+from simsched.plots.stacked import save_stacked, stacked_svg
 from simsched.policy import Layout, Policy, policy as policy_of
 from simsched.replay import simulate
 from simsched.replay.checks import check_graph
@@ -105,20 +107,13 @@ class RecordedReplay:
 
     def gantt(self, axes: Sequence[Axes] | None = None, **options: Any) -> Sequence[Axes]:
         """Draw the recorded schedule above its replays; see `simsched.plots.stacked`, also for their time axes."""
-        from simsched.plots import stacked
-
         return stacked(self.schedules(), axes, **options)
 
     def save(self, path: str | Path) -> None:
         """Write that picture by the suffix of `path`: .png, .svg or .pdf; raise `SimschedError` if it is another."""
-        from simsched.plots.stacked import save_stacked
-
         save_stacked(self.schedules(), Path(path))
 
     def _repr_html_(self) -> str:
-        from simsched.errors import MissingExtraError
-        from simsched.plots.stacked import stacked_svg
-
         facts = {key.removesuffix("_s").replace("_", " "): _shown(key, v) for key, v in self.row().items()}
         title = f"Recorded run of {self.recorded.graph.name}"
         try:

@@ -107,8 +107,6 @@ def without(graph: TaskGraph, dropped: Mask, report: ImportReport) -> TaskGraph:
     GraphError
         If that would make more edges than `MOST_GROWTH` times the tasks and edges that there were.
     """
-    from simsched.graph.taskgraph import TaskGraph
-
     kept = np.flatnonzero(~dropped)
     index = np.full(graph.n_tasks, -1, np.int64)
     index[kept] = np.arange(len(kept))

@@ -57,8 +57,6 @@ class Unroll(Cleanup):
         GraphError
             If it would be too large.
         """
-        from simsched.graph.taskgraph import TaskGraph
-
         n, k = graph.n_tasks, self.iterations
         joints = int(self.between == "barrier" and n > 0)
         if (n + joints) * k > MAX_TASKS:

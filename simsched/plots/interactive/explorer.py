@@ -14,6 +14,7 @@ from simsched.document.html import document, facts_table, framed, listed, text
 from simsched.errors import MissingExtraError, SimschedError
 from simsched.files import replacing
 from simsched.plots.gantt import gantt_title
+from simsched.plots.interactive.layout import height_px, layout
 from simsched.plots.interactive.pages import data, library, require_bokeh
 from simsched.plots.interactive.rows import check_rows
 from simsched.plots.stacked import write_still
@@ -74,8 +75,6 @@ class Explorer:
         """The charts as JSON for `Bokeh.embed.embed_item`, for an element whose id is "chart"."""
         from bokeh.embed import json_item
 
-        from simsched.plots.interactive.layout import layout
-
         return json.dumps(json_item(layout(self.schedules, COLOURS.index(self.color)), "chart"))
 
     @property
@@ -122,8 +121,6 @@ class Explorer:
 
     def _repr_html_(self) -> str:
         """Return the chart in a frame, its static picture for untrusted notebooks, and all notes."""
-        from simsched.plots.interactive.layout import height_px
-
         notes = list(dict.fromkeys(note for one in self.schedules for note in one.notes))
         still = f"<p>{text(self.description)}</p>" if self._still is None else self._image(self._still)
         frame = framed(self._page(), self.description, f"height:{height_px(self.schedules)}px", still)
