@@ -9,7 +9,7 @@ from typing import NamedTuple, Protocol
 
 from simsched.hwmodels.ldm.group import CoreGroup
 from simsched.hwmodels.ldm.nest import LoopNest, Tensor
-from simsched.hwmodels.ldm.times import hidden_s
+from simsched.hwmodels.ldm.times import Moved, hidden_s
 
 
 class MoveTimes(NamedTuple):
@@ -60,17 +60,6 @@ class OwnTiles:
     def busy_s(self, counts: Mapping[str, int]) -> float:
         """Return the seconds of the CPE with the most work."""
         return self._compute_s
-
-
-class Moved(NamedTuple):
-    """The part of a `Transfer` that `hidden_s` needs."""
-
-    gets: int
-    puts: int
-    get_s: float
-    put_s: float
-    seconds: float
-    by_gload: bool
 
 
 class Evaluation:

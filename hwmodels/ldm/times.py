@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple
 
 from simsched.hwmodels.ldm.group import CoreGroup
 from simsched.hwmodels.ldm.nest import LoopNest, Tensor, Tiles, distinct, moves, placement, trips
@@ -130,32 +130,15 @@ def transfers(
     return tuple(found)
 
 
-class Move(Protocol):
-    """Moves of a tensor, as seen by `hidden_s`."""
+class Moved(NamedTuple):
+    """The part of a `Transfer` that `hidden_s` needs."""
 
-    @property
-    def gets(self) -> int:
-        """Tiles read from memory."""
-
-    @property
-    def puts(self) -> int:
-        """Tiles written to it."""
-
-    @property
-    def get_s(self) -> float:
-        """Seconds of one get."""
-
-    @property
-    def put_s(self) -> float:
-        """Seconds of one put."""
-
-    @property
-    def by_gload(self) -> bool:
-        """Whether the moves are loads past the LDM."""
-
-    @property
-    def seconds(self) -> float:
-        """Seconds of all moves."""
+    gets: int
+    puts: int
+    get_s: float
+    put_s: float
+    seconds: float
+    by_gload: bool
 
 
 @dataclass(frozen=True)
@@ -216,7 +199,7 @@ def serial(moved: Iterable[Transfer], compute_s: float, spawn_join_s: float) -> 
     )
 
 
-def hidden_s(moved: Iterable[Move], busy_s: float) -> float:
+def hidden_s(moved: Iterable[Transfer | Moved], busy_s: float) -> float:
     """Return the seconds of DMA that double buffering hides behind `busy_s` seconds of other work.
 
     The first tile of each input and the last of the output cannot be hidden, and the work on a tile cannot

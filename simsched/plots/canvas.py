@@ -44,6 +44,13 @@ def shown_axes(size: Size, ax: Axes | None) -> Axes:
     return plt.subplots(figsize=size, layout="constrained")[1]
 
 
+def open_axes(size: Size, ax: Axes | None) -> Axes:
+    """Return the same, without the lines of the frame above and on the right."""
+    ax = shown_axes(size, ax)
+    ax.spines[["top", "right"]].set_visible(False)
+    return ax
+
+
 def detached_figure(size: Size) -> Figure:
     """Return a figure of `size` inches that pyplot does not register, so that nothing is left behind."""
     require_matplotlib()

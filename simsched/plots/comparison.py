@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from simsched.plots.canvas import plain, require_columns, shown_axes
+from simsched.plots.canvas import open_axes, plain, require_columns
 from simsched.units import format_time, time_unit
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def comparison(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     """
     require_columns(frame, ["policy", "layout", "makespan_s", "bound_s", "speedup"], "comparison")
     rows = np.arange(len(frame))
-    ax = shown_axes((8.0, 1.3 + 0.35 * len(frame)), ax)
+    ax = open_axes((8.0, 1.3 + 0.35 * len(frame)), ax)
     makespan, bound = frame["makespan_s"].to_numpy(np.float64), frame["bound_s"].to_numpy(np.float64)
     ends = makespan if "high_s" not in frame else np.fmax(makespan, frame["high_s"].to_numpy(np.float64))
     longest = float(np.max(ends[np.isfinite(ends)], initial=0.0))
@@ -67,7 +67,6 @@ def comparison(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     ax.set_ylim(max(len(frame), 1) - 0.5, -0.5)
     ax.set_xlim(0, 1.25 * longest * unit.per_s or 1.0)
     ax.set_xlabel(f"makespan ({unit.name})")
-    ax.spines[["top", "right"]].set_visible(False)
     ax.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), fontsize="small", frameon=False)
     return ax
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from simsched.plots.canvas import plain, set_title, shown_axes
+from simsched.plots.canvas import open_axes, plain, set_title
 from simsched.plots.gantt import gantt_title
 from simsched.schedule.events import Events
 from simsched.units import time_unit
@@ -73,7 +73,7 @@ def corunning(schedule: Schedule, ax: Axes | None = None) -> Axes:
     >>> ss.plots.corunning(ss.simulate(graph, "generic[cores=2]", "fifo")).get_xlabel()
     'time (s)'
     """
-    ax = shown_axes((10.0, 3.2), ax)
+    ax = open_axes((10.0, 3.2), ax)
     frame = corunning_frame(schedule)
     unit = time_unit(schedule.makespan_s)
     time = frame["time_s"].to_numpy() * unit.per_s
@@ -94,7 +94,6 @@ def corunning(schedule: Schedule, ax: Axes | None = None) -> Axes:
         ax.set_xlim(time[0], time[-1])
     ax.set_ylim(0, 1.05 * max(schedule.n_cores, int(busy.max(initial=0)), 1))
     ax.set(xlabel=f"time ({unit.name})", ylabel="count")
-    ax.spines[["top", "right"]].set_visible(False)
     ax.legend(
         loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0.0, fontsize="small", frameon=False
     )
@@ -161,7 +160,7 @@ def corunning_events(schedule: Schedule, ax: Axes | None = None) -> Axes:
     >>> ss.plots.corunning_events(ss.simulate(graph, "generic[cores=2]", "fifo")).get_xlabel()
     'starts and finishes'
     """
-    ax = shown_axes((10.0, 3.2), ax)
+    ax = open_axes((10.0, 3.2), ax)
     running = Events.of(schedule).running
     mean = float(running.mean()) if len(running) else 0.0
     ax.plot(
@@ -172,7 +171,6 @@ def corunning_events(schedule: Schedule, ax: Axes | None = None) -> Axes:
     ax.set_xlim(0, len(running) + 1)
     ax.set_ylim(0, 1.05 * max(int(running.max(initial=0)), 1))
     ax.set(xlabel="starts and finishes", ylabel="tasks running")
-    ax.spines[["top", "right"]].set_visible(False)
     ax.legend(
         loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0.0, fontsize="small", frameon=False
     )

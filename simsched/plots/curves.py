@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from simsched.costs.fitting.parametric import formula
-from simsched.plots.canvas import log_ticks, outside_legend, require_columns, shown_axes
+from simsched.plots.canvas import log_ticks, open_axes, outside_legend, require_columns
 from simsched.plots.overlap import LONGEST_PAIR, layers
 from simsched.plots.palette import OKABE_ITO, RGB
 from simsched.renamed import old_arguments
@@ -120,7 +120,7 @@ def cost_curves(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     'time (µs)'
     """
     require_columns(frame, COLUMNS, "cost_curves", "cost_curves_frame")
-    ax = shown_axes((8.0, 4.2), ax)
+    ax = open_axes((8.0, 4.2), ax)
     longest_s = frame[["measured_s", "fitted_s"]].max().max() if len(frame) else 0.0
     unit = time_unit(float(longest_s))
     curves: list[tuple[str, pd.DataFrame, RGB, bool]] = []
@@ -166,7 +166,6 @@ def _draw(
 def _label(ax: Axes, frame: pd.DataFrame, unit: str) -> None:
     ax.set_xlabel("threads")
     ax.set_ylabel(f"time ({unit})")
-    ax.spines[["top", "right"]].set_visible(False)
     if len(frame):
         ax.set_xscale("log", base=2)
         most = int(frame["width"].max())

@@ -9,7 +9,7 @@ import numpy as np
 
 from simsched.errors import SimschedError
 from simsched.explain.core_time import IDLE, LEAST_SHARE, SHARED, SLOW_DOWNS, TEAM, labelled
-from simsched.plots.canvas import outside_legend, plain, require_columns, set_title, shown_axes
+from simsched.plots.canvas import open_axes, outside_legend, plain, require_columns, set_title
 from simsched.plots.palette import GREY, OKABE_ITO, RGB
 from simsched.plots.svg import inline_svg
 from simsched.units import time_unit
@@ -58,7 +58,7 @@ def critical_path(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     totals = frame["seconds_s"].groupby(rows, sort=False).sum().sort_values(ascending=False, kind="stable")
     whole_s = float(totals.sum())
     unit = time_unit(whole_s)
-    ax = shown_axes((8.0, 1.2 + 0.3 * len(totals)), ax)
+    ax = open_axes((8.0, 1.2 + 0.3 * len(totals)), ax)
     for place, name in enumerate(totals.index):
         ours = frame[rows == name]
         waits = ours["part"].iloc[0] != "run"
@@ -72,7 +72,6 @@ def critical_path(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     ax.set_yticks(range(len(totals)), labels, parse_math=False)
     ax.invert_yaxis()
     ax.set_xlabel(f"time ({unit.name})")
-    ax.spines[["top", "right"]].set_visible(False)
     set_title(ax, "critical path through time")
     return ax
 
@@ -119,7 +118,7 @@ def core_time(frames: Mapping[str, pd.DataFrame], ax: Axes | None = None) -> Axe
         raise SimschedError("core_time draws one table or more; there is none")
     for frame in frames.values():
         require_columns(frame, ["group", "cause", "share"], "core_time")
-    ax = shown_axes((8.0, 1.6 + 0.5 * len(frames)), ax)
+    ax = open_axes((8.0, 1.6 + 0.5 * len(frames)), ax)
     handles: dict[str, Container] = {}
     for place, frame in enumerate(frames.values()):
         right = left = 0.0
@@ -135,7 +134,6 @@ def core_time(frames: Mapping[str, pd.DataFrame], ax: Axes | None = None) -> Axe
     ax.set_yticks(range(len(frames)), [plain(name) for name in frames], parse_math=False)
     ax.invert_yaxis()
     ax.set_xlabel("core-time (%)")
-    ax.spines[["top", "right"]].set_visible(False)
     rows = (zip(frame["group"].tolist(), frame["cause"].tolist(), strict=True) for frame in frames.values())
     order = list(dict.fromkeys(labelled(group, cause) for pairs in rows for group, cause in pairs))
     shown = sorted(handles, key=order.index)
@@ -224,7 +222,7 @@ def what_if(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     ['task 2, 2x faster', 'task 0, 2x faster']
     """
     require_columns(frame, ["what", "name", "speedup", "gain"], "what_if")
-    ax = shown_axes((8.0, 1.2 + 0.25 * len(frame)), ax)
+    ax = open_axes((8.0, 1.2 + 0.25 * len(frame)), ax)
     gains = 100 * frame["gain"].to_numpy(np.float64)
     kinds = (frame["what"] == "kind").to_numpy()
     handles: list[Artist] = []
@@ -237,7 +235,6 @@ def what_if(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     ax.axvline(0, color="black", linewidth=0.8)
     ax.invert_yaxis()
     ax.set_xlabel("makespan saved (%)")
-    ax.spines[["top", "right"]].set_visible(False)
     present = [
         name for name, some in (("one task", (~kinds).any()), ("all tasks of a kind", kinds.any())) if some
     ]

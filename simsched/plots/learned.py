@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from simsched.plots.canvas import log_ticks, require_columns, shown_axes
+from simsched.plots.canvas import log_ticks, open_axes, require_columns
 from simsched.units import time_unit
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def learned_curve(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     require_columns(
         frame, ["cores", "makespan_s", "low_s", "high_s", "extrapolated", "recorded_s"], "learned_curve"
     )
-    ax = shown_axes((8.0, 4.2), ax)
+    ax = open_axes((8.0, 4.2), ax)
     frame = frame.sort_values("cores", kind="stable")
     unit = time_unit(float(frame["makespan_s"].max()))
     cores = frame["cores"].to_numpy()
@@ -66,6 +66,5 @@ def learned_curve(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     log_ticks(ax, "x")
     log_ticks(ax, "y")
     ax.set(xlabel="cores", ylabel=f"makespan ({unit.name})")
-    ax.spines[["top", "right"]].set_visible(False)
     ax.legend(fontsize="small", frameon=False)
     return ax

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from simsched.plots.canvas import log_ticks, plain, require_columns, shown_axes
+from simsched.plots.canvas import log_ticks, open_axes, plain, require_columns
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -40,7 +40,7 @@ def measured_numbers(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     require_columns(frame, COLUMNS, "measured_numbers", "measure")
     known = frame[(frame["host"] > 0) & (frame["measured"] > 0)]
     rows = np.arange(len(known))
-    ax = shown_axes((8.0, 1.3 + 0.35 * len(known)), ax)
+    ax = open_axes((8.0, 1.3 + 0.35 * len(known)), ax)
     over = known[["measured", "low", "high", "host_low", "host_high"]].div(known["host"], axis=0)
     low, length = over["host_low"], over["host_high"] - over["host_low"]
     ax.barh(rows, length, left=low, height=0.6, color="0.85", label="as taken until now")
@@ -56,6 +56,5 @@ def measured_numbers(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     ax.set_ylim(max(len(known), 1) - 0.5, -0.7)
     log_ticks(ax, "x")
     ax.set_xlabel("over the number of the machine host")
-    ax.spines[["top", "right"]].set_visible(False)
     ax.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), fontsize="small", frameon=False)
     return ax

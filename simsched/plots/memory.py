@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from simsched.plots.canvas import outside_legend, plain, set_title, shown_axes
+from simsched.plots.canvas import open_axes, outside_legend, plain, set_title
 from simsched.units import time_unit
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def memory(use: MemoryUse, ax: Axes | None = None) -> Axes:
     >>> ss.plots.memory(ss.simulate(graph, "generic[cores=2]", "fifo").memory()).get_ylabel()
     'live bytes (MB)'
     """
-    ax = shown_axes((10.0, 3.2), ax)
+    ax = open_axes((10.0, 3.2), ax)
     peak, curves = use.peak, [use.curve(place) for place in range(len(use.peak))]
     shown = peak.sort_values("peak_B", ascending=False, kind="stable").head(MOST_PLACES).sort_index()
     sizes = set(shown["size_B"])
@@ -87,7 +87,6 @@ def memory(use: MemoryUse, ax: Axes | None = None) -> Axes:
         labels.append("size of each" if len(peak) > 1 else "size")
     ax.set_ylim(bottom=0)
     ax.set(xlabel=f"time ({unit.name})", ylabel=f"live bytes ({name})")
-    ax.spines[["top", "right"]].set_visible(False)
     outside_legend(ax, lines, labels)
     set_title(ax, plain(f"Memory of {use.graph.name}", 200))
     return ax

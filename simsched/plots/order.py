@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from simsched.plots.canvas import one_number_each, plain, set_title, shown_axes, verbatim
+from simsched.plots.canvas import one_number_each, open_axes, plain, set_title, verbatim
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -120,7 +120,7 @@ def start_order(schedule: Schedule, label: npt.ArrayLike, ax: Axes | None = None
     'depth'
     """
     frame = start_order_frame(schedule, label)
-    ax = shown_axes((7.0, 4.0), ax)
+    ax = open_axes((7.0, 4.0), ax)
     many = len(frame) > 2000
     ax.plot(
         frame["position"],
@@ -133,7 +133,6 @@ def start_order(schedule: Schedule, label: npt.ArrayLike, ax: Axes | None = None
     )
     ax.set_xlabel("position in start order")
     verbatim(ax.set_ylabel(plain(str(getattr(label, "name", None) or "label"))))
-    ax.spines[["top", "right"]].set_visible(False)
     set_title(
         ax,
         plain(

@@ -11,7 +11,7 @@ import pandas as pd
 
 from simsched.intervals import Interval, typical
 from simsched.later import later
-from simsched.plots.canvas import log_ticks, outside_legend, plain, require_columns, shown_axes
+from simsched.plots.canvas import log_ticks, open_axes, outside_legend, plain, require_columns
 from simsched.plots.palette import MARKERS, OKABE_ITO
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ def policies(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     """
     require_columns(frame, COLUMNS, "policies", "policies_frame")
     workloads, names = list(dict.fromkeys(frame["workload"])), list(dict.fromkeys(frame["policy"]))
-    ax = shown_axes((8.0, 1.3 + 0.16 * (len(names) + 1) * len(workloads)), ax)
+    ax = open_axes((8.0, 1.3 + 0.16 * (len(names) + 1) * len(workloads)), ax)
     ax.axvline(1.0, color="0.5", linewidth=1, zorder=1)
     handles: list[Artist | Container] = []
     for place, name in enumerate(names):
@@ -176,4 +176,3 @@ def _label(ax: Axes, frame: pd.DataFrame, workloads: list[str], names: list[str]
     if len(frame) and frame["relative"].max() > LINEAR_TIMES * frame["relative"].min() > 0:
         log_ticks(ax, "x")
     ax.set_xlabel(f"makespan over that of {plain(names[0])}" if names else "", parse_math=False, usetex=False)
-    ax.spines[["top", "right"]].set_visible(False)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from simsched.plots.canvas import outside_legend, plain, require_columns, shown_axes
+from simsched.plots.canvas import open_axes, outside_legend, plain, require_columns
 from simsched.plots.overlap import LONGEST_PAIR, layers
 from simsched.plots.palette import OKABE_ITO
 
@@ -62,7 +62,7 @@ def grouped_bars(
     """
     require_columns(frame, [label, group, value], "grouped_bars")
     labels, groups = list(dict.fromkeys(frame[label])), list(dict.fromkeys(frame[group]))
-    ax = shown_axes((max(6.0, 0.3 * len(labels) * (len(groups) + 1)), 4.0), ax)
+    ax = open_axes((max(6.0, 0.3 * len(labels) * (len(groups) + 1)), 4.0), ax)
     width = 0.8 / max(len(groups), 1)
     handles: list[Artist] = []
     for i, name in enumerate(groups):
@@ -74,7 +74,6 @@ def grouped_bars(
     if log:
         _logarithmic(ax)
     ax.set_ylabel(title)
-    ax.spines[["top", "right"]].set_visible(False)
     outside_legend(ax, handles, [str(name) for name in groups])
     return ax
 
@@ -118,7 +117,7 @@ def curves(frame: pd.DataFrame, x: str, group: str, title: str, ax: Axes | None 
     'minutes'
     """
     require_columns(frame, [x, group, "simulated", "paper"], "curves")
-    ax = shown_axes((7.0, 4.2), ax)
+    ax = open_axes((7.0, 4.2), ax)
     handles: list[Artist] = []
     groups = list(dict.fromkeys(frame[group]))
     parts = [frame[frame[group] == name] for name in groups]
@@ -136,7 +135,6 @@ def curves(frame: pd.DataFrame, x: str, group: str, title: str, ax: Axes | None 
     ax.yaxis.set_major_formatter("{x:g}")
     ax.minorticks_off()
     ax.set(xlabel=plain(x), ylabel=title)
-    ax.spines[["top", "right"]].set_visible(False)
     names = [str(name) for name in groups]
     labels = [layer.label(name, names) for layer, name in zip(drawn, names, strict=True)]
     outside_legend(ax, [*handles, *crosses], [*labels, "published"], LONGEST_PAIR)

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from simsched.machine import machine as machine_of
-from simsched.plots.canvas import outside_legend, require_columns, set_title, shown_axes, verbatim
+from simsched.plots.canvas import open_axes, outside_legend, require_columns, set_title, verbatim
 from simsched.plots.palette import GREY, MARKERS, OKABE_ITO
 
 if TYPE_CHECKING:
@@ -187,14 +187,13 @@ def draw_roofline(ops: pd.DataFrame, roofs: pd.DataFrame, ax: Axes | None = None
     """
     require_columns(ops, ["kind", "intensity", "attained_flops", "share"], "draw_roofline")
     require_columns(roofs, ["part", "level", "peak_flops", "bandwidth_Bps"], "draw_roofline")
-    ax = shown_axes((8.5, 4.8), ax)
+    ax = open_axes((8.5, 4.8), ax)
     ax.set(xscale="log", yscale="log")
     ends = _ends(ops, roofs)
     lines = _draw_roofs(ax, roofs, ends)
     markers = _draw_ops(ax, ops)
     ax.set_xlim(*ends)
     ax.set(xlabel="FLOPs a byte", ylabel="GFLOP/s")
-    ax.spines[["top", "right"]].set_visible(False)
     handles = {**markers, **lines}
     outside_legend(ax, list(handles.values()), list(handles))
     if ops["share"].sum() < 0.995:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from simsched.plots.canvas import plain, require_columns, shown_axes
+from simsched.plots.canvas import open_axes, plain, require_columns
 from simsched.plots.palette import OKABE_ITO
 from simsched.renamed import old_arguments
 from simsched.units import time_unit
@@ -51,7 +51,7 @@ def tornado(frame: pd.DataFrame, ax: Axes | None = None, max_rows: int = MOST) -
     ends = ["low_makespan_s", "high_makespan_s"]
     require_columns(frame, ["parameter", "value", "unit", "low", "high", "makespan_s", *ends], "tornado")
     shown = frame.head(max_rows)
-    ax = shown_axes((8.0, 1.4 + 0.32 * len(shown)), ax)
+    ax = open_axes((8.0, 1.4 + 0.32 * len(shown)), ax)
     unit = time_unit(float(frame["makespan_s"].max()) if len(frame) else 1.0)
     nominal = shown["makespan_s"].to_numpy() * unit.per_s
     for column, colour, label in zip(ends, OKABE_ITO[:2], ("at its low end", "at its high end"), strict=True):
@@ -100,7 +100,7 @@ def sobol_bars(frame: pd.DataFrame, ax: Axes | None = None, max_rows: int = MOST
         "sobol_bars",
     )
     shown = frame.head(max_rows)
-    ax = shown_axes((8.0, 1.4 + 0.4 * len(shown)), ax)
+    ax = open_axes((8.0, 1.4 + 0.4 * len(shown)), ax)
     for place, (kind, label) in enumerate(kinds.items()):
         value = shown[kind].to_numpy(float)
         ends = np.maximum([value - shown[f"{kind}_low"], shown[f"{kind}_high"] - value], 0.0)
@@ -119,7 +119,6 @@ def _label(ax: Axes, shown: pd.DataFrame, beside: list[str]) -> None:
     ]
     ax.set_yticks(range(len(shown)), names, parse_math=False, usetex=False, fontsize="small")
     ax.set_ylim(max(len(shown), 1) - 0.5, -0.5)
-    ax.spines[["top", "right"]].set_visible(False)
     if len(shown):
         ax.legend(frameon=False, fontsize="small", loc="lower right")
 

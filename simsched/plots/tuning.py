@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from simsched.errors import SimschedError
-from simsched.plots.canvas import log_ticks, outside_legend, require_columns, shown_axes
+from simsched.plots.canvas import log_ticks, open_axes, outside_legend, require_columns
 from simsched.plots.overlap import LONGEST_PAIR, layers
 from simsched.plots.palette import OKABE_ITO
 from simsched.units import time_unit
@@ -87,7 +87,7 @@ def tuning(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     'makespan (s)'
     """
     require_columns(frame, COLUMNS, "tuning", "tuning_frame")
-    ax = shown_axes((7.0, 4.0), ax)
+    ax = open_axes((7.0, 4.0), ax)
     unit = time_unit(float(frame["makespan_s"].max()))
     searches = {str(name): rows for name, rows in frame.groupby("search", sort=False)}
     drawn, lines = layers([(rows["evaluation"], rows["best_s"]) for rows in searches.values()]), []
@@ -100,7 +100,6 @@ def tuning(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     if (frame["makespan_s"] > 0).all():
         log_ticks(ax, "y")
     ax.set(xlabel="replays", ylabel=f"makespan ({unit.name})")
-    ax.spines[["top", "right"]].set_visible(False)
     names = list(searches)
     labels = [layer.label(name, names) for layer, name in zip(drawn, names, strict=True)]
     outside_legend(ax, lines, labels, LONGEST_PAIR).set_title("best so far")

@@ -7,6 +7,7 @@ import pandas as pd
 from simsched.document.parts import Facts, Folded, Markup, Paragraph, Part, Picture, Section, Table
 from simsched.plots.canvas import plain
 from simsched.report.findings import Findings
+from simsched.report.page import chart
 from simsched.report.run import PolicyRun
 from simsched.report.verdict import LONGEST_LAYOUT, interval_text, overlapping
 from simsched.units import format_time
@@ -126,10 +127,4 @@ def _picture(found: Findings) -> Picture:
 
 def chart_section(found: Findings) -> Section:
     """Return the section of the interactive chart: the best policy with another, or with the recorded run."""
-    return Section("What ran where and when", [Markup(lambda: _chart(found))], "schedules")
-
-
-def _chart(found: Findings) -> str:
-    from simsched.report.page import chart
-
-    return chart(found.charted)
+    return Section("What ran where and when", [Markup(lambda: chart(found.charted))], "schedules")

@@ -14,7 +14,6 @@ from simsched.units import format_time
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.figure import Figure
 
     from simsched.report.findings import Findings
 
@@ -31,7 +30,7 @@ def why_section(found: Findings) -> Section:
     parts: list[Part] = [
         Paragraph(_which(found)),
         core_time_table(found),
-        Picture(lambda figure: _draw_core_time(frames, figure), 880, 90 + max(40 * len(frames), LEGEND_PX),
+        Picture(lambda figure: core_time(frames, figure.add_subplot()), 880, 90 + max(40 * len(frames), LEGEND_PX),
                 f"Where the cores' time went, a bar a policy; under {found.best.name}: {words}"),
         waits_table(found),
         *_path(found),
@@ -53,10 +52,6 @@ def core_times(found: Findings) -> dict[str, pd.DataFrame]:
     """Return the core-time of every policy."""
     others = {run.name: explain(run.require_schedule()).core_time for run in found.done[1:]}
     return {found.best.name: found.why.core_time, **others}
-
-
-def _draw_core_time(frames: dict[str, pd.DataFrame], figure: Figure) -> None:
-    core_time(frames, figure.add_subplot())
 
 
 def _shares(frame: pd.DataFrame) -> list[tuple[str, str, float]]:
@@ -134,10 +129,9 @@ def _helps(found: Findings) -> list[Part]:
     return [
         Table("What would help most, each row a replay with the same layout", columns, rows),
         Picture(
-            lambda figure: _draw_helps(frame, figure), 800, 80 + 22 * len(frame), f"Makespan saved: {words}"
+            lambda figure: what_if(frame, figure.add_subplot()),
+            800,
+            80 + 22 * len(frame),
+            f"Makespan saved: {words}",
         ),
     ]
-
-
-def _draw_helps(frame: pd.DataFrame, figure: Figure) -> None:
-    what_if(frame, figure.add_subplot())

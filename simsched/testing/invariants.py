@@ -12,6 +12,12 @@ from simsched.schedule import Schedule
 RELATIVE = 1e-9
 
 
+def hold(holds: object, failure: str) -> None:
+    """Raise `AssertionError` with a message if a condition fails."""
+    if not holds:
+        raise AssertionError(failure)
+
+
 def check_schedule(schedule: Schedule) -> None:
     """Check precedence, exclusive cores and lower bounds.
 
@@ -72,11 +78,9 @@ def check_precedence(schedule: Schedule) -> None:
     _hold(schedule.start_s >= schedule.ready_s, schedule, "starts before it is ready")
     _hold(schedule.finish_s >= schedule.start_s, schedule, "finishes before it starts")
     order = np.sort(schedule.start_order)
-    if len(order) != graph.n_tasks or (order != np.arange(graph.n_tasks)).any():
-        raise AssertionError("a task was started twice or never")
+    hold(np.array_equal(order, np.arange(graph.n_tasks)), "a task was started twice or never")
     started = schedule.start_s[schedule.start_order]
-    if (np.diff(started) < 0).any():
-        raise AssertionError("the start order is not in order of time")
+    hold((np.diff(started) >= 0).all(), "the start order is not in order of time")
 
 
 def check_cores(schedule: Schedule) -> None:

@@ -14,16 +14,11 @@ from simsched import native
 from simsched.errors import MachineError
 from simsched.machine import Machine, Structure, machine as machine_of
 from simsched.testing.equivalence import check_same
+from simsched.testing.invariants import hold
 from simsched.testing.numbers import idle_numbers, observed, replays
 
 #: Cores whose distances to all others are compared; a larger machine is checked in samples.
 MOST_CORES = 96
-
-
-def hold(holds: object, failure: str) -> None:
-    """Raise `AssertionError` with a message if a condition fails."""
-    if not holds:
-        raise AssertionError(failure)
 
 
 def check_structure(structure: Structure, name: str) -> None:

@@ -18,6 +18,7 @@ from simsched.errors import SimschedError
 from simsched.graph import TaskGraph
 from simsched.graph.loading import load
 from simsched.testing.bombs import GROWN_B, Reading, bomb, measured
+from simsched.testing.invariants import hold
 from simsched.testing.mutations import mutated
 
 #: Longest time for a damaged file, and for a bomb.
@@ -160,7 +161,7 @@ def check_reader(seeds: Sequence[Seed], examples: int = 100, seed: int = 0, bomb
     with TemporaryDirectory() as folder:
         for one in seeds:
             graph = read(Path(folder), one.format, {"main": one.main, **one.companions}, one.options)
-            _hold(isinstance(graph, TaskGraph), f"{one.format}: seed {one.name} is refused: {graph}")
+            hold(isinstance(graph, TaskGraph), f"{one.format}: seed {one.name} is refused: {graph}")
         for example in range(examples):
             random = Random(f"{seed} {example}")  # noqa: S311 - damage, no secret
             files, chosen = damaged(seeds, random)
@@ -261,27 +262,22 @@ def read(
 
 def _refused_well(message: str, paths: Sequence[Path]) -> None:
     path = next((path for path in paths if message.startswith(f"{path}: ")), None)
-    _hold(path is not None, f"the error does not begin with the file: {message}")
-    _hold(message.isprintable(), f"the error is not one printable line: {message!r}")
-    _hold(len(message) - len(str(path)) <= MOST_SAID, f"the error is too long: {message}")
+    hold(path is not None, f"the error does not begin with the file: {message}")
+    hold(message.isprintable(), f"the error is not one printable line: {message!r}")
+    hold(len(message) - len(str(path)) <= MOST_SAID, f"the error is too long: {message}")
 
 
 def check_graph(graph: TaskGraph) -> None:
     """Check that a graph is possible: numbers, order, and a recording that fits; raise `AssertionError` if not."""
-    _hold(len(graph.topological_order) == graph.n_tasks, "a task stands in no order")
+    hold(len(graph.topological_order) == graph.n_tasks, "a task stands in no order")
     seconds = graph.durations_s[~np.isnan(graph.durations_s)]
-    _hold(bool(((seconds >= 0) & np.isfinite(seconds)).all()), "a duration is impossible")
-    _hold(bool((graph.widths >= 1).all()), "a width is impossible")
+    hold(bool(((seconds >= 0) & np.isfinite(seconds)).all()), "a duration is impossible")
+    hold(bool((graph.widths >= 1).all()), "a width is impossible")
     if (run := graph.recorded) is not None:
         possible = (run.finish_s >= run.start_s) & np.isfinite(run.start_s) & np.isfinite(run.finish_s)
-        _hold(bool(possible.all()), "a recorded time is impossible")
+        hold(bool(possible.all()), "a recorded time is impossible")
     str(graph.report)
     graph.report._repr_html_()
-
-
-def _hold(holds: bool, failure: str) -> None:
-    if not holds:
-        raise AssertionError(failure)
 
 
 @contextmanager

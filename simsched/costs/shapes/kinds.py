@@ -73,16 +73,6 @@ class Seen:
     flops: float
     bytes_B: float
 
-    @property
-    def bias_first(self) -> bool:
-        """Whether the bias is the first operand."""
-        return self.kernel.bias_first
-
-    @property
-    def weights_transposed(self) -> bool:
-        """Whether the second operand has its columns first."""
-        return self.kernel.weights_transposed
-
 
 @dataclass(frozen=True)
 class Read:
@@ -193,7 +183,7 @@ Dims = tuple[int, ...]
 def product(seen: Seen) -> list[Product] | None:
     """Return a product; None where the operands do not form one."""
     operands = [dims for dims in seen.shape if dims]
-    if seen.bias_first and len(operands) > 2:
+    if seen.kernel.bias_first and len(operands) > 2:
         operands = operands[1:]
     found = None if len(operands) < 2 else _product(operands[0], operands[1], seen)
     return None if found is None else [found]
@@ -201,7 +191,7 @@ def product(seen: Seen) -> list[Product] | None:
 
 def _product(a: Dims, b: Dims, seen: Seen) -> Product | None:
     """Return the product that the operands allow, with the nearest FLOPs; of equals the likeliest."""
-    every = list(_readings(a, b, seen.weights_transposed))
+    every = list(_readings(a, b, seen.kernel.weights_transposed))
     if not seen.flops > 0:
         return next(iter(every), None)
     return min(every, key=lambda one: abs(one.flops - seen.flops), default=None)

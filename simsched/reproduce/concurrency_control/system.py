@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from simsched.parameters import one_of, whole
-from simsched.plots.canvas import outside_legend, plain, shown_axes
+from simsched.plots.canvas import open_axes, outside_legend, plain
 from simsched.plots.corunning import corunning_events_frame
 from simsched.plots.palette import OKABE_ITO
 from simsched.plots.published import grouped_bars
@@ -52,7 +52,7 @@ def _steps(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
 
 def _events(runs: Runs, frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     """Draw the ops that run at every start and finish of the first network, their means, and the paper's."""
-    ax = shown_axes((9.0, 4.5), ax)
+    ax = open_axes((9.0, 4.5), ax)
     network = frame["network"].iloc[0]
     handles, labels = [], []
     for colour, row in zip(OKABE_ITO, frame[frame["network"] == network].itertuples(), strict=False):
@@ -67,7 +67,6 @@ def _events(runs: Runs, frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
             labels.append(f"{row.strategy}, published mean {row.paper:.2f}")
     ax.set(xlabel=f"starts and finishes of {plain(network)}", ylabel="ops running")
     ax.set_ylim(0, None)
-    ax.spines[["top", "right"]].set_visible(False)
     outside_legend(ax, handles, labels)
     return ax
 
