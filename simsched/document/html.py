@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from base64 import b64encode
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
+from simsched.errors import MissingExtraError
 from simsched.text import printable
 
 if TYPE_CHECKING:
@@ -69,6 +70,17 @@ def card(
         + (image(figure) if figure else "")
         + f"{below}</div>"
     )
+
+
+def pictured_card(
+    title: str, facts: Mapping[str, object], notes: Sequence[str], picture: Callable[[], str]
+) -> str:
+    """Return a card with the SVG that `picture` makes, or with a note on the library that it lacks."""
+    try:
+        figure = picture()
+    except MissingExtraError as error:
+        return card(title, facts, [*notes, str(error)])
+    return card(title, facts, notes, figure)
 
 
 def results_table(table: Table, notes: Iterable[str] = ()) -> str:

@@ -6,8 +6,7 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from simsched.document.html import card
-from simsched.errors import MissingExtraError
+from simsched.document.html import pictured_card
 from simsched.explain.core_time import LEAST_SHARE, core_time_frame, labelled
 from simsched.explain.path import Path
 from simsched.explain.task import TaskExplanation, found
@@ -311,11 +310,8 @@ class Explanation:
 
     def _repr_html_(self) -> str:
         title = f"Where the time of {self.schedule.graph.name} went"
-        try:
-            figure = later("plots").core_time_svg({self.schedule.policy or "schedule": self.core_time})
-        except MissingExtraError as error:
-            return card(title, self.summary(), [*self.notes, str(error)])
-        return card(title, self.summary(), self.notes, figure)
+        shown = {self.schedule.policy or "schedule": self.core_time}
+        return pictured_card(title, self.summary(), self.notes, lambda: later("plots").core_time_svg(shown))
 
 
 def explain(schedule: Schedule, *, causes: bool | None = None) -> Explanation:

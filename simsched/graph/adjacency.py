@@ -57,14 +57,15 @@ class Csr:
         """Return, for every entry of `indices`, its node."""
         return np.repeat(np.arange(self.n, dtype=np.int32), np.diff(self.indptr))
 
-    def transposed(self) -> Csr:
-        """Return the graph with every edge reversed."""
+    def transposed(self, n: int | None = None) -> Csr:
+        """Return the graph with every edge reversed, of `n` nodes where its targets are others than its sources."""
         # A stable sort by target leaves the sources of one target ascending.
         order = np.argsort(self.indices, kind="stable")
-        return Csr(_pointers(self.indices, self.n), self.sources()[order])
+        return Csr(pointers(self.indices, self.n if n is None else n), self.sources()[order])
 
 
-def _pointers(rows: npt.NDArray[np.integer], n: int) -> Pointer:
+def pointers(rows: npt.NDArray[np.integer], n: int) -> Pointer:
+    """Return where each of `n` rows begins, and the last one ends, in entries sorted by row; shape (n + 1,)."""
     indptr = np.zeros(n + 1, np.int64)
     np.cumsum(np.bincount(rows, minlength=n), out=indptr[1:])
     return indptr
@@ -89,7 +90,7 @@ def from_edges(n: int, sources: npt.NDArray[np.int64], targets: npt.NDArray[np.i
         keys = keys[first]
     rows = keys // max(n, 1)
     columns = (keys - rows * n).astype(np.int32)
-    return Csr(_pointers(rows, n), columns), len(sources) - len(keys)
+    return Csr(pointers(rows, n), columns), len(sources) - len(keys)
 
 
 def topological_order(successors: Csr) -> Index | None:
@@ -108,7 +109,7 @@ def topological_order(successors: Csr) -> Index | None:
     sources = successors.sources()
     if np.all(sources < successors.indices):
         return nodes
-    count, labels = _strong_components(successors)
+    count, labels = strong_components(successors)
     if count < n or np.any(sources == successors.indices):
         return None
     order = np.empty(n, np.int32)
@@ -119,7 +120,8 @@ def topological_order(successors: Csr) -> Index | None:
     return order if np.all(before < after) else _kahn(successors)
 
 
-def _strong_components(successors: Csr) -> tuple[int, Index]:
+def strong_components(successors: Csr) -> tuple[int, Index]:
+    """Return the number of strongly connected components, and that of each node."""
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import connected_components
 
@@ -145,7 +147,7 @@ def _kahn(successors: Csr) -> Index:
 
 def find_cycle(successors: Csr) -> list[int]:
     """Return the nodes of one cycle, in order, of a graph known to have a cycle of two nodes or more."""
-    _, labels = _strong_components(successors)
+    _, labels = strong_components(successors)
     sizes = np.bincount(labels)
     node = int(np.flatnonzero(sizes[labels] > 1)[0])
     seen: dict[int, int] = {}

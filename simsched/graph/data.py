@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from simsched.errors import GraphError
-from simsched.graph.adjacency import Csr, Index
+from simsched.graph.adjacency import Csr, Index, pointers
 from simsched.graph.columns import Floats
 from simsched.graph.edges import pairs_of
 
@@ -75,11 +75,7 @@ class DataObjects:
 
     def inputs(self, n_tasks: int) -> Csr:
         """Return the objects that each task reads, ascending, `n_tasks` rows."""
-        order = np.argsort(self.readers.indices, kind="stable")
-        counts = np.bincount(self.readers.indices, minlength=n_tasks)
-        indptr = np.zeros(n_tasks + 1, np.int64)
-        np.cumsum(counts, out=indptr[1:])
-        return Csr(indptr, self.readers.sources()[order])
+        return self.readers.transposed(n_tasks)
 
     def edge_bytes(self, successors: Csr) -> Floats:
         """Return the bytes that each edge of `successors` carries, shape (m,); 0 where none are known."""
@@ -181,9 +177,7 @@ def read_by(k: int, objects: npt.NDArray[np.int64], readers: npt.NDArray[Any]) -
         keys.sort()
         keys = keys[np.append(True, keys[1:] > keys[:-1])]
     rows, tasks = np.divmod(keys, n)
-    indptr = np.zeros(k + 1, np.int64)
-    np.cumsum(np.bincount(rows, minlength=k), out=indptr[1:])
-    return Csr(indptr, tasks.astype(np.int32))
+    return Csr(pointers(rows, k), tasks.astype(np.int32))
 
 
 def edges_of(

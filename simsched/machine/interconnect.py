@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from simsched.graph.adjacency import Csr, Index
+from simsched.graph.adjacency import Csr, Index, pointers
 
 Ints = npt.NDArray[np.int64]
 
@@ -104,9 +104,7 @@ def joined(parts: Sequence[tuple[Ints, Ints]], n: int) -> Csr:
     row = np.concatenate([part for part, _ in parts])
     link = np.concatenate([links for _, links in parts])
     order = np.argsort(row, kind="stable")
-    indptr = np.zeros(n + 1, np.int64)
-    np.cumsum(np.bincount(row, minlength=n), out=indptr[1:])
-    return Csr(indptr, link[order].astype(np.int32))
+    return Csr(pointers(row, n), link[order].astype(np.int32))
 
 
 def steps(counts: Ints) -> tuple[Ints, Ints]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from simsched.graph.adjacency import Csr
+from simsched.graph.adjacency import Csr, pointers
 from simsched.graph.columns import Floats
 from simsched.schedule import Schedule
 
@@ -61,9 +61,8 @@ def team_runs(teams: Csr, rows: int) -> TeamRuns:
     starts_run = np.ones(len(cores), bool)
     starts_run[1:] = (np.diff(cores) != 1) | (np.diff(owner) != 0)
     starts = np.flatnonzero(starts_run)
-    indptr = np.zeros(teams.n + 1, np.int64)
-    np.cumsum(np.bincount(owner[starts], minlength=teams.n), out=indptr[1:])
-    return TeamRuns(indptr, cores[starts], np.diff(np.append(starts, len(cores))))
+    lengths = np.diff(np.append(starts, len(cores)))
+    return TeamRuns(pointers(owner[starts], teams.n), cores[starts], lengths)
 
 
 def count_rectangles(schedule: Schedule, runs: TeamRuns) -> int:

@@ -46,9 +46,3 @@ class Events:
         starts = order >= len(ended)
         after = np.cumsum(np.where(starts, 1, -1))
         return cls(time_s[order], np.concatenate([ended, begun])[order], starts, after + ~starts)
-
-
-def covered_s(begin_s: Seconds, end_s: Seconds) -> float:
-    """Return the seconds that intervals cover, those that begin first first."""
-    reached = np.maximum.accumulate(end_s)
-    return float((reached - np.maximum(begin_s, np.append(0.0, reached[:-1]))).clip(0).sum())

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from simsched.graph.import_facts import covered_s
 from simsched.graph.longest_path import longest_path_to_sinks
-from simsched.schedule.events import Events, covered_s
+from simsched.schedule.events import Events
 
 if TYPE_CHECKING:
     from simsched.schedule.schedule import Schedule
@@ -69,11 +70,6 @@ def metrics(schedule: Schedule) -> dict[str, float]:
     }
     power = schedule.machine.power if schedule.machine else None
     if power is not None:
-        found["energy_J"] = power.energy_J(makespan, _covered_s(schedule), schedule.utilization * makespan)
+        ran_s = covered_s(schedule.start_s, schedule.finish_s)
+        found["energy_J"] = power.energy_J(makespan, ran_s, schedule.utilization * makespan)
     return found
-
-
-def _covered_s(schedule: Schedule) -> float:
-    """Return the seconds in which a task ran."""
-    order = np.argsort(schedule.start_s, kind="stable")
-    return covered_s(schedule.start_s[order], schedule.finish_s[order])

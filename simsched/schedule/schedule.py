@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 import numpy.typing as npt
 
-from simsched.document.html import card
-from simsched.errors import MissingExtraError, SimschedError
+from simsched.document.html import pictured_card
+from simsched.errors import SimschedError
 from simsched.graph.adjacency import Csr
 from simsched.graph.taskgraph import Recording, Seconds, TaskGraph
 from simsched.later import later
@@ -466,11 +466,8 @@ class Schedule:
         return f"<Schedule {self.graph.name!r}: {', '.join(f'{k}={v}' for k, v in self.summary().items())}>"
 
     def _repr_html_(self) -> str:
-        try:
-            figure = later("plots").gantt_svg(self)
-        except MissingExtraError as error:
-            return card(f"Schedule of {self.graph.name}", self.summary(), [*self.notes, str(error)])
-        return card(f"Schedule of {self.graph.name}", self.summary(), self.notes, figure)
+        title = f"Schedule of {self.graph.name}"
+        return pictured_card(title, self.summary(), self.notes, lambda: later("plots").gantt_svg(self))
 
     def require_machine(self) -> Machine:
         """Return the machine.

@@ -16,7 +16,7 @@ from simsched.text import printable
 from simsched.traces.bazel.actions import ActionGraph
 from simsched.traces.bazel.profile import Profile
 from simsched.traces.shared.json_stream import shown
-from simsched.traces.shared.options import TOLERANT, given, mends_if
+from simsched.traces.shared.options import TOLERANT, given, mends_if, word
 from simsched.traces.shared.spans import Spans, Whole, graph_of
 from simsched.traces.shared.timeline import in_order
 
@@ -76,8 +76,7 @@ class BazelProfile:
         GraphError
             If dependencies form a cycle.
         """
-        if edges not in EDGES:
-            raise FormatError(f"{path}: edges is {shown(edges)}; expected one of {', '.join(EDGES)}")
+        word(path, "edges", edges, EDGES)
         report = ImportReport(path.name, "bazel")
         profile = Profile(path, mends_if(path, tolerant, report))
         spans = profile.actions()

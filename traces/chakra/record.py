@@ -17,6 +17,7 @@ from simsched.traces.shared.json_elements import objects
 from simsched.traces.shared.json_stream import shown
 from simsched.traces.shared.places import MAX_MICROSECONDS, Place
 from simsched.traces.shared.protobuf import message_classes
+from simsched.traces.shared.wire import varint
 
 #: A node of thousands of tensors has some 100 kB.
 MAX_MESSAGE_B = 64 * 1024 * 1024
@@ -97,15 +98,10 @@ def _within(message: bytes) -> bool:
 
 
 def _split(data: bytes, complete: bool = False) -> tuple[bytes, bytes] | None:
-    value = 0
-    for number, byte in enumerate(data[:_MAX_VARINT_B]):
-        value |= (byte & 0x7F) << (7 * number)
-        if byte < 0x80:
-            start = number + 1
-            if complete and start + value > len(data):
-                return None
-            return data[start : start + value], data[start + value :]
-    return None
+    value, start = varint(data, 0)
+    if not start or (complete and start + value > len(data)):
+        return None
+    return data[start : start + value], data[start + value :]
 
 
 _SCALARS = {

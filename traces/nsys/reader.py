@@ -12,13 +12,12 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from simsched.errors import FormatError
 from simsched.graph import ImportReport
 from simsched.graph.loading import plain_name
 from simsched.graph.taskgraph import TaskGraph
 from simsched.traces.nsys.activities import Activities, Reading
 from simsched.traces.nsys.database import MAGIC, Whole, open_database
-from simsched.traces.shared.json_stream import shown
+from simsched.traces.shared.options import word
 from simsched.traces.shared.spans import graph_of
 from simsched.traces.shared.timeline import in_order
 
@@ -66,8 +65,7 @@ class NsysExport:
         FormatError
             If the file is no such export, is damaged, or holds anything that runs when it is read.
         """
-        if calls not in CALLS:
-            raise FormatError(f"{path}: calls is {shown(calls)}; expected one of {', '.join(CALLS)}")
+        word(path, "calls", calls, CALLS)
         with open_database(path) as database:
             reading = Reading(database)
             reading.devices()

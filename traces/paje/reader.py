@@ -18,7 +18,7 @@ from simsched.graph.loading import Mend, plain_name
 from simsched.graph.shapes import format_shape
 from simsched.traces.paje.events import WANTED, Interval, Trace, events
 from simsched.traces.shared.json_stream import shown
-from simsched.traces.shared.options import TOLERANT, Mends, given, mends_if
+from simsched.traces.shared.options import TOLERANT, Mends, given, mends_if, word
 from simsched.traces.shared.places import lines
 from simsched.traces.shared.timeline import chain, numbered, recording
 from simsched.traces.starpu.records import Record, dag_edges
@@ -146,9 +146,7 @@ def _unit(path: Path, unit: object, report: ImportReport, mend: Mend | None) -> 
                 unit = "ms"
             if number > 1000 or unit == "ms":
                 break
-    if not isinstance(unit, str) or unit not in UNITS:
-        raise FormatError(f"{path}: unit is {shown(unit)}; expected one of {', '.join(UNITS)}")
-    report.facts["unit"] = unit
+    report.facts["unit"] = unit = word(path, "unit", unit, UNITS)
     return unit
 
 

@@ -261,17 +261,11 @@ def _last_before(
     on: list[int], kernels: list[Kernel], launched: dict[int, int], start_ns: int, finish_ns: int
 ) -> int | None:
     """Return the last kernel of a stream launched before a wait began, if the wait was for it."""
-    low, high = 0, len(on)
-    while low < high:
-        middle = (low + high) // 2
-        if launched.get(on[middle], kernels[on[middle]].start_ns) <= start_ns:
-            low = middle + 1
-        else:
-            high = middle
-    if not low:
+    place = bisect_right(on, start_ns, key=lambda kernel: launched.get(kernel, kernels[kernel].start_ns))
+    if not place:
         return None
-    last = kernels[on[low - 1]]
-    return on[low - 1] if start_ns < last.finish_ns <= finish_ns + _COARSE_NS else None
+    last = on[place - 1]
+    return last if start_ns < kernels[last].finish_ns <= finish_ns + _COARSE_NS else None
 
 
 def _concerns(wait: Wait, kernel: Kernel) -> bool:

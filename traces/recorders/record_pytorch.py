@@ -31,7 +31,7 @@ from pathlib import Path
 from typing import Any
 
 from simsched.errors import SimschedError
-from simsched.files import replacing
+from simsched.files import check_place, replacing
 from simsched.traces.shared.libraries import cpu_model
 
 LAYERS, STEPS, HIDDEN, BATCH, CLASSES = 4, 16, 256, 32, 10
@@ -216,15 +216,8 @@ def _torch() -> Any:
 def _require_writable(*files: Path) -> None:
     """Check, before minutes of recording, that the files can be written."""
     for file in files:
-        try:
-            folder, there, parent = file.is_dir(), file.exists(), file.parent.is_dir()
-        except OSError as error:
-            raise SimschedError(f"{file} cannot be written: {error.strerror or error}") from None
-        if not parent:
-            raise SimschedError(f"{file}: there is no folder {file.parent}; create it first")
-        if folder:
-            raise SimschedError(f"{file} is a folder; give another name")
-        if not os.access(file if there else file.parent, os.W_OK):
+        check_place(file)
+        if not os.access(file if file.exists() else file.parent, os.W_OK):
             raise SimschedError(f"{file} cannot be written: no permission")
 
 

@@ -24,6 +24,7 @@ from simsched.graph.report import ImportReport
 from simsched.graph.taskgraph import TaskGraph
 from simsched.text import printable
 from simsched.traces.shared.json_stream import shown
+from simsched.traces.shared.options import word
 
 TEXTS = ("name", "kind", "scope", "shapes")
 NUMBERS = ("flops", "bytes_B", "start_s", "finish_s")
@@ -59,9 +60,7 @@ class Durations:
         """Return the meaning of the options `duration` and `unit`, or raise `FormatError`."""
         if not isinstance(duration, str) or not duration:
             raise FormatError(f"{path}: duration is {shown(duration)}; expected the name of an attribute")
-        if not isinstance(unit, str) or unit not in UNITS:
-            raise FormatError(f"{path}: unit is {shown(unit)}; expected one of {', '.join(UNITS)}")
-        return cls(duration, UNITS[unit])
+        return cls(duration, UNITS[word(path, "unit", unit, UNITS)])
 
 
 @dataclass(frozen=True)

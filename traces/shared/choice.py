@@ -9,7 +9,7 @@ from pathlib import Path
 
 from simsched.errors import FormatError
 from simsched.traces.shared.json_stream import shown
-from simsched.traces.shared.options import TOLERANT
+from simsched.traces.shared.options import TOLERANT, word
 
 LEVELS = ("outermost", "innermost")
 EDGES = ("lanes+flows", "lanes", "flows")
@@ -54,16 +54,12 @@ class Choice:
         cls, path: Path, level: object, depth: object, names: object, lanes: object, edges: object
     ) -> Choice:
         """Return the selection of some options; raise `FormatError` where one is invalid."""
-        if level not in LEVELS:
-            raise FormatError(f"{path}: level is {shown(level)}; expected one of {', '.join(LEVELS)}")
-        if edges not in EDGES:
-            raise FormatError(f"{path}: edges is {shown(edges)}; expected one of {', '.join(EDGES)}")
         return cls(
-            level=str(level),
+            level=word(path, "level", level, LEVELS),
             depths=_depths(path, depth),
             names=_patterns(path, "names", names),
             lanes=_patterns(path, "lanes", lanes),
-            edges=str(edges),
+            edges=word(path, "edges", edges, EDGES),
         )
 
 

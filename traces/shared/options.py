@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Collection
 from pathlib import Path
 
 from simsched.errors import FormatError
@@ -47,6 +48,13 @@ def whole_number(path: Path, option: str, value: object, allowed: range, expecte
     if type(number) is not int or number not in allowed:
         raise FormatError(f"{path}: {option} is {shown(value)}; expected {expected}")
     return number
+
+
+def word(path: Path, option: str, value: object, allowed: Collection[str]) -> str:
+    """Return the word in an option, or raise `FormatError` if it is none of those allowed."""
+    if not isinstance(value, str) or value not in allowed:
+        raise FormatError(f"{path}: {option} is {shown(value)}; expected one of {', '.join(allowed)}")
+    return value
 
 
 def real_number(path: Path, option: str, value: object, least: float, most: float, expected: str) -> float:

@@ -18,7 +18,8 @@ PIECE_B = 1024 * 1024
 #: A packet or event; real ones have some kilobytes, packets of system traces up to a megabyte.
 MAX_FIELD_B = 64 * 1024 * 1024
 VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5
-_FIXED_B = {FIXED64: 8, FIXED32: 4}
+#: Bytes of a fixed field, by wire type.
+FIXED_B = {FIXED64: 8, FIXED32: 4}
 ADVICE = "is the file damaged, or of another format?"
 
 
@@ -170,10 +171,10 @@ def header(data: bytes) -> tuple[int, int, int, int] | None:
     if kind == VARINT:
         _, end = varint(data, at)
         return (tag >> 3, kind, at, end - at) if end else None
-    return (tag >> 3, kind, at, _FIXED_B[kind]) if kind in _FIXED_B else None
+    return (tag >> 3, kind, at, FIXED_B[kind]) if kind in FIXED_B else None
 
 
-def varint(data: bytes, at: int) -> tuple[int, int]:
+def varint(data: bytes | memoryview, at: int) -> tuple[int, int]:
     r"""Return the number at a place and the place after it; (0, 0) where there is none.
 
     Examples
@@ -214,8 +215,8 @@ def whole_fields(data: bytes) -> int:
                 at += length
             elif kind == VARINT:
                 _, at = _long(data, at)
-            elif kind in _FIXED_B:
-                at += _FIXED_B[kind]
+            elif kind in FIXED_B:
+                at += FIXED_B[kind]
             else:
                 return -1 - begin
             if at > len(data):

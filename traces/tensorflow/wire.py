@@ -25,6 +25,7 @@ from simsched.errors import FormatError
 from simsched.graph.loading import Mend, open_plain, read_bounded
 from simsched.text import one_line
 from simsched.traces.shared.protobuf import message_classes
+from simsched.traces.shared.wire import BYTES, FIXED_B, VARINT, varint
 
 #: Element types by their numbers; of a reference it is 100 more.
 DTYPES = re.findall(
@@ -84,9 +85,6 @@ MAX_FIELDS = 4_000_000
 #: Nodes and records have some 300 bytes; only constants are long.
 MAX_LEAF_B = 1024 * 1024
 LONG_FIELD_B = 64 * 1024
-LENGTH_DELIMITED = 2
-#: Bytes of a fixed field, by wire type.
-_FIXED_B = {1: 8, 5: 4}
 
 
 @dataclass
@@ -199,15 +197,15 @@ class Part:
             begin = at
             tag, at = self._varint(at)
             number, kind = tag >> 3, tag & 7
-            if kind == LENGTH_DELIMITED:
+            if kind == BYTES:
                 length, payload = self._varint(at)
                 at = self._end(payload + length)
                 yield number, begin, payload, at
                 continue
-            if kind == 0:
+            if kind == VARINT:
                 _, at = self._varint(at)
-            elif kind in _FIXED_B:
-                at = self._end(at + _FIXED_B[kind])
+            elif kind in FIXED_B:
+                at = self._end(at + FIXED_B[kind])
             else:
                 raise self.wrong(f"wire type {kind} near its byte {at}; is this a protobuf file?")
             yield 0, begin, at, at
@@ -226,11 +224,9 @@ class Part:
         return len(self.data)
 
     def _varint(self, at: int) -> tuple[int, int]:
-        value = 0
-        for i, byte in enumerate(self.data[at : at + 10]):
-            value |= (byte & 127) << 7 * i
-            if byte < 128:
-                return value, at + i + 1
+        value, after = varint(self.data, at)
+        if after:
+            return value, after
         if self.source.mend is not None and len(self.data) - at < 10 and self._last():
             self.source.tell(self.at_B)
             return 0, len(self.data)

@@ -11,10 +11,11 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 
 from simsched.costs.fitting.points import STRICT
+from simsched.system import Files
 
 #: Libraries whose versions are kept where they are installed.
 LIBRARIES = ("simsched", "numpy", "scipy", "scipy-openblas32", "onednn-cpu-gomp")
-_MOST_B = 1 << 20
+_CPU = "sys/devices/system/cpu/cpu0"
 
 
 @dataclass(frozen=True)
@@ -64,14 +65,14 @@ class Fingerprint:
     @classmethod
     def here(cls, root: Path = Path("/"), libraries: Iterable[str] = LIBRARIES) -> Fingerprint:
         """Return the fingerprint of the running host; values that it does not report stay empty."""
-        info, cpu = _text(root / "proc/cpuinfo"), root / "sys/devices/system/cpu/cpu0"
-        limit = _text(cpu / "cpufreq/cpuinfo_max_freq")
+        files = Files(root)
+        info, limit_kHz = files.text("proc/cpuinfo") or "", files.number(f"{_CPU}/cpufreq/cpuinfo_max_freq")
         return cls(
             cpu=_cpu(info),
             cores=_cores(),
-            caches=_caches(cpu / "cache"),
-            governor=_text(cpu / "cpufreq/scaling_governor"),
-            max_frequency_Hz=float(limit) * 1e3 if re.fullmatch("[0-9]{1,12}", limit) else None,
+            caches=_caches(files),
+            governor=files.text(f"{_CPU}/cpufreq/scaling_governor") or "",
+            max_frequency_Hz=None if limit_kHz is None else limit_kHz * 1e3,
             kernel=f"{platform.system()} {platform.release()}",
             hypervisor=bool(re.search(r"^flags.*\bhypervisor\b", info, re.MULTILINE)),
             versions={"python": platform.python_version(), **_versions(libraries)},
@@ -106,14 +107,6 @@ def _words(value: object) -> str:
     return f"{text!s}" if text not in (None, "") else "unknown"
 
 
-def _text(path: Path) -> str:
-    try:
-        with path.open("rb") as file:
-            return file.read(_MOST_B).decode("utf-8", "replace").strip()
-    except OSError:
-        return ""
-
-
 def _cpu(info: str) -> str:
     match = re.search(r"^(?:model name|Model|cpu model|cpu)\s*:\s*(.+)$", info, re.MULTILINE)
     return " ".join(match[1].split())[:200] if match else platform.processor() or platform.machine()
@@ -126,19 +119,15 @@ def _cores() -> int:
         return os.cpu_count() or 1
 
 
-def _caches(folder: Path) -> tuple[str, ...]:
+def _caches(files: Files) -> tuple[str, ...]:
     found = []
-    for index in sorted(folder.glob("index[0-9]")):
-        if _text(index / "type") in ("Data", "Unified"):
-            sharers = _text(index / "shared_cpu_list")
-            found.append(f"L{_text(index / 'level')} {_text(index / 'size')} x{_count(sharers)}")
+    for number in files.numbered(f"{_CPU}/cache", "index"):
+        index = f"{_CPU}/cache/index{number}"
+        if files.text(f"{index}/type") in ("Data", "Unified"):
+            level, size = (files.text(f"{index}/{name}") or "" for name in ("level", "size"))
+            sharers = files.numbers(f"{index}/shared_cpu_list") or ()
+            found.append(f"L{level} {size} x{len(sharers)}")
     return tuple(found)
-
-
-def _count(cpus: str) -> int:
-    """Return the number of CPUs in a list such as `0-3,8`."""
-    parts = re.findall(r"([0-9]{1,6})(?:-([0-9]{1,6}))?", cpus)
-    return sum(int(last or first) - int(first) + 1 for first, last in parts)
 
 
 def _versions(libraries: Iterable[str]) -> dict[str, str]:

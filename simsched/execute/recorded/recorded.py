@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from simsched.costs.fitting import Overheads
-from simsched.document.html import card
-from simsched.errors import GraphError, LayoutError, MissingExtraError
+from simsched.document.html import pictured_card
+from simsched.errors import GraphError, LayoutError
 from simsched.execute.recorded.gaps import Gaps, absences_s, started
 from simsched.graph import TaskGraph
 from simsched.graph.adjacency import from_edges
@@ -116,11 +116,7 @@ class RecordedReplay:
     def _repr_html_(self) -> str:
         facts = {key.removesuffix("_s").replace("_", " "): _shown(key, v) for key, v in self.row().items()}
         title = f"Recorded run of {self.recorded.graph.name}"
-        try:
-            figure = stacked_svg(self.schedules(), width=640)
-        except MissingExtraError as error:
-            return card(title, facts, [*self.plain.notes, str(error)])
-        return card(title, facts, self.plain.notes, figure)
+        return pictured_card(title, facts, self.plain.notes, lambda: stacked_svg(self.schedules(), width=640))
 
 
 def _shown(key: str, value: str | float | None) -> object:

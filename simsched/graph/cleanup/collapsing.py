@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from simsched.errors import GraphError
+from simsched.graph.adjacency import from_edges, strong_components
 from simsched.graph.cleanup.cleanup import Cleanup
 from simsched.graph.cleanup.groups import Groups, merged
 from simsched.graph.taskgraph import TaskGraph
@@ -87,15 +88,11 @@ def _times_entered(graph: TaskGraph, groups: Groups) -> Groups:
 
 def _tangled(graph: TaskGraph, groups: Groups) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
     """Return which tasks are in groups that form a cycle."""
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
     count = int(groups.max(initial=-1)) + 1
     before, after = groups[graph.successors.sources()], groups[graph.successors.indices]
     crossing = before != after
-    ends = (before[crossing], after[crossing])
-    links = coo_array((np.ones(int(crossing.sum()), np.int8), ends), shape=(count, count))
-    _, component = connected_components(links, connection="strong")
+    links, _ = from_edges(count, before[crossing], after[crossing])
+    _, component = strong_components(links)
     tangled: np.ndarray[tuple[int], np.dtype[np.bool_]] = (
         np.bincount(component, minlength=1)[component[groups]] > 1
     )
