@@ -9,8 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from simsched.errors import LayoutError, SpecError
-from simsched.policy import Policy, Problem, Start
-from simsched.policy.view import View
+from simsched.policy import Policy, Problem, Start, View
 
 MODES = ("easy", "conservative", "none")
 

@@ -11,11 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from simsched.graph.adjacency import Index
-from simsched.policy import Layout, Policy, Problem, Start
+from simsched.policy import Layout, Platform, Policy, Problem, Start, View
 from simsched.policy.placement import executor_cores
 from simsched.policy.planning import critical_widths, plan_teams
-from simsched.policy.platform import Platform
-from simsched.policy.view import View
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,9 @@ import numpy as np
 
 from simsched.graph.columns import Floats
 from simsched.native import find
-from simsched.policy.planned_policy import Assignment, PlannedPolicy
+from simsched.policy import Assignment, PlannedPolicy, Platform
 from simsched.policy.planning import Online, Priorities
 from simsched.policy.planning.compiled import assignment, bound
-from simsched.policy.platform import Platform
 
 
 @dataclass(frozen=True, kw_only=True)

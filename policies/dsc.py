@@ -9,9 +9,8 @@ import numpy as np
 
 from simsched.graph.adjacency import Index
 from simsched.graph.columns import Floats
-from simsched.policy.planned_policy import Assignment, PlannedPolicy
+from simsched.policy import Assignment, PlannedPolicy, Platform
 from simsched.policy.planning import Priorities, plan_clusters
-from simsched.policy.platform import Platform
 
 
 @dataclass(frozen=True, kw_only=True)

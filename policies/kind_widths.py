@@ -12,9 +12,8 @@ import numpy.typing as npt
 
 from simsched.errors import LayoutError, PolicyError, SpecError
 from simsched.machine import RuntimeProfile
-from simsched.policy import Layout, Policy, Problem, Start
+from simsched.policy import Layout, Policy, Problem, Start, View
 from simsched.policy.estimate import Estimator
-from simsched.policy.view import View
 
 
 @dataclass(frozen=True)

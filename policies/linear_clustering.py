@@ -8,11 +8,10 @@ import numpy as np
 
 from simsched.graph.adjacency import Index
 from simsched.native import find
-from simsched.policy.planned_policy import Assignment, PlannedPolicy
+from simsched.policy import Assignment, PlannedPolicy, Platform
 from simsched.policy.planning import Priorities, plan_clusters
 from simsched.policy.planning.compiled import bound
 from simsched.policy.planning.paths import Paths
-from simsched.policy.platform import Platform
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from simsched.graph.columns import Floats
-from simsched.policy.planned_policy import Assignment, PlannedPolicy
+from simsched.policy import Assignment, PlannedPolicy, Platform
 from simsched.policy.planning import Priorities, plan_list, positions
-from simsched.policy.platform import Platform
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from simsched.errors import SpecError
 from simsched.exact.assigning import assigned
 from simsched.policies.heft import Heft
-from simsched.policy.planned_policy import Assignment, PlannedPolicy
+from simsched.policy import Assignment, PlannedPolicy, Platform
 from simsched.policy.planning.draft import planned_end
-from simsched.policy.platform import Platform
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from simsched.policy.planned_policy import Assignment, PlannedPolicy
+from simsched.policy import Assignment, PlannedPolicy, Platform
 from simsched.policy.planning import Priorities, plan_list, positions
-from simsched.policy.platform import Platform
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,8 +12,7 @@ from math import inf
 import numpy as np
 
 from simsched.errors import SpecError
-from simsched.policy import Policy, Problem, Start
-from simsched.policy.view import View
+from simsched.policy import Policy, Problem, Start, View
 
 
 @dataclass(frozen=True)

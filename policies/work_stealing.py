@@ -14,9 +14,8 @@ import numpy.typing as npt
 from simsched.errors import LayoutError, SpecError
 from simsched.graph.columns import Floats
 from simsched.machine import Machine
-from simsched.policy import Layout, Policy, Problem, Start
+from simsched.policy import Layout, Policy, Problem, Start, View
 from simsched.policy.placement import executor_cores
-from simsched.policy.view import View
 
 VICTIMS = ("random", "near", "hierarchical")
 

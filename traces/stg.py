@@ -27,9 +27,8 @@ from typing import BinaryIO
 import numpy as np
 
 from simsched.errors import FormatError
+from simsched.graph import ImportReport, TaskGraph
 from simsched.graph.loading import open_plain, plain_name
-from simsched.graph.report import ImportReport
-from simsched.graph.taskgraph import TaskGraph
 from simsched.traces.shared.options import real_number
 
 #: The count, then task 0; or count and processors, then task 0 or 1; without predecessors.

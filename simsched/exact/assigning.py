@@ -10,9 +10,8 @@ import numpy as np
 from simsched.errors import PolicyError
 from simsched.exact.choices import Units, Whole
 from simsched.exact.model import ortools
-from simsched.policy.planned_policy import Assignment
+from simsched.policy import Assignment, Platform
 from simsched.policy.planning.compiled import order_of
-from simsched.policy.platform import Platform
 
 #: Possible executors of tasks, and pairs of them of edges with messages: more take minutes to write down.
 MOST_CASES = 200_000

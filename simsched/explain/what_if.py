@@ -15,8 +15,7 @@ from simsched.graph.taskgraph import Seconds
 from simsched.progress import check_progress
 from simsched.replay.parallel_map import parallel_map
 from simsched.replay.scenario import Scenario
-from simsched.schedule import Schedule
-from simsched.schedule.inputs import Inputs
+from simsched.schedule import Inputs, Schedule
 
 #: Most replays of kinds of tasks.
 KINDS = 8

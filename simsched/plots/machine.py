@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.cm import ScalarMappable
     from matplotlib.figure import Figure
 
-    from simsched.machine import Machine
-    from simsched.machine.structure import Box, Picture
+    from simsched.machine import Box, Machine, Picture
 
 # Inches: the largest core, and the largest picture.
 CORE_IN = 0.5

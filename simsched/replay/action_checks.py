@@ -17,9 +17,8 @@ from simsched.errors import PolicyError
 from simsched.graph.adjacency import Csr
 from simsched.graph.taskgraph import Seconds
 from simsched.parameters import is_whole
-from simsched.policy import Problem, Start
+from simsched.policy import Problem, Start, View
 from simsched.policy.placement import take_idle
-from simsched.policy.view import View
 
 
 class State(View, Protocol):

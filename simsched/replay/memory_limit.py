@@ -10,8 +10,7 @@ import numpy as np
 
 from simsched.errors import EngineError
 from simsched.notes import Note, Weight
-from simsched.schedule import Schedule
-from simsched.schedule.memory import MemoryUse
+from simsched.schedule import MemoryUse, Schedule
 from simsched.schedule.memory_places import Places
 from simsched.units import format_bytes, format_time
 

@@ -26,9 +26,7 @@ from simsched.replay.checks import check_graph, check_inputs, check_memory_limit
 from simsched.replay.memory_limit import MemoryLimit, checked_against_memory
 from simsched.replay.plan import DynamicPlan, Plan, StaticPlan, actual
 from simsched.replay.policy_checks import is_of_one_kind, layouts_of, remarks_of
-from simsched.schedule import Bounds, Schedule
-from simsched.schedule.bounds import bounds
-from simsched.schedule.inputs import Inputs
+from simsched.schedule import Bounds, Inputs, Schedule, bounds
 from simsched.spec import Engine
 
 #: Note on a graph without data objects on a machine on which these move.

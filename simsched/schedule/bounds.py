@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from simsched.costs import CostModel
-from simsched.costs.task_costs import TaskCosts
+from simsched.costs import CostModel, TaskCosts
 from simsched.defaults import MACHINE
 from simsched.graph import TaskGraph
 from simsched.machine import Machine, RuntimeProfile, machine as machine_of

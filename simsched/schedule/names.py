@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from simsched.graph import TaskGraph
-from simsched.graph.columns import LabelColumn, TextColumn
+from simsched.graph import LabelColumn, TaskGraph, TextColumn
 
 
 def name_column(graph: TaskGraph) -> Any:

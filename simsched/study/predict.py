@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from simsched.costs import CostModel
-from simsched.costs.task_costs import TaskCosts
+from simsched.costs import CostModel, TaskCosts
 from simsched.defaults import MACHINE, POLICY
 from simsched.document.result import Result
 from simsched.errors import LayoutError, SimschedError

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from simsched.costs import CostModel
-from simsched.costs.noise import Noise
+from simsched.costs import CostModel, Noise
 from simsched.errors import SimschedError, SweepError
 from simsched.machine.stated import varied_spec
 from simsched.spec import Scalar, format_scalar

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from simsched.costs import CostModel
-from simsched.costs.noise import Noise
+from simsched.costs import CostModel, Noise
 from simsched.errors import SpecError
 from simsched.graph import TaskGraph
 from simsched.graph.loading import load

@@ -9,8 +9,7 @@ from functools import cache
 import numpy as np
 
 from simsched.errors import GraphError
-from simsched.graph import DataObjects, TaskGraph, with_data
-from simsched.graph.report import ImportReport
+from simsched.graph import DataObjects, ImportReport, TaskGraph, with_data
 from simsched.graph.shapes import format_shape
 from simsched.workloads.cell_work import CellWork
 from simsched.workloads.ops.elementwise import add_n

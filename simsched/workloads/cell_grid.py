@@ -20,8 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from simsched.errors import SpecError
-from simsched.graph import TaskGraph
-from simsched.graph.report import ImportReport
+from simsched.graph import ImportReport, TaskGraph
 from simsched.graph.shapes import format_shape
 from simsched.workloads.cell_work import CellWork, Key
 from simsched.workloads.tensor import ELEMENT_B

@@ -9,9 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from simsched.errors import FormatError
-from simsched.graph import ImportReport
+from simsched.graph import ImportReport, TaskGraph
 from simsched.graph.loading import plain_name
-from simsched.graph.taskgraph import TaskGraph
 from simsched.text import printable
 from simsched.traces.bazel.actions import ActionGraph
 from simsched.traces.bazel.profile import Profile

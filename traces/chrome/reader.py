@@ -15,9 +15,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from simsched.errors import FormatError
+from simsched.graph import ImportReport, TaskGraph
 from simsched.graph.loading import plain_name
-from simsched.graph.report import ImportReport
-from simsched.graph.taskgraph import TaskGraph
 from simsched.traces.chrome.events import Events, read_events
 from simsched.traces.chrome.flows import arrow_ends, spans_of
 from simsched.traces.chrome.writer import graph_written, made_by_simsched

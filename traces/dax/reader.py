@@ -9,11 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from simsched.errors import FormatError
-from simsched.graph import ImportReport
-from simsched.graph.data import NOBODY
+from simsched.graph import NOBODY, ImportReport, TaskGraph
 from simsched.graph.data_checks import with_reads
 from simsched.graph.loading import open_plain, plain_name
-from simsched.graph.taskgraph import TaskGraph
 from simsched.text import printable
 from simsched.traces.dax.workflow import READS, WRITES, Workflow
 from simsched.traces.shared.spans import Whole

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from simsched.graph import data_columns
-from simsched.graph.taskgraph import TaskGraph
+from simsched.graph import TaskGraph, data_columns
 from simsched.traces.dot import tdg
 from simsched.traces.dot.statements import Attributes, read_dot, unescaped
 from simsched.traces.shared.attributes import COLUMNS, LANE_NAMES, OPTIONS, Durations, Nodes

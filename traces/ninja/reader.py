@@ -8,9 +8,8 @@ from pathlib import Path, PurePosixPath
 import numpy as np
 
 from simsched.errors import FormatError
-from simsched.graph import ImportReport
+from simsched.graph import ImportReport, TaskGraph
 from simsched.graph.loading import plain_name
-from simsched.graph.taskgraph import TaskGraph
 from simsched.traces.ninja.log import ALL, Command, Log
 from simsched.traces.ninja.rules import Joined, found_by_compilers, rules_of
 from simsched.traces.shared.json_stream import shown

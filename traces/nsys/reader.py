@@ -12,9 +12,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from simsched.graph import ImportReport
+from simsched.graph import ImportReport, TaskGraph
 from simsched.graph.loading import plain_name
-from simsched.graph.taskgraph import TaskGraph
 from simsched.traces.nsys.activities import Activities, Reading
 from simsched.traces.nsys.database import MAGIC, Whole, open_database
 from simsched.traces.shared.options import word

@@ -11,10 +11,9 @@ from pathlib import Path
 import numpy as np
 
 from simsched.errors import GraphError
+from simsched.graph import ImportReport, TaskGraph
 from simsched.graph.budget import budget
 from simsched.graph.loading import plain_name
-from simsched.graph.report import ImportReport
-from simsched.graph.taskgraph import TaskGraph
 from simsched.text import printable
 from simsched.traces.paraver.records import Records
 from simsched.traces.paraver.tasks import Interval, Key, TaskTrace, tasks_of

@@ -6,8 +6,7 @@ import re
 from pathlib import Path
 
 from simsched.errors import FormatError
-from simsched.graph.report import ImportReport
-from simsched.graph.taskgraph import TaskGraph
+from simsched.graph import ImportReport, TaskGraph
 from simsched.traces.paraver.assembly import assemble
 from simsched.traces.paraver.records import Records, read_records
 from simsched.traces.paraver.tasks import follow

@@ -15,13 +15,12 @@ import numpy as np
 import numpy.typing as npt
 
 from simsched.errors import FormatError
+from simsched.graph import ImportReport, TaskGraph
 from simsched.graph.columns import plain_text
 from simsched.graph.data_columns import EdgeRows, numbered
 from simsched.graph.interop import node_seconds, refuse_other_means, to_frames
 from simsched.graph.loading import plain_name
 from simsched.graph.recording import Recording
-from simsched.graph.report import ImportReport
-from simsched.graph.taskgraph import TaskGraph
 from simsched.text import printable
 from simsched.traces.shared.json_stream import shown
 from simsched.traces.shared.options import word

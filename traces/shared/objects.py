@@ -8,9 +8,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from simsched.graph.data import NOBODY
+from simsched.graph import NOBODY, TaskGraph
 from simsched.graph.data_checks import with_reads
-from simsched.graph.taskgraph import TaskGraph
 
 
 class Objects:

@@ -12,9 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from simsched.errors import FormatError
+from simsched.graph import ImportReport, TaskGraph
 from simsched.graph.cleanup.matching import matcher
-from simsched.graph.report import ImportReport
-from simsched.graph.taskgraph import TaskGraph
 from simsched.traces.shared.choice import MOST_LISTED, Choice, listed, spelled
 from simsched.traces.shared.json_stream import shown
 from simsched.traces.shared.timeline import in_order, recording

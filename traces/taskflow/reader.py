@@ -17,10 +17,9 @@ from typing import Any
 import numpy as np
 
 from simsched.errors import FormatError
-from simsched.graph import ImportReport
+from simsched.graph import ImportReport, TaskGraph
 from simsched.graph.budget import budget
 from simsched.graph.loading import open_plain, plain_name, read_bounded
-from simsched.graph.taskgraph import TaskGraph
 from simsched.text import one_line
 from simsched.traces.dot.statements import read_dot, unescaped
 from simsched.traces.shared.choice import OPTIONS, Choice

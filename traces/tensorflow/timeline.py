@@ -12,10 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from simsched.errors import FormatError
+from simsched.graph import ImportReport, TaskGraph
 from simsched.graph.columns import plain_text
 from simsched.graph.loading import Mend
-from simsched.graph.report import ImportReport
-from simsched.graph.taskgraph import TaskGraph
 from simsched.traces.shared.json_elements import objects
 from simsched.traces.shared.json_stream import shown
 from simsched.traces.shared.libraries import of_tensorflow

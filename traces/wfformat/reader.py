@@ -11,9 +11,8 @@ from pathlib import Path
 import numpy as np
 
 from simsched.errors import FormatError
-from simsched.graph import ImportReport, TaskGraph
+from simsched.graph import NOBODY, ImportReport, TaskGraph
 from simsched.graph.columns import plain_text
-from simsched.graph.data import NOBODY
 from simsched.graph.recording import RecordedOn
 from simsched.traces.shared.json_stream import shown
 from simsched.traces.shared.libraries import recorded_on

@@ -15,9 +15,8 @@ from pathlib import Path
 import numpy as np
 
 from simsched.errors import FormatError
-from simsched.graph import ImportReport
+from simsched.graph import ImportReport, TaskGraph
 from simsched.graph.loading import plain_name
-from simsched.graph.taskgraph import TaskGraph
 from simsched.traces.shared.choice import OPTIONS, Choice
 from simsched.traces.shared.json_stream import shown
 from simsched.traces.shared.options import mends_if

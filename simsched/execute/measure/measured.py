@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from simsched.graph import TaskGraph
-    from simsched.machine import RuntimeProfile
-    from simsched.machine.stated import Fact
+    from simsched.machine import Fact, RuntimeProfile
     from simsched.policy import Layout, Policy
     from simsched.schedule import Schedule
 

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from simsched.errors import SimschedError
-from simsched.machine import Machine
-from simsched.machine.structure import Structure
+from simsched.machine import Machine, Structure
 from simsched.plots.rectangles import Ints
 from simsched.schedule import Schedule
 

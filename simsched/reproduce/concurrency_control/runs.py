@@ -22,8 +22,7 @@ from simsched.schedule import Schedule
 from simsched.spec import Spec
 
 if TYPE_CHECKING:
-    from simsched.policy import Problem
-    from simsched.policy.view import View
+    from simsched.policy import Problem, View
     from simsched.reproduce.concurrency_control.system import ConcurrencyControl
 
 

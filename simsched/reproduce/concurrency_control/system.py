@@ -9,10 +9,9 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from simsched.parameters import one_of, whole
+from simsched.plots import corunning_events_frame, grouped_bars
 from simsched.plots.canvas import open_axes, outside_legend, plain
-from simsched.plots.corunning import corunning_events_frame
 from simsched.plots.palette import OKABE_ITO
-from simsched.plots.published import grouped_bars
 from simsched.reproduce.concurrency_control.ops import PublishedOps
 from simsched.reproduce.concurrency_control.profiling import hill_climbing
 from simsched.reproduce.concurrency_control.runs import Runs

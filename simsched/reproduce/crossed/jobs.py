@@ -12,15 +12,13 @@ import numpy as np
 
 from simsched.costs import CostModel, Curve
 from simsched.errors import SpecError
-from simsched.graph import TaskGraph
+from simsched.graph import ImportReport, TaskGraph
 from simsched.graph.cleanup import Unroll
 from simsched.graph.cleanup.groups import merged
-from simsched.graph.report import ImportReport
 from simsched.machine import Machine
 from simsched.reproduce.one_core_seconds import LIBRARY, with_kernel_seconds
 from simsched.reproduce.system import system_of
-from simsched.workloads import Workload
-from simsched.workloads.workload import family
+from simsched.workloads import Workload, family
 
 #: Names of ops of a recurrent cell, forward or backward, begin with this.
 _CELL = re.compile(r"(?:gradients/)?step\d+/layer\d+(?=/)")

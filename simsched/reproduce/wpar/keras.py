@@ -15,8 +15,7 @@ from math import inf
 import numpy as np
 import numpy.typing as npt
 
-from simsched.costs.kernels import Team, elementwise_s, gemm_s
-from simsched.costs.kernels.library import parameters
+from simsched.costs.kernels import Team, elementwise_s, gemm_s, parameters
 from simsched.errors import MachineError
 from simsched.graph import TaskGraph
 from simsched.graph.shapes import parse_shape
