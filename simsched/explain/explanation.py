@@ -7,12 +7,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from simsched.document.html import card
-from simsched.errors import MissingExtraError
+from simsched.errors import MissingExtraError, SimschedError
 from simsched.explain.core_time import LEAST_SHARE, core_time_frame, labelled
 from simsched.explain.path import Path
 from simsched.explain.task import TaskExplanation, found
 from simsched.explain.waits import Waits
 from simsched.later import later
+from simsched.schedule.schedule import Schedule
 from simsched.text import printable
 from simsched.units import format_time
 
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
     from simsched.costs.task_costs import TaskCosts
     from simsched.explain.team_time import TeamTime
-    from simsched.schedule.schedule import Schedule
 
 
 class Explanation:
@@ -348,4 +348,6 @@ def explain(schedule: Schedule, *, causes: bool | None = None) -> Explanation:
     >>> why.critical_path["task"].tolist()
     [0, 1, 2]
     """
+    if not isinstance(schedule, Schedule):
+        raise SimschedError(f"schedule is {schedule!r:.80}; expected a Schedule, as ss.simulate(...) returns")
     return Explanation(schedule, causes)

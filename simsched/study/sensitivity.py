@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from simsched.defaults import MACHINE, POLICY
 from simsched.errors import SimschedError
+from simsched.notes import Note
 from simsched.plots.tornado import tornado
 from simsched.policy.layout import BEST
 from simsched.progress import shows_progress
@@ -31,6 +32,11 @@ if TYPE_CHECKING:
 Replay = Callable[[Mapping[str, float]], Schedule]
 #: Makespans that differ by less, over themselves, are the same: numbers were added in another order.
 ROUNDING = 1e-9
+#: Remark where nothing has a swing.
+UNMOVED = Note(
+    "none of these numbers moves the makespan: recorded durations and their dependencies set it; with recorded_on= "
+    "they are carried to the machine by its numbers"
+)
 
 
 @shows_progress
@@ -154,4 +160,4 @@ def _ranked(rows: list[dict[str, object]], notes: Iterable[str]) -> Result:
     # Swings that differ by a rounding only are equal.
     steps = (frame["swing_s"].diff() < -ROUNDING * frame["makespan_s"]).cumsum()
     frame.insert(0, "rank", steps.groupby(steps).transform(lambda equal: equal.index[0] + 1))
-    return Result.of(frame, notes, tornado)
+    return Result.of(frame, [*notes, *([] if frame["swing_s"].any() else [UNMOVED])], tornado)
