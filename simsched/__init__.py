@@ -10,6 +10,7 @@ How long does a task graph take on a manycore chip under a scheduling policy, an
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -126,7 +127,10 @@ def __getattr__(name: str) -> Any:
     if name == "plots":  # a room whose functions are called by its name
         return import_module("simsched.plots")
     if name not in _HOMES:
-        raise AttributeError(f"module 'simsched' has no attribute {name!r}")
+        # With name and object, Python suggests a name that is spelled alike.
+        raise AttributeError(
+            f"module 'simsched' has no attribute {name!r}", name=name, obj=sys.modules[__name__]
+        )
     home = import_module(_HOMES[name])
     # Importing a room of the same name (`execute`, `machine`, `panel`, ...) puts it here, and it is callable;
     # all else is put here.

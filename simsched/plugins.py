@@ -38,6 +38,8 @@ _SINGULAR = {
     "workloads": "workload",
     "reproductions": "published system",
 }
+#: Names that users give for each other.
+_MIXED_UP: tuple[Group, ...] = ("machines", "policies", "workloads")
 
 
 @cache
@@ -60,9 +62,9 @@ def named(group: Group, name: str) -> Any:
     entries = registered(group).get(name, ()) if isinstance(name, str) else ()
     if not entries:
         there = ", ".join(registered(group))
-        near = get_close_matches(str(name).lower(), registered(group), 1)
-        meant = f"; did you mean {near[0]}?" if near else ""
-        raise SpecError(f"no {_SINGULAR[group]} is called {name!r}; there are: {there}{meant}")
+        raise SpecError(
+            f"no {_SINGULAR[group]} is called {name!r}; there are: {there}{meant(group, str(name))}"
+        )
     if len(entries) > 1:
         sources = " and ".join(_source(entry) for entry in entries)
         raise SpecError(f"{_SINGULAR[group]} {name!r} is registered by {sources}; uninstall one of them")
@@ -73,6 +75,24 @@ def named(group: Group, name: str) -> Any:
         raise SpecError(
             f"{_SINGULAR[group]} {name!r} of {_source(entries[0])} cannot be loaded: {type(error).__name__}: {error}"
         ) from error
+
+
+def meant(group: Group, name: str) -> str:
+    """Return the end of a message on a wrong name: what else has this name, or which is spelled alike; "" for none."""
+    near = get_close_matches(name.lower(), registered(group), 1)
+    return elsewhere(group, name) or (f"; did you mean {near[0]}?" if near else "")
+
+
+def elsewhere(group: Group, name: str) -> str:
+    """Return the end of a message on a name that is none of a group, but of another one; "" for others.
+
+    Examples
+    --------
+    >>> elsewhere("machines", "fifo"), elsewhere("policies", "fifo")
+    ('; fifo is a policy', '')
+    """
+    found = [_SINGULAR[one] for one in _MIXED_UP if one != group and name.lower() in registered(one)]
+    return f"; {name} is a {found[0]}" if found else ""
 
 
 def _source(entry: EntryPoint) -> str:

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field, fields
+from difflib import get_close_matches
+from inspect import signature
 from typing import TYPE_CHECKING, Literal, TypeVar, cast
 
 from simsched.errors import SpecError
@@ -38,6 +40,9 @@ _COMMA = re.compile(r",(?![^\[]*\])")
 _KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*")
 #: A spec among others: spaces within brackets belong to it.
 _WORD = re.compile(r"(?:[^\s\[]|\[(?:[^\[\]]|\[[^\[\]]*\])*\]|\[)+")
+
+#: What messages call the types of parameters.
+_WORDS: Mapping[type, str] = {bool: "true or false", int: "a whole number", float: "a number", str: "a word"}
 
 
 @dataclass(frozen=True)
@@ -96,9 +101,8 @@ def parse(text: str) -> Spec:
     """
     match = _SPEC.fullmatch(text)
     if match is None:
-        raise SpecError(
-            f"{text!r} is not a spec; write name or name[key=value,...], as in corun[candidates=3]"
-        )
+        why = "is not a spec" if text.count("[") == text.count("]") else "has a bracket without its partner"
+        raise SpecError(f"{text!r} {why}; write one name, or one name[key=value,...], as corun[candidates=3]")
     return Spec(match["name"], *_params(match["body"], text))
 
 
@@ -125,7 +129,7 @@ def _params(body: str | None, text: str) -> tuple[dict[str, Scalar], dict[str, s
     for item in _COMMA.split(body) if body and body.strip() else []:
         key, equals, value = (part.strip() for part in item.partition("="))
         if not equals or not _KEY.fullmatch(key) or not value:
-            raise SpecError(f"{item.strip()!r} in {text!r} is not key=value")
+            raise SpecError(f"{item.strip()!r} in {text!r} is not key=value, as cores=4")
         if key in params:
             raise SpecError(f"{key!r} is given twice in {text!r}")
         params[key], texts[key] = parse_scalar(value), value
@@ -184,8 +188,10 @@ def made(cls: type[Made], what: str, spec: Spec) -> Made:
     given, texts = new_keys(cls, spec.name, spec.params), new_keys(cls, spec.name, spec.texts)
     for key, value in given.items():
         if key not in known:
+            near = get_close_matches(key, known, 1)
             raise SpecError(
                 f"{what} {spec.name} has no parameter {key!r}; it has {', '.join(known) or 'none'}"
+                + (f"; did you mean {near[0]}?" if near else "")
             )
         default = known[key].default
         if isinstance(default, str):
@@ -205,10 +211,22 @@ def made(cls: type[Made], what: str, spec: Spec) -> Made:
         raise SpecError(
             f"{what} {spec.name} needs {', '.join(wanting)}; write {spec.name}[{wanting[0]}=...], or give an object"
         )
+    _check_arguments(cls, what, spec.name, given)
     return cls(**given)
 
 
-def _check_type(name: str, key: str, value: Scalar, default: object) -> None:
+def _check_arguments(cls: type[object], what: str, name: str, given: Mapping[str, Scalar]) -> None:
+    """Raise `SpecError` where the class has a constructor of its own that needs more."""
+    try:
+        signature(cls).bind(**given)
+    except TypeError as error:
+        raise SpecError(
+            f"{what} {name} cannot be made of its name: {error}; give an object of the class"
+        ) from None
+
+
+def _check_type(name: str, key: str, value: Scalar, default: Scalar) -> None:
     expected = (int, float) if isinstance(default, float) else (type(default),)
     if not isinstance(value, expected) or (isinstance(value, bool) and not isinstance(default, bool)):
-        raise SpecError(f"{name}[{key}={value}]: expected {expected[-1].__name__}, as in {key}={default}")
+        given, usual = (f"{key}={format_scalar(one)}" for one in (value, default))
+        raise SpecError(f"{name}[{given}]: expected {_WORDS[expected[-1]]}, as in {usual}")

@@ -32,7 +32,7 @@ def format_time(seconds: float) -> str:
     >>> format_time(0.0123), format_time(0.0)
     ('12.3 ms', '0 s')
     """
-    unit = time_unit(seconds)
+    unit = time_unit(float(f"{seconds:.3g}"))  # three digits of 999.9 ms are 1 s
     value = seconds * unit.per_s
     return f"{value:.3g} {unit.name}" if value < 999.5 else f"{value:.0f} {unit.name}"
 

@@ -4,6 +4,7 @@ from importlib.metadata import EntryPoint
 
 import pytest
 
+import simsched as ss
 from simsched import plugins
 from simsched.cli.list import lines
 from simsched.errors import SpecError
@@ -42,3 +43,25 @@ def test_a_contended_name_is_an_error_of_that_name_only(others):
     with pytest.raises(SpecError, match=r"policy 'fifo' is registered by .* and .*; uninstall one"):
         plugins.named("policies", "fifo")
     assert plugins.named("policies", "corun").name == "corun"
+
+
+@pytest.mark.parametrize(
+    ("group", "name", "said"),
+    [
+        ("machines", "fifo", "fifo is a policy"),
+        ("policies", "RNN", "RNN is a workload"),
+        ("workloads", "LSTM", "did you mean lstm\\?"),
+        ("workloads", "knl-7250", "knl-7250 is a machine"),
+    ],
+)
+def test_a_name_of_something_else_or_nearly_right_is_told(group, name, said):
+    with pytest.raises(SpecError, match=f"; {said}$"):
+        plugins.named(group, name)
+
+
+def test_python_suggests_what_simsched_has():
+    """The interpreter looks for a name that is spelled alike in the object of the error."""
+    with pytest.raises(AttributeError, match="no attribute 'predcit'") as caught:
+        _ = ss.predcit
+    assert caught.value.name == "predcit"
+    assert "predict" in dir(caught.value.obj)

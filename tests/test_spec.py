@@ -6,6 +6,7 @@ import pytest
 
 from simsched.errors import SpecError
 from simsched.graph.cleanup import cleanup
+from simsched.policy import policy
 from simsched.spec import Spec, made, parse, parse_path, split
 
 
@@ -17,10 +18,31 @@ def test_a_value_may_have_brackets_of_its_own():
     assert dict(parse("a[b=c[],d=1]").params) == {"b": "c[]", "d": 1}
 
 
-@pytest.mark.parametrize("text", ["a[b", "a[b=[c]", "a[b=c]]", "a[b=d[e[f=1]]]", "a[b=c][d=e]", "[a=1]"])
-def test_unbalanced_and_deeper_ones_are_no_specs(text):
-    with pytest.raises(SpecError, match="is not a spec"):
+@pytest.mark.parametrize("text", ["a[b=d[e[f=1]]]", "a[b=c][d=e]", "[a=1]", "a,b"])
+def test_deeper_ones_and_several_are_no_specs(text):
+    with pytest.raises(SpecError, match="is not a spec; write one name"):
         parse(text)
+
+
+@pytest.mark.parametrize("text", ["a[b", "a[b=[c]", "a[b=c]]"])
+def test_an_unbalanced_bracket_is_told(text):
+    with pytest.raises(SpecError, match="has a bracket without its partner"):
+        parse(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("corun[smt=1]", "expected true or false, as in smt=false"),
+        ("corun[candidates=x]", "expected a whole number, as in candidates=3"),
+        ("fifo[small_s=true]", "expected a number, as in small_s=0.0"),
+        ("corun[candidate=2]", "did you mean candidates?"),
+    ],
+)
+def test_a_wrong_parameter_is_told_in_the_words_of_specs(text, said):
+    with pytest.raises(SpecError) as caught:
+        policy(text)
+    assert said in str(caught.value)
 
 
 @pytest.mark.parametrize("text", ["7", "007", "1e3", "1_0", "true", "True", "nan", "iteration 0"])

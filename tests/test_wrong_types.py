@@ -9,6 +9,17 @@ import pytest
 import simsched as ss
 
 GRAPH = ss.TaskGraph.from_edges([1.0, 2.0], [(0, 1)])
+
+
+class Wanting(ss.Policy):
+    """A policy whose constructor needs more than a name can give."""
+
+    name = "wanting"
+
+    def __init__(self, more: int) -> None:
+        self.more = more
+
+
 CALLS: dict[str, Callable[..., object]] = {
     "load": lambda: ss.load(5),  # type: ignore[arg-type]
     "load None": lambda: ss.load(None),  # type: ignore[arg-type]
@@ -26,6 +37,10 @@ CALLS: dict[str, Callable[..., object]] = {
     "progress": lambda: ss.simulate(GRAPH, "generic", "fifo", progress=5),  # type: ignore[arg-type]
     "calibrated_on": lambda: ss.replay_recorded(_recorded(), calibrated_on=5),  # type: ignore[arg-type]
     "learn": lambda: ss.learn(5),  # type: ignore[arg-type]
+    "explain": lambda: ss.explain(GRAPH),  # type: ignore[arg-type]
+    "machines": lambda: ss.machines(["generic"], GRAPH),  # type: ignore[arg-type]
+    "cores": lambda: ss.predict(GRAPH, "generic", "fifo", ["4"]),  # type: ignore[list-item]
+    "a class of a policy": lambda: ss.simulate(GRAPH, "generic", Wanting),
 }
 
 

@@ -118,7 +118,7 @@ def main() -> None:
         _tell("interrupted")
         status = 130
     except TyperException as error:
-        status = _fail(error.format_message())
+        status = _fail(_usage(error))
     except OSError as error:
         status = _fail(f"{error.filename or 'output'}: {error.strerror or error}")
     except MemoryError as error:
@@ -127,6 +127,13 @@ def main() -> None:
         # Typer's signal that the reader of our output has closed it, as `| head` does: no error.
         status = 0
     sys.exit(status if isinstance(status, int) else 0)
+
+
+def _usage(error: TyperException) -> str:
+    """Return what is wrong with the arguments, and where the command's are explained."""
+    said = error.format_message().replace("Value error, ", "").removesuffix(".")
+    context = getattr(error, "ctx", None)
+    return said if context is None else f"{said}; see `{context.command_path} --help`"
 
 
 def _note(

@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from simsched.errors import FormatError
-from simsched.plugins import registered
+from simsched.plugins import meant
 
 if TYPE_CHECKING:
     from typer.core import TyperGroup
@@ -51,11 +51,10 @@ def own_options(group: TyperGroup, command: str) -> dict[str, bool]:
 
 
 def no_graph(graph: str) -> FormatError:
-    """Return the error that there is neither such a file nor such a workload, with a workload that is spelled alike."""
-    near = get_close_matches(graph.partition("[")[0], registered("workloads"), 1)
-    meant = f"did you mean {near[0]}? " if near else ""
+    """Return the error that there is neither such a file nor such a workload, and what may have been meant."""
+    said = meant("workloads", graph.partition("[")[0])
     return FormatError(
-        f"{graph}: no such file, and no such workload; {meant}`simsched list workloads` names them"
+        f"{graph}: no such file, and no such workload (`simsched list workloads` names them){said}"
     )
 
 

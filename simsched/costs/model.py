@@ -374,7 +374,7 @@ def _families(graph: TaskGraph, curves: Sequence[Curve], covers: Mask | None) ->
     counts: Counter[str] = Counter()
     for curve, count in zip(curves, kinds.counts.tolist(), strict=True):
         counts[curve.family] += count
-    if covers is not None and covers.all():
-        return ()
     said = ", ".join(f"{count} {family}" for family, count in counts.most_common() if count)
+    if not said:
+        return ()
     return (Note(f"cost curves: {said}", Weight.ASSUMPTION),)

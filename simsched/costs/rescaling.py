@@ -88,9 +88,7 @@ def rescaled(
     recorded = ~np.isnan(one_core) & ~measured
     missing = ~recorded & ~measured
     if not missing.any() and not _is_known(graph.recorded_on):
-        return one_core, [
-            as_they_are(graph, int(recorded.sum()))
-        ] if recorded.any() or not measured.any() else []
+        return one_core, [as_they_are(graph, int(recorded.sum()))] if recorded.any() else []
     here = one_core_roofline_s(graph, machine.core_flops, machine.one_core_Bps)
     ratio = _ratio(graph, here)
     scaled = recorded & ~np.isnan(ratio)

@@ -48,7 +48,7 @@ def _format(frame: pd.DataFrame, name: str) -> Callable[[Any], str]:
     if name.endswith("_s"):
         return format_time
     if name in SHARES:
-        return "{:.1%}".format
+        return "{:z.1%}".format  # -0.0 % is 0.0 %
     if frame[name].dtype.kind == "b":
         return lambda cell: "yes" if cell else ""
     return "{:.3g}".format if frame[name].dtype.kind == "f" else str

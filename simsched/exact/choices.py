@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import count, takewhile
 from math import ceil, floor, gcd, lcm, log2
 
 import numpy as np
@@ -52,13 +53,17 @@ class Choices:
         task, column = np.nonzero(table < before)
         return cls(task, column + 1, table[task, column], costs.widest, n)
 
-    def fastest(self) -> Whole:
-        """Return the choice of each task that is fastest, shape (n,): its last."""
-        return np.searchsorted(self.task, np.arange(self.n_tasks), side="right") - 1
+    def up_to(self, width: int) -> Whole:
+        """Return the choice of each task that is fastest on up to so many cores, shape (n,): the last of these."""
+        places = self.task * (self.capacity + 1) + self.width
+        return (
+            np.searchsorted(places, np.arange(self.n_tasks) * (self.capacity + 1) + width, side="right") - 1
+        )
 
-    def narrowest(self) -> Whole:
-        """Return the choice of each task that takes the fewest cores, shape (n,): its first."""
-        return np.searchsorted(self.task, np.arange(self.n_tasks), side="left")
+    def widths(self) -> list[int]:
+        """Return 1, 2, 4, ... and the widest width that there is."""
+        widest = int(self.width.max(initial=1))
+        return [*takewhile(widest.__gt__, (1 << k for k in count())), widest]
 
 
 @dataclass(frozen=True, eq=False)

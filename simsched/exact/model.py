@@ -116,8 +116,8 @@ class _Model:
         least: int,
     ) -> None:
         self.model, self.choices, self.lengths = model, choices, lengths
-        first = choices.narrowest().tolist()
-        last = choices.fastest().tolist()
+        first = choices.up_to(1).tolist()
+        last = choices.up_to(choices.capacity).tolist()
         most = int((hint[0] + lengths[hint[1]]).max(initial=0))
         self.starts = [model.new_int_var(0, most, "") for _ in range(graph.n_tasks)]
         self.options = [

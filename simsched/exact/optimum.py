@@ -210,7 +210,7 @@ class _Search:
     graph : TaskGraph
     choices : Choices
     first : Placed
-        The shorter of two list schedules (`list_order`): tasks on their narrowest, or on their fastest, widths.
+        The shortest of some list schedules (`list_order`): tasks on the fastest of their widths up to 1, 2, 4, ...
     chosen : int64 array, shape (n,)
         The choice of each task there.
     """
@@ -222,7 +222,7 @@ class _Search:
 
     @classmethod
     def of(cls, graph: TaskGraph, choices: Choices) -> _Search:
-        lists = (cls._list(graph, choices, chosen) for chosen in (choices.narrowest(), choices.fastest()))
+        lists = (cls._list(graph, choices, choices.up_to(width)) for width in choices.widths())
         return min(lists, key=lambda search: search.first.length)
 
     @classmethod

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from simsched.document.html import pictured_card
+from simsched.errors import SimschedError
 from simsched.explain.core_time import LEAST_SHARE, core_time_frame, labelled
 from simsched.explain.path import Path
 from simsched.explain.task import TaskExplanation, found
@@ -14,6 +15,7 @@ from simsched.explain.team_time import TeamTime, costs_of
 from simsched.explain.waits import Waits
 from simsched.explain.what_if import what_if
 from simsched.later import later
+from simsched.schedule.schedule import Schedule
 from simsched.text import printable
 from simsched.units import format_time
 
@@ -23,7 +25,6 @@ if TYPE_CHECKING:
 
     from simsched.costs.task_costs import TaskCosts
     from simsched.explain.team_time import TeamTime
-    from simsched.schedule.schedule import Schedule
 
 
 class Explanation:
@@ -340,4 +341,6 @@ def explain(schedule: Schedule, *, causes: bool | None = None) -> Explanation:
     >>> why.critical_path["task"].tolist()
     [0, 1, 2]
     """
+    if not isinstance(schedule, Schedule):
+        raise SimschedError(f"schedule is {schedule!r:.80}; expected a Schedule, as ss.simulate(...) returns")
     return Explanation(schedule, causes)

@@ -87,10 +87,10 @@ def from_edges(n: int, sources: npt.NDArray[np.int64], targets: npt.NDArray[np.i
         keys.sort()
         first = np.ones(len(keys), bool)
         np.not_equal(keys[1:], keys[:-1], out=first[1:])
-        keys = keys[first]
-    rows = keys // max(n, 1)
-    columns = (keys - rows * n).astype(np.int32)
-    return Csr(pointers(rows, n), columns), len(sources) - len(keys)
+        keys = keys if first.all() else keys[first]
+    rows = np.empty_like(keys)
+    np.divmod(keys, max(n, 1), out=(rows, keys))
+    return Csr(pointers(rows, n), keys.astype(np.int32)), len(sources) - len(keys)
 
 
 def topological_order(successors: Csr) -> Index | None:

@@ -131,7 +131,8 @@ def _names(values: Iterable[str] | None, n: int) -> TextColumn | None:
 def _labels(values: Iterable[str] | str | None, n: int, what: str) -> LabelColumn:
     if values is None or isinstance(values, (str, bytes)):
         return LabelColumn.constant(plain_text(values), n)
-    return LabelColumn.from_strings(_of_length(values, n, what))
+    checked = _of_length(values, n, what)
+    return checked if isinstance(checked, LabelColumn) else LabelColumn.from_strings(checked)
 
 
 def _of_length(values: Iterable[str], n: int, what: str) -> Iterable[str]:

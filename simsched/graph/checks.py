@@ -35,7 +35,8 @@ def numbers(values: npt.ArrayLike | Iterator[float], n: int | None, what: str, u
     try:
         array = np.asarray(list(values) if isinstance(values, Iterator) else values)
         if array.size and array.dtype.kind not in "iufO":
-            raise GraphError(f"the {what} column holds {array.dtype}; give {unit} as numbers")
+            found = "text" if array.dtype.kind in "US" else array.dtype
+            raise GraphError(f"the {what} column holds {found}; give {unit} as numbers")
         array = np.array(array, np.float64)
     except (TypeError, ValueError, OverflowError) as error:
         raise GraphError(f"the {what} column is not a list of numbers: {error}") from None

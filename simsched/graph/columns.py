@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -63,10 +64,11 @@ class TextColumn:
     @classmethod
     def from_strings(cls, strings: Iterable[object]) -> TextColumn:
         """Store `strings`, each as returned by `plain_text`."""
-        encoded = [_utf8(s) for s in strings]
-        offsets = np.zeros(len(encoded) + 1, np.int64)
-        np.cumsum(np.fromiter(map(len, encoded), np.int64, len(encoded)), out=offsets[1:])
-        return cls(np.frombuffer(b"".join(encoded), np.uint8), offsets)
+        data, ends = bytearray(), array("q", [0])
+        for encoded in map(_utf8, strings):
+            data += encoded
+            ends.append(len(data))
+        return cls(np.frombuffer(bytes(data), np.uint8), np.array(ends, np.int64))
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -122,6 +124,28 @@ class LabelColumn:
             return cls(codes, tuple(table))
         return cls.from_strings([plain[code] for code in codes.tolist()])
 
+    @classmethod
+    def from_codes(cls, codes: npt.NDArray[np.int32], strings: Sequence[str]) -> LabelColumn:
+        """Store `strings[code]` for each code, as `from_strings` does.
+
+        Examples
+        --------
+        >>> LabelColumn.from_codes(np.array([2, 0, 2], np.int32), ["Add", "Relu", "MatMul"])
+        LabelColumn(codes=array([0, 1, 0], dtype=int32), labels=('MatMul', 'Add'))
+        """
+        n = len(codes)
+        first = np.full(len(strings), n, np.int32)
+        first[codes[::-1]] = np.arange(
+            n - 1, -1, -1, dtype=np.int32
+        )  # of equal codes, the last assignment stays
+        order = np.argsort(first, kind="stable")[: np.count_nonzero(first < n)]
+        labels = tuple(plain_text(strings[code]) for code in order.tolist())
+        if len({*labels}) < len(labels):
+            return cls.from_strings(strings[code] for code in codes.tolist())
+        number = np.zeros(len(strings), np.int32)
+        number[order] = np.arange(len(order), dtype=np.int32)
+        return cls(number[codes], labels)
+
     @cached_property
     def counts(self) -> npt.NDArray[np.int64]:
         """Number of occurrences of each label, shape (labels,)."""
@@ -131,6 +155,9 @@ class LabelColumn:
 
     def __len__(self) -> int:
         return len(self.codes)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.to_list())
 
     def __getitem__(self, i: int) -> str:
         return self.labels[int(self.codes[i])]

@@ -41,7 +41,7 @@ def adjacency(n: int, edges: npt.ArrayLike | Iterable[Sequence[int]], called: Ca
     if len(pairs) > MAX_EDGES:
         raise GraphError(f"{len(pairs)} edges are more than {MAX_EDGES}, the most a graph can hold")
     _refuse_outside(pairs, n)
-    sources, targets = pairs[:, 0].astype(np.int64), pairs[:, 1].astype(np.int64)
+    sources, targets = pairs.astype(np.int64, copy=False).T
     loops = np.flatnonzero(sources == targets)
     if len(loops):
         raise GraphError(f"edge {loops[0]} is a self-loop on {called(int(sources[loops[0]]))}; leave it out")

@@ -19,7 +19,7 @@ from simsched.graph.budget import budget, limited
 from simsched.graph.held import held, is_held
 from simsched.graph.packed import unpacking
 from simsched.graph.recording import RecordedOn
-from simsched.plugins import named, registered
+from simsched.plugins import elsewhere, named, registered
 
 if TYPE_CHECKING:
     from simsched.graph.taskgraph import TaskGraph
@@ -185,6 +185,8 @@ def _recognised(file: Path) -> str:
     formats, problems = ", ".join(registered("formats")), "".join(untried)
     if {".csv", ".tsv"} & set(file.suffixes):
         problems += "; a CSV table of tasks has a column duration_s, in seconds, and one of edges beside it"
+    if {".toml", ".xml"} & set(file.suffixes):
+        problems += "; if it is a machine's, give it as the machine (--machine)"
     raise FormatError(
         f"{file}: not a format that simsched reads ({formats}); it starts with {head[:40]!r}; "
         f"if it is one of them, say which by format={problems}"
@@ -208,7 +210,7 @@ def find_file(path: str | Path) -> Path:
         for candidate in (file, Path(f"{file}.gz"), Path(str(file).removesuffix(".gz"))):
             if candidate.is_file():
                 return candidate
-        raise FormatError(f"{file}: {no_file(file)}")
+        raise FormatError(f"{file}: {no_file(file)}{elsewhere('formats', str(file))}")
     except (OSError, ValueError) as error:
         raise FormatError(f"{file}: {getattr(error, 'strerror', None) or error}") from None
 

@@ -81,7 +81,8 @@ class ActionChecks:
     def require_actions(self, actions: object) -> NoReturn:
         """Raise the error of a `decide()` that returns nothing to iterate over."""
         raise PolicyError(
-            f"policy {self.spec}: decide() returned {actions!r}; it returns Start(task, width=...) actions"
+            f"policy {self.spec}: decide() returned {actions!r}; it yields Start(task, width=...) actions, "
+            "or returns a list of them"
         ) from None
 
     def ready_s(self, task: int, state: State) -> float:

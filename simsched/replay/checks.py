@@ -17,7 +17,9 @@ from simsched.spec import Engine
 def check_graph(graph: object) -> None:
     """Raise `SimschedError` unless it is a graph."""
     if not isinstance(graph, TaskGraph):
-        raise SimschedError(f"graph is {graph!r}; expected a TaskGraph")
+        raise SimschedError(
+            f"graph is {graph!r:.80}; expected a TaskGraph, as ss.load(FILE) or ss.workload(NAME) returns"
+        )
 
 
 def check_inputs(costs: object, runtime: object, seed: object, engine: Engine = "auto") -> None:
@@ -29,9 +31,11 @@ def check_inputs(costs: object, runtime: object, seed: object, engine: Engine = 
 
 def check_models(costs: object, runtime: object) -> None:
     """Raise `SimschedError` unless these are a cost model and a runtime profile, or None."""
-    for value, kind in ((costs, CostModel), (runtime, RuntimeProfile)):
+    for what, value, kind in (("costs", costs, CostModel), ("runtime", runtime, RuntimeProfile)):
         if value is not None and not isinstance(value, kind):
-            raise SimschedError(f"{value!r} is not a {kind.__name__}")
+            raise SimschedError(
+                f"{what} is {value!r:.80}; expected a {kind.__name__}, or None for the default"
+            )
 
 
 def check_seed(seed: object, what: str = "seed") -> None:

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from simsched.errors import GraphError, MachineError
 from simsched.graph import TaskGraph
 from simsched.machine import Machine
+from simsched.parameters import is_whole
 
 #: Halvings of the machine's cores, below it, and doublings above it.
 HALVINGS, DOUBLINGS = 5, 2
@@ -47,6 +48,10 @@ def core_counts(cores: Sequence[int] | str | None, machine: Machine) -> Sequence
     if not hasattr(cores, "__len__") or len(cores) == 0:
         raise MachineError(
             f"cores is {cores!r}; expected at least one core count, as in [17, 34, 68] or '17-136'"
+        )
+    if wrong := [count for count in cores if not is_whole(count, 1)]:
+        raise MachineError(
+            f"cores holds {wrong[0]!r}; expected whole numbers of 1 or more, as in [17, 34, 68]"
         )
     return cores
 

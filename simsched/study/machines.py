@@ -127,7 +127,7 @@ def chosen_machines(given: Iterable[str | Path | Machine] | None) -> list[Machin
     >>> [str(one) for one in chosen_machines(["generic[cores=2]", "generic[cores=2]"])]
     ['generic[cores=2]']
     """
-    if isinstance(given, str | Path | Machine):
+    if isinstance(given, str | Path | Machine) or not isinstance(given, Iterable | None):
         raise SpecError(f"machines is {str(given)!r}; expected a list of machines, as ['grace', 'a64fx']")
     names = (
         [one for one in sorted(registered("machines")) if one not in NAMED_ALONE]

@@ -43,8 +43,8 @@ SAMPLES = 20
 HIDDEN = ("critical_path_s", "area_s", "samples", "note", "utilization", *PARTS)
 #: Remark on an interval without width.
 EXACT = Note(
-    "intervals without width: nothing that the makespan depends on is uncertain. Durations without a recording, and "
-    "curves, that are given as numbers are exact; so are kinds that no number of threads speeds up"
+    "where low and high are equal, nothing that the makespan depends on is uncertain: durations without a recording, "
+    "and curves, that are given as numbers are exact; so are kinds that no number of threads speeds up"
 )
 
 

@@ -15,6 +15,7 @@ from simsched.document.result import Result
 from simsched.errors import SimschedError
 from simsched.graph import TaskGraph
 from simsched.machine import Machine, RuntimeProfile
+from simsched.notes import Note
 from simsched.plots.tornado import tornado
 from simsched.policy import Layout, Policy
 from simsched.policy.layout import BEST
@@ -30,6 +31,11 @@ from simsched.study.uncertain import Parameter, Uncertain, chosen
 Replay = Callable[[Mapping[str, float]], Schedule]
 #: Makespans that differ by less, over themselves, are the same: numbers were added in another order.
 ROUNDING = 1e-9
+#: Remark where nothing has a swing.
+UNMOVED = Note(
+    "none of these numbers moves the makespan: recorded durations and their dependencies set it; with recorded_on= "
+    "they are carried to the machine by its numbers"
+)
 
 
 @shows_progress
@@ -149,4 +155,4 @@ def _ranked(rows: list[dict[str, object]], notes: Iterable[str]) -> Result:
     # Swings that differ by a rounding only are equal.
     steps = (frame["swing_s"].diff() < -ROUNDING * frame["makespan_s"]).cumsum()
     frame.insert(0, "rank", steps.groupby(steps).transform(lambda equal: equal.index[0] + 1))
-    return Result.of(frame, notes, tornado)
+    return Result.of(frame, [*notes, *([] if frame["swing_s"].any() else [UNMOVED])], tornado)

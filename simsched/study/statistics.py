@@ -230,9 +230,9 @@ def _told(row: object) -> tuple[str, str]:
         )
         return "no difference shown", f"{where}: no difference shown between {policy} and {other} ({why})"
     first, second, low, high = (policy, other, low, high) if high < 1 else (other, policy, 1 / high, 1 / low)
-    said = (
-        f"{where}: {first} takes {_percent(1 - high)} to {_percent(1 - low)} % less time than {second} (95 %)"
-    )
+    least, most = _percent(1 - high), _percent(1 - low)
+    less = least if least == most else f"{least} to {most}"
+    said = f"{where}: {first} takes {less} % less time than {second} (95 %)"
     return ("faster" if first == policy else "slower"), said
 
 

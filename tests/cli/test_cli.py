@@ -204,7 +204,10 @@ def test_list_formats_shows_the_readers_options(piped):
 
 
 BAD = [
-    (["run"], "Missing argument"),
+    (["run"], "Missing argument 'GRAPH'; see `simsched run --help`"),
+    (["run", "knl-7250"], "knl-7250 is a machine"),
+    (["run", "rnn", "--engine", "fast"], "'--engine': 'fast' is not one of"),
+    (["compare", "rnn", "--policy", "fifo,heft"], "write one name"),
     (["run", "none.json"], "none.json: no such file"),
     (["run", "."], "no file in this folder"),
     (["run", "GRAPH", "--machine", "pentium"], "no machine is called 'pentium'"),

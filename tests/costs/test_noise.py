@@ -78,7 +78,7 @@ def test_models_print_as_the_spec_that_makes_them(noise):
         ("lognormal[sigma=-1]", r"sigma=-1.*at least 0"),
         ("stragglers[share=2]", "a share from 0 to 1"),
         ("stragglers[factor=0]", "a number above 0"),
-        ("stragglers[share=", "is not a spec"),
+        ("stragglers[share=", "has a bracket without its partner"),
         ("-1", "noise is -1.0; expected"),
     ],
 )

@@ -143,6 +143,14 @@ def test_a_search_without_time_still_has_a_schedule_and_a_bound():
     assert found.makespan_s <= ss.simulate(graph, "generic[cores=7]", "critical-path").makespan_s * 2
 
 
+def test_the_first_schedule_is_the_best_of_several_widths():
+    """Four tasks of 1 s, a fifth of it serial, on 8 cores: pairs of cores take 0.6 s, single ones 1, all 4 x 0.3."""
+    graph = ss.TaskGraph.from_edges([1.0] * 4)
+    found = ss.optimum(graph, "generic[cores=8]", costs=COSTS, limit_s=1e-9)
+    assert found.makespan_s == pytest.approx(0.6)
+    assert found.schedule.tasks["width"].tolist() == [2] * 4
+
+
 def test_same_inputs_same_bits():
     graph = ss.TaskGraph.from_edges(
         np.random.default_rng(1).random(20), [(i, i + 5) for i in range(15)], kinds="MatMul"

@@ -80,3 +80,12 @@ def test_forms_of_strings(strings: object) -> None:
     graph = TaskGraph.from_edges([1, 1], names=strings)  # type: ignore[arg-type]
     assert graph.names is not None
     assert graph.names.to_list() == ["x", "y"]
+
+
+@given(st.lists(st.text(st.characters(categories=["Cs", "Ll"])), min_size=1), st.data())
+def test_codes_are_stored_as_their_strings_are(strings: list[str], data: st.DataObject) -> None:
+    codes = data.draw(st.lists(st.integers(0, len(strings) - 1)))
+    column = LabelColumn.from_codes(np.array(codes, np.int32), strings)
+    expected = LabelColumn.from_strings([strings[code] for code in codes])
+    assert (column.codes.tolist(), column.labels) == (expected.codes.tolist(), expected.labels)
+    assert TaskGraph.from_edges([1.0] * len(codes), kinds=column).kinds.to_list() == expected.to_list()

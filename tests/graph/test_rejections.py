@@ -76,7 +76,7 @@ def test_names_are_told() -> None:
         ([1, np.inf], "task 1 has duration inf seconds"),
         ([1, -np.inf], "task 1 has duration -inf seconds"),
         ([10**400], "the duration column is not a list of numbers: int too large"),
-        (["1.5"], "the duration column holds <U3; give seconds as numbers"),
+        (["1.5"], "the duration column holds text; give seconds as numbers"),
         ([1j], "the duration column holds complex128"),
         ([True], "the duration column holds bool"),
         (np.array([1], "m8[s]"), "the duration column holds timedelta64[s]; give seconds as numbers"),

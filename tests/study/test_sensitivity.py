@@ -9,6 +9,7 @@ import simsched as ss
 from simsched.costs.fitting import MeasuredCurves, MeasuredOp, Op, Point
 from simsched.errors import MachineError, SimschedError
 from simsched.replay.scenario import Scenario
+from simsched.study.sensitivity import UNMOVED
 from simsched.study.sobol import _indices
 from simsched.study.uncertain import Parameter, Uncertain
 
@@ -202,3 +203,9 @@ def test_impossible_indices(options, said):
 
 def test_indices_of_what_nothing_moves_are_none():
     assert ss.sobol(ss.TaskGraph.from_edges([], []), "generic", "fifo").empty
+
+
+def test_where_nothing_moves_the_makespan_a_note_says_why():
+    recorded = ss.TaskGraph.from_edges([1.0, 2.0], [(0, 1)])
+    assert UNMOVED in ss.sensitivity(recorded, "generic", "fifo").notes
+    assert UNMOVED not in ss.sensitivity(FLOPS, "generic", "fifo").notes

@@ -91,7 +91,7 @@ def test_replay(engine, norm) -> None:
         ({"heads": 7}, r"transformer\[heads=7\]: expected a divisor of hidden, 512"),
         ({"norm": "none"}, "expected one of post, pre"),
         ({"tokens": 0}, "expected a whole number from 1"),
-        ({"activation": 3}, "expected str"),
+        ({"activation": 3}, "expected a word"),
     ],
 )
 def test_impossible_parameters(parameters, said) -> None:

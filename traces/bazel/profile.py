@@ -48,6 +48,8 @@ class Profile:
         The file, plain or gzipped.
     mend : callable, optional
         As for `simsched.traces.shared.json_elements.Elements`.
+    with_outputs : bool
+        Whether to keep the first output of each action.
 
     Raises
     ------
@@ -55,8 +57,8 @@ class Profile:
         If the file is not JSON, or an event has no time.
     """
 
-    def __init__(self, path: Path, mend: Mend | None = None) -> None:
-        self._path = path
+    def __init__(self, path: Path, mend: Mend | None = None, with_outputs: bool = True) -> None:
+        self._path, self._with_outputs = path, with_outputs
         #: Numbers of events by category, but for actions.
         self.counts: Counter[str] = Counter()
         self.waited_ns = 0
@@ -99,7 +101,7 @@ class Profile:
             self._action(place, event, name, start, start + length)
 
     def _action(self, place: Place, event: Any, name: str, start: int, finish: int) -> None:
-        budget().check(place.file, len(self.outputs) + 1, "tasks")
+        budget().check(place.file, len(self._start) + 1, "tasks")
         args = event.args if isinstance(event.args, dict) else {}
         told = args.get("mnemonic")
         self._start.append(start)
@@ -107,7 +109,8 @@ class Profile:
         self._lane.append(self._lanes.setdefault(_thread(event), len(self._lanes)))
         self._name.append(self._label(name))
         self._kind.append(self._label(told if isinstance(told, str) and told else kind_of(name)))
-        self.outputs.append(event.out if isinstance(event.out, str) else "")
+        if self._with_outputs:
+            self.outputs.append(event.out if isinstance(event.out, str) else "")
 
     def _label(self, text: str) -> int:
         return self._labels.setdefault(text, len(self._labels))

@@ -77,7 +77,7 @@ class BazelProfile:
         """
         word(path, "edges", edges, EDGES)
         report = ImportReport(path.name, "bazel")
-        profile = Profile(path, mends_if(path, tolerant, report))
+        profile = Profile(path, mends_if(path, tolerant, report), with_outputs=actions is not None)
         spans = profile.actions()
         if not len(spans):
             raise FormatError(
@@ -85,9 +85,10 @@ class BazelProfile:
                 f"({sum(profile.counts.values())} spans of Bazel's own work)"
             )
         order = np.lexsort((np.arange(len(spans)), spans.finish_ns, spans.start_ns))
-        tasks, outputs = spans.taken(order), [profile.outputs[row] for row in order.tolist()]
+        tasks = spans.taken(order)
         _describe(report, profile)
         if actions is not None:
+            outputs = [profile.outputs[row] for row in order.tolist()]
             graph = given(path, "actions", actions, "what bazel aquery --output=jsonproto prints")
             found: Whole | list[tuple[int, int]] = _of_actions(path, graph, outputs, report)
         else:

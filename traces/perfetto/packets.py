@@ -98,7 +98,7 @@ class Content:
     flow, flow_ends, flow_span, flow_lane, flow_ns : arrays, shape (m,)
         Of each point of a flow: its id, whether the flow ends there, its slice (-1 for instants), lane and time.
     task, width : int64 arrays
-        Of each slice, as simsched writes them; -1 for none.
+        Of each slice, as simsched writes them; -1 for none, empty in what others wrote.
     own : str or None
         Name of the graph, where simsched wrote the trace.
     counts : Counter of str
@@ -148,10 +148,10 @@ class Reading:
         self._tracks: dict[Key, Track] = {}
         self._lanes: dict[Key, int] = {}
         self._labels: dict[str, int] = {"": 0}
-        #: Of every event: lane, time, name (-1 for none), scope, phase, duration.
+        #: Of every event: lane, time, name (-1 for none), scope, phase; of those that are complete, duration.
         self._lane, self._name, self._scope = array("i"), array("i"), array("i")
         self._time, self._phase, self._duration = array("q"), array("b"), array("q")
-        self._flow, self._flow_at, self._flow_ends = array("Q"), array("q"), array("b")
+        self._flow, self._flow_at, self._flow_ends = array("Q"), array("I"), array("b")
         self._task, self._width = array("q"), array("q")
 
     def take(self, packet: Any) -> None:
@@ -250,7 +250,8 @@ class Reading:
         self._name.append(name)
         self._scope.append(self._category(event, state) if phase != END else 0)
         self._phase.append(phase)
-        self._duration.append(duration)
+        if phase == COMPLETE:
+            self._duration.append(duration)
         self._notes(event)
         budget().check(self.path, len(self._time) // 2, "tasks")
 
@@ -287,31 +288,47 @@ class Reading:
             self._width.append(told.get(b"width", -1))
 
     def content(self) -> Content:
-        """Return what was taken, once all is there."""
-        lane, name, scope = (np.frombuffer(a, np.int32) for a in (self._lane, self._name, self._scope))
-        time_ns, duration = (np.frombuffer(a, np.int64) for a in (self._time, self._duration))
-        phase = np.frombuffer(self._phase, np.int8)
-        halves = np.flatnonzero((phase == BEGIN) | (phase == END))
-        pair = _as_written if self.own is not None else paired
-        first, last = pair(lane[halves], time_ns[halves], name[halves], phase[halves] == BEGIN, self.counts)
-        complete = np.flatnonzero(phase == COMPLETE)
-        rows, until = (np.concatenate([halves[half], complete]) for half in (first, last))
+        """Return what was taken, once all is there; the columns are given up as they are used."""
+        phase, lane, time_ns = self._taken("_phase"), self._taken("_lane"), self._taken("_time")
+        rows, until, finish_ns = self._slices(phase, lane, time_ns)
+        del phase
+        name, scope = np.maximum(self._taken("_name")[rows], 0), self._taken("_scope")[rows]
         spans = Spans(
-            time_ns[rows], time_ns[until] + duration[until], lane[rows], np.maximum(name[rows], 0), scope[rows],
+            time_ns[rows], finish_ns, lane[rows], name, scope,
             list(self._labels), [self._lane_name(key) for key in self._lanes],
         )  # fmt: skip
-        of = np.full(len(time_ns), -1, np.int64)
-        of[until] = of[rows] = np.arange(len(rows))
-        at = np.frombuffer(self._flow_at, np.int64)
+        of = np.full(len(time_ns), -1, np.int32)
+        of[until] = of[rows] = np.arange(len(rows), dtype=np.int32)
         whole = len(self._task) == len(time_ns)  # unless what says that simsched wrote it comes late
         task, width = (
-            np.frombuffer(a, np.int64)[rows] if whole else np.full(len(rows), -1)
-            for a in (self._task, self._width)
+            self._taken(name)[rows] if whole else np.full(len(rows) * (self.own is not None), -1)
+            for name in ("_task", "_width")
         )
+        del rows, until
+        at = self._taken("_flow_at")
         return Content(
-            spans, np.frombuffer(self._flow, np.uint64), np.frombuffer(self._flow_ends, np.bool_), of[at], lane[at],
-            time_ns[at], task, width, self.own, self.counts,
+            spans, self._taken("_flow"), self._taken("_flow_ends").astype(np.bool_), of[at], lane[at], time_ns[at],
+            task, width, self.own, self.counts,
         )  # fmt: skip
+
+    def _taken(self, name: str) -> Any:
+        """Return a column, which is here no longer."""
+        column = self.__dict__.pop(name)
+        return np.frombuffer(column, column.typecode)
+
+    def _slices(self, phase: Any, lane: Small, time_ns: Whole) -> tuple[Whole, Whole, Whole]:
+        """Return the event that begins each slice, the one that ends it, and its end in time."""
+        complete = np.flatnonzero(phase == COMPLETE)
+        after_ns = time_ns[complete] + self._taken("_duration")
+        halves = np.flatnonzero((phase == BEGIN) | (phase == END))
+        pair = _as_written if self.own is not None else paired
+        name = np.frombuffer(self._name, np.int32)[halves]
+        first, last = pair(lane[halves], time_ns[halves], name, phase[halves] == BEGIN, self.counts)
+        del name
+        first, last = halves[first], halves[last]
+        del halves
+        finish_ns = np.concatenate([time_ns[last], after_ns])
+        return np.concatenate([first, complete]), np.concatenate([last, complete]), finish_ns
 
     def _lane_name(self, key: Key) -> tuple[str, str]:
         """Return the names of the process and of the thread or track of a lane."""

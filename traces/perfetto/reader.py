@@ -111,24 +111,29 @@ class PerfettoTrace:
                 when=(choice, process) != (Choice(), None),
             )
             return _written(path, content, report)
-        spans = content.spans
         dropped = {f"dropped, {what}": count for what, count in sorted(content.counts.items()) if count}
-        if not len(spans):
+        if not len(content.spans):
             there = [f"{what}: {count}" for what, count in dropped.items()]
             raise FormatError(
                 f"{path}: no slice of a track event in the trace; "
                 + ("; ".join([*there, *report.notes]) or "nothing ran, or was recorded")
             )
-        within = of_process(path, spans, process)
-        rows = within[choose(path, spans.taken(within), choice, report)]
-        tasks = spans.taken(rows)
+        rows = of_process(path, content.spans, process)
+        # No copy of millions of spans where all are taken.
+        within = content.spans if process is None else content.spans.taken(rows)
+        rows = rows[choose(path, within, choice, report)]
+        del within
+        tasks = content.spans.taken(rows)
         flows = arrows(tasks, *_flows(content, tasks, rows), report)
+        del content, rows
         report.facts.update(dropped)
         _tell(report, edges, len(flows))
+        chosen = edges_of(tasks, flows, choice)
+        del flows
         return graph_of(
             path,
             tasks,
-            edges_of(tasks, flows, choice),
+            chosen,
             report,
             plain_name(path, ".pftrace", ".perfetto-trace"),
         )
@@ -152,15 +157,15 @@ def _tell(report: ImportReport, edges: str, flows: int) -> None:
 
 def _flows(content: Content, tasks: Spans, rows: Whole) -> tuple[Whole, Whole]:
     """Return the tasks at both ends of each arrow; -1 for none."""
-    task_of = np.full(len(content.spans) + 1, -1, np.int64)  # the last one is that of no slice
-    task_of[rows] = np.arange(len(rows))
+    task_of = np.full(len(content.spans) + 1, -1, np.int32)  # the last one is that of no slice
+    task_of[rows] = np.arange(len(rows), dtype=np.int32)
     bound = task_of[content.flow_span]
     inside = np.flatnonzero(bound < 0)
     bound[inside] = enclosing(tasks, content.flow_lane[inside], content.flow_ns[inside])
     order = np.lexsort((content.flow_ends, content.flow_ns, content.flow))
-    flow = content.flow[order]
+    flow, bound = content.flow[order], bound[order]
     joined = (flow[1:] == flow[:-1]) & ~content.flow_ends[order][:-1]
-    return bound[order][:-1][joined], bound[order][1:][joined]
+    return bound[:-1][joined], bound[1:][joined]
 
 
 def _written(path: Path, content: Content, report: ImportReport) -> TaskGraph:

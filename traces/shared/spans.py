@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from simsched.errors import FormatError
-from simsched.graph import ImportReport, TaskGraph
+from simsched.graph import ImportReport, LabelColumn, TaskGraph
 from simsched.graph.cleanup.matching import matcher
 from simsched.traces.shared.choice import MOST_LISTED, Choice, listed, spelled
 from simsched.traces.shared.json_stream import shown
@@ -104,7 +104,8 @@ def paired(
         Receives the numbers of beginnings without an end, and of ends without a beginning.
     """
     order = np.lexsort((time_ns, lane))
-    firsts, lasts = np.empty(len(order), np.int64), np.empty(len(order), np.int64)
+    ends = len(order) - int(np.count_nonzero(begins))
+    firsts, lasts = np.empty(ends, np.int64), np.empty(ends, np.int64)
     found, current, open_ = 0, -1, list[tuple[int, int]]()
     for row, of, called, opens in rows_in(order, lane, name, begins):
         if of != current:
@@ -325,8 +326,8 @@ def graph_of(
     return TaskGraph.from_edges(
         (tasks.finish_ns - tasks.start_ns) / 1e9,
         edges,
-        kinds=[tasks.labels[code] for code in tasks.name.tolist()],
-        scopes=[tasks.labels[code] for code in tasks.scope.tolist()],
+        kinds=LabelColumn.from_codes(tasks.name, tasks.labels),
+        scopes=LabelColumn.from_codes(tasks.scope, tasks.labels),
         name=name,
         report=report,
         recording=recording(
