@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
@@ -35,6 +36,7 @@ from simsched.progress import progress_bar
 from simsched.spec import Search
 
 if TYPE_CHECKING:
+    from simsched.document.result import Result
     from simsched.graph import TaskGraph
 
 #: Placeholder for the number of cores in a workload.
@@ -65,6 +67,12 @@ def predict(
         ),
     ] = None,
     machine: MachineOption = MACHINE,
+    learned: Annotated[
+        Path | None,
+        typer.Option(
+            "--learned", metavar="TOML", help="From recordings: what `simsched learn --out FILE` wrote."
+        ),
+    ] = None,
     policy: PolicyOption = POLICY,
     width: Annotated[
         int | None,
@@ -97,8 +105,12 @@ def predict(
     """
     from simsched.study.core_counts import core_counts
 
-    counts, model = core_counts(cores, ss.machine(machine)), ss.CostModel(noise=noise, library=library)
     check_tables(out)
+    if learned is not None:
+        found = _from_recordings(context, graph, learned, cores, policy, width, samples, seed)
+        say_result(found, json_, out)
+        return
+    counts, model = core_counts(cores, ss.machine(machine)), ss.CostModel(noise=noise, library=library)
     tasks = _growing(graph, context, weak)
     with progress_bar(_total(tasks, len(counts), samples), "replaying") as progress:
         frame = ss.predict(
@@ -106,6 +118,32 @@ def predict(
             samples=samples, progress=progress,
         )  # fmt: skip
     say_result(frame, json_, out, (8.0, 4.2))
+
+
+def _from_recordings(
+    context: typer.Context, graph: str, file: Path, cores: str | None, policy: str, width: int | None, samples: int,
+    seed: int,
+) -> Result:  # fmt: skip
+    """Return the prediction with what was learned; on its host, unless another machine was given."""
+    from simsched.study.core_counts import core_counts
+
+    sources = {name: context.get_parameter_source(name) for name in context.params}
+    given = {name for name, source in sources.items() if source is not None and source.name == "COMMANDLINE"}
+    for name in ("weak", "engine", "noise", "library"):
+        if name in given:
+            raise SpecError(f"--{name}: predictions from recordings (--learned) have none; leave it out")
+    found = ss.Learned.load(file)
+    counts = None if cores is None else core_counts(cores, ss.machine("generic"))
+    machine = context.params["machine"] if "machine" in given else None
+    return found.predict(
+        graph_of(graph, context),
+        policy,
+        counts,
+        width=width or 1,
+        machine=machine,
+        samples=samples,
+        seed=seed,
+    )
 
 
 def _total(tasks: TaskGraph | Callable[[int], TaskGraph], counts: int, samples: int) -> int | None:
