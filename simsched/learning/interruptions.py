@@ -55,11 +55,11 @@ def expected(runs: Sequence[Run], program: str, threads: int) -> tuple[float, fl
             values.append(float(np.median(moved)))
             weights.append(weight * (OWN if name == program else 1.0))
             alike += moved
-            each += [weight] * len(several)
+            each += [weight / len(several)] * len(several)
     middle = max(weighted_median(values, weights), 0.0) * min(threads / nearest, 1.0)
     # A scatter of few recordings is itself uncertain: it starts from what is taken where none tells.
-    squares = float(np.dot(each, (np.array(alike) - weighted_median(alike, each)) ** 2))
-    scatter = sqrt((squares + UNKNOWN**2) / sum(each))
+    squares = (np.array(alike) - weighted_median(alike, each)) ** 2
+    scatter = sqrt(float(np.average(squares, weights=each)) + UNKNOWN**2 / len(alike))
     far = UNKNOWN * (1.0 + abs(log2(threads / nearest))) if nearest != threads else 0.0
     return expm1(middle), max(scatter, far)
 

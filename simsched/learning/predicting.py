@@ -101,7 +101,7 @@ class Case:
 
         def usual_s(number: int) -> float:
             generator = np.random.default_rng([self.seed, number, self.cores])
-            return self._interrupted_s(learned, share, generator, evenly=True)
+            return self._interrupted_s(learned, share, generator)
 
         def world_s(number: int) -> float:
             generator = np.random.default_rng([self.seed, number, self.cores, 1])
@@ -136,13 +136,11 @@ class Case:
         lost = max(float(np.expm1(log1p(share) + sigma * generator.standard_normal())), 0.0)
         return self._interrupted_s(other, lost, generator)
 
-    def _interrupted_s(
-        self, learned: Learned, lost: float, generator: np.random.Generator, *, evenly: bool = False
-    ) -> float:
-        """Return the makespan with interruptions at random moments, which take `lost` of all seconds on average."""
+    def _interrupted_s(self, learned: Learned, lost: float, generator: np.random.Generator) -> float:
+        """Return the makespan with interruptions at random moments, which take `lost` of all seconds."""
         seconds_s = learned.timed(self.graph, self.program).durations_s
         each_s = slice_s(learned.runs, self._size.cores + self.waiting)
-        return self.replayed(learned, hit(seconds_s, each_s, lost, generator, evenly=evenly)).makespan_s
+        return self.replayed(learned, hit(seconds_s, each_s, lost, generator)).makespan_s
 
 
 def sampled(learned: Learned, generator: np.random.Generator) -> Learned:
