@@ -41,6 +41,12 @@ if TYPE_CHECKING:
 
 #: Placeholder for the number of cores in a workload.
 GROWS = "{cores}"
+LearnedOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--learned", metavar="TOML", help="From recordings: what `simsched learn --out FILE` wrote."
+    ),
+]
 MethodOption = Annotated[
     Search,
     typer.Option(
@@ -67,12 +73,7 @@ def predict(
         ),
     ] = None,
     machine: MachineOption = MACHINE,
-    learned: Annotated[
-        Path | None,
-        typer.Option(
-            "--learned", metavar="TOML", help="From recordings: what `simsched learn --out FILE` wrote."
-        ),
-    ] = None,
+    learned: LearnedOption = None,
     policy: PolicyOption = POLICY,
     width: Annotated[
         int | None,
