@@ -37,6 +37,8 @@ class System:
         Whether tasks made ready at once join a deque from the last to the first.
     undeferred : bool
         Whether a single worker runs each task as it is created, past all queues.
+    single : bool
+        Whether one worker runs all tasks, however many there are.
     """
 
     title: str
@@ -46,6 +48,7 @@ class System:
     ranked: str = ""
     reverse: bool = False
     undeferred: bool = False
+    single: bool = False
 
 
 #: Runtimes by name.
@@ -89,7 +92,7 @@ SYSTEMS = {
     ),
     "onnxruntime": System(
         "ONNX Runtime, sequential and (since 1.14, where the nodes of a device are one stream) parallel",
-        "onnxruntime/core/framework/sequential_executor.cc: the order of the plan", ranked="index",
+        "onnxruntime/core/framework/sequential_executor.cc: the order of the plan", ranked="index", single=True,
     ),
     "tensorflow": System(
         "TensorFlow's executor", "core/common_runtime/executor.cc, ScheduleReady: one expensive node stays on the "
@@ -188,9 +191,11 @@ class _Workers(Policy):
         """Return a task for each idle worker that finds one."""
         self._note_ends(view)
         self._add(view.newly_ready)
-        found = []
+        found: list[Start] = []
         # Workers that keep a task come first, so that others do not steal before.
         for core in sorted(view.idle_cores, key=lambda core: core not in self.kept):
+            if self.system.single and self.running:
+                break
             task = self._next(core)
             if task is not None:
                 self.running[task] = core

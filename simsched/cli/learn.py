@@ -56,7 +56,8 @@ def learn(
 ) -> None:
     """Learn seconds and costs from recordings of one host.
 
-    Prints the seconds of each kind and shape, or with --cores or --validate predictions from them.
+    Prints the seconds of each kind and shape, or with --cores or --validate predictions from them. `simsched predict
+    --learned FILE` predicts from a file.
     """
     from simsched.study.core_counts import core_counts
 

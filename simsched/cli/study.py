@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
@@ -30,6 +31,7 @@ from simsched.cli.common import (
 )  # fmt: skip
 from simsched.cli.output import check_tables, say_result
 from simsched.defaults import MACHINE, POLICY
+from simsched.document.result import Result
 from simsched.errors import SpecError
 from simsched.graph import TaskGraph
 from simsched.progress import progress_bar
@@ -37,6 +39,12 @@ from simsched.spec import Search
 
 #: Placeholder for the number of cores in a workload.
 GROWS = "{cores}"
+LearnedOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--learned", metavar="TOML", help="From recordings: what `simsched learn --out FILE` wrote."
+    ),
+]
 MethodOption = Annotated[
     Search,
     typer.Option(
@@ -63,6 +71,7 @@ def predict(
         ),
     ] = None,
     machine: MachineOption = MACHINE,
+    learned: LearnedOption = None,
     policy: PolicyOption = POLICY,
     width: Annotated[
         int | None,
@@ -95,8 +104,12 @@ def predict(
     """
     from simsched.study.core_counts import core_counts
 
-    counts, model = core_counts(cores, ss.machine(machine)), ss.CostModel(noise=noise, library=library)
     check_tables(out)
+    if learned is not None:
+        found = _from_recordings(context, graph, learned, cores, policy, width, samples, seed)
+        say_result(found, json_, out)
+        return
+    counts, model = core_counts(cores, ss.machine(machine)), ss.CostModel(noise=noise, library=library)
     tasks = _growing(graph, context, weak)
     with progress_bar(_total(tasks, len(counts), samples), "replaying") as progress:
         frame = ss.predict(
@@ -104,6 +117,32 @@ def predict(
             samples=samples, progress=progress,
         )  # fmt: skip
     say_result(frame, json_, out, (8.0, 4.2))
+
+
+def _from_recordings(
+    context: typer.Context, graph: str, file: Path, cores: str | None, policy: str, width: int | None, samples: int,
+    seed: int,
+) -> Result:  # fmt: skip
+    """Return the prediction with what was learned; on its host, unless another machine was given."""
+    from simsched.study.core_counts import core_counts
+
+    sources = {name: context.get_parameter_source(name) for name in context.params}
+    given = {name for name, source in sources.items() if source is not None and source.name == "COMMANDLINE"}
+    for name in ("weak", "engine", "noise", "library"):
+        if name in given:
+            raise SpecError(f"--{name}: predictions from recordings (--learned) have none; leave it out")
+    found = ss.Learned.load(file)
+    counts = None if cores is None else core_counts(cores, ss.machine("generic"))
+    machine = context.params["machine"] if "machine" in given else None
+    return found.predict(
+        graph_of(graph, context),
+        policy,
+        counts,
+        width=width or 1,
+        machine=machine,
+        samples=samples,
+        seed=seed,
+    )
 
 
 def _total(tasks: TaskGraph | Callable[[int], TaskGraph], counts: int, samples: int) -> int | None:

@@ -14,81 +14,24 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from math import exp, log, sqrt
+from math import exp, sqrt
 
 import numpy as np
 import numpy.typing as npt
 
 from simsched.execute.recorded.gaps import DISPATCH, free_s
+from simsched.learning.interruptions import expected, slice_s
 from simsched.learning.observed import Observed, TaskKey
 from simsched.learning.rows import BETWEEN, KindSeconds, Run, Slowdown, StartCost
+from simsched.learning.samples import ENOUGH, LEAST, SHORTEST_S, Group, Samples, middle_of
 from simsched.learning.widths import weighted_median
 
-#: From the median absolute deviation to a normal distribution's standard deviation.
-TO_SIGMA = 1.4826
-#: A task longer than its group's median by more than so many deviations, and by `LEAST`, was interrupted.
-DEVIATIONS = 3.0
-#: Logarithm of the least such ratio: less may be chance.
-LEAST = log(1.4)
-#: Executions from which a group's scatter is known.
-ENOUGH = 8
 #: Weight, in executions, of the host's slow-down in that of a kind.
 PRIOR = 10.0
+#: A task has no room for an interruption if it is shorter than this share of a usual one.
+ROOM = 0.5
 #: A task had company if it had some for at least this share of its time, else it was alone.
 HALF = 0.5
-SHORTEST_S = 1e-9
-
-Group = tuple[str, str, str, int]
-
-
-@dataclass(frozen=True, eq=False)
-class Samples:
-    """Executions of one program's tasks of one kind, shape and width, from all recordings.
-
-    Parameters
-    ----------
-    seconds_s, company : list of float
-    recordings : list of int
-        Which recording each is of.
-    keys : list of TaskKey
-    """
-
-    seconds_s: list[float] = field(default_factory=list)
-    company: list[float] = field(default_factory=list)
-    recordings: list[int] = field(default_factory=list)
-    keys: list[TaskKey] = field(default_factory=list)
-
-    def undisturbed(self) -> npt.NDArray[np.bool_]:
-        """Return which executions were not interrupted.
-
-        A long one shows against its group where that is large, and against the same task in other recordings.
-        """
-        logs = np.log(np.maximum(self.seconds_s, SHORTEST_S))
-        if len(logs) >= ENOUGH:
-            middle = float(np.median(logs))
-            scatter = TO_SIGMA * float(np.median(np.abs(logs - middle)))
-            limits = np.full(len(logs), middle + max(DEVIATIONS * scatter, LEAST))
-        else:
-            limits = np.full(len(logs), logs.min() + 2 * LEAST)
-        least: dict[TaskKey, float] = {}
-        for key, value in zip(self.keys, logs.tolist(), strict=True):
-            least[key] = min(value, least.get(key, np.inf))
-        own = np.array([least[key] for key in self.keys]) + 2 * LEAST
-        return np.asarray(logs <= np.minimum(limits, own))
-
-
-def grouped(runs: Sequence[Observed]) -> dict[Group, Samples]:
-    """Return the executions of all recordings by program, kind, shape and width."""
-    groups: dict[Group, Samples] = defaultdict(Samples)
-    for i, run in enumerate(runs):
-        columns = (run.keys, run.seconds_s.tolist(), run.company.tolist(), run.widths.tolist())
-        for key, seconds_s, company, width in zip(*columns, strict=True):
-            group = groups[run.program, key[0], key[1], width]
-            group.seconds_s.append(seconds_s)
-            group.company.append(company)
-            group.recordings.append(i)
-            group.keys.append(key)
-    return dict(groups)
 
 
 def slowdowns(groups: dict[Group, Samples]) -> list[Slowdown]:
@@ -112,8 +55,8 @@ def slowdowns(groups: dict[Group, Samples]) -> list[Slowdown]:
 
 def _ratio(samples: Samples) -> tuple[float, float] | None:
     """Return the logarithm of the seconds in company over those alone, and how many executions it rests on."""
-    clean = samples.undisturbed()
-    logs, company = np.log(np.maximum(samples.seconds_s, SHORTEST_S)), np.array(samples.company)
+    clean = samples.undisturbed
+    logs, company = samples.logs, np.array(samples.company)
     beside, alone = logs[clean & (company >= HALF)], logs[clean & (company < HALF)]
     if min(len(beside), len(alone)) < 3:
         return None
@@ -141,11 +84,18 @@ class Alone:
         Seconds of each task of a program on a width, by program, width and key.
     told : set of Group
         Groups in which an interruption shows: of many executions, or of several recordings.
+    short_s : dict
+        By program and width: shorter tasks have no room for an interruption.
     """
 
     rows: list[KindSeconds]
     of_task: dict[tuple[str, int, TaskKey], float]
     told: set[Group]
+    short_s: dict[tuple[str, int], float] = field(default_factory=dict)
+
+    def tells(self, group: Group, seconds_s: float) -> bool:
+        """Return whether an interruption of a task would show."""
+        return group in self.told or seconds_s < self.short_s.get((group[0], group[3]), 0.0)
 
 
 def alone(groups: dict[Group, Samples], slow: Sequence[Slowdown]) -> Alone:
@@ -155,37 +105,57 @@ def alone(groups: dict[Group, Samples], slow: Sequence[Slowdown]) -> Alone:
     that was disturbed without being noticed does not count, and that of its group where all were disturbed.
     """
     factors = {(row.program, row.kind): row for row in slow}
-    rows, of_task, told = [], {}, set()
+    rows, of_task, told, usual = [], {}, set(), _usual(groups.values())
     for (program, kind, shape, width), samples in groups.items():
-        clean = samples.undisturbed()
-        if len(clean) >= ENOUGH or len(set(samples.recordings)) > 1:
+        clean = samples.undisturbed
+        if len(samples.logs) >= ENOUGH or len(set(samples.recordings)) > 1 or samples.elsewhere:
             told.add((program, kind, shape, width))
         row = factors.get((program, kind), factors["", ""])
-        shared = np.array(samples.company) * (1.0 - 1.0 / row.factor)
-        seconds_s = np.array(samples.seconds_s) * (1.0 - shared)
+        seconds_s = samples.of_company(row.factor)
+        if not clean.any():
+            seconds_s, clean = np.exp([samples.elsewhere[key][0] for key in samples.keys]), ~clean
         middle_s = float(np.median(seconds_s[clean]))
-        sigma = _standard_error(seconds_s[clean], np.array(samples.recordings)[clean])
+        sigma = _standard_error(seconds_s[clean], np.array(samples.recordings)[clean], usual)
         mostly = float(np.mean(np.array(samples.company)[clean]))
         rows.append(
             KindSeconds(
-                program, kind, shape, width, middle_s, sqrt(sigma**2 + (mostly * row.sigma) ** 2), len(clean)
+                program,
+                kind,
+                shape,
+                width,
+                middle_s,
+                sqrt(sigma**2 + (mostly * row.sigma) ** 2),
+                int(clean.sum()),
             )
         )
         by_key: dict[TaskKey, list[float]] = defaultdict(list)
-        for key, value in zip(
-            [k for k, c in zip(samples.keys, clean, strict=True) if c], seconds_s[clean], strict=True
-        ):
-            by_key[key].append(float(value))
+        for key, value, one in zip(samples.keys, seconds_s.tolist(), clean.tolist(), strict=True):
+            if one:
+                by_key[key].append(value)
         for key in samples.keys:
             own = sorted(by_key[key])
-            of_task[program, width, key] = own[(len(own) - 1) // 2] if own else middle_s
+            expected_s = exp(samples.elsewhere[key][0]) if key in samples.elsewhere else middle_s
+            of_task[program, width, key] = own[(len(own) - 1) // 2] if own else expected_s
     return Alone(rows, of_task, told)
 
 
-def _standard_error(seconds_s: npt.NDArray[np.float64], recordings: npt.NDArray[np.int64]) -> float:
-    """Return the standard error of the logarithm of a median, recordings of one host differing by themselves."""
+def _usual(groups: Iterable[Samples]) -> float:
+    """Return the scatter of executions in the median of groups that show it."""
+    known = [
+        middle_of(samples.logs[samples.undisturbed])[1] for samples in groups if len(samples.logs) >= ENOUGH
+    ]
+    return float(np.median(known)) if known else LEAST
+
+
+def _standard_error(
+    seconds_s: npt.NDArray[np.float64], recordings: npt.NDArray[np.int64], usual: float
+) -> float:
+    """Return the standard error of the logarithm of a median, recordings of one host differing by themselves.
+
+    Few executions do not show their scatter, which is then taken to be the `usual` one.
+    """
     logs = np.log(np.maximum(seconds_s, SHORTEST_S))
-    scatter = TO_SIGMA * float(np.median(np.abs(logs - np.median(logs)))) if len(logs) > 1 else 2 * LEAST
+    scatter = middle_of(logs)[1] if len(logs) >= ENOUGH else usual
     between = [float(np.median(logs[recordings == one])) for one in np.unique(recordings)]
     apart = float(np.std(between, ddof=1)) if len(between) > 1 else 2 * BETWEEN
     return sqrt(1.57 * scatter**2 / len(logs) + max(apart, BETWEEN) ** 2 / len(between))
@@ -239,53 +209,63 @@ def seen(runs: Sequence[Observed], found: Alone, slow: Sequence[Slowdown]) -> li
     return [_seen(run, found, factors) for run in runs]
 
 
+def with_room(runs: Sequence[Observed], found: Alone, seen: Sequence[Run]) -> Alone:
+    """Return the same, with how short tasks must be to have no room for what interruptions usually take."""
+    return replace(
+        found, short_s={of: ROOM * slice_s(seen, threads) for of, threads in _threads(runs).items()}
+    )
+
+
+def _threads(runs: Sequence[Observed]) -> dict[tuple[str, int], int]:
+    """Return the threads of a recording of each program and width."""
+    return {
+        (run.program, w): run.lanes * run.width + run.waiting
+        for run in runs
+        for w in np.unique(run.widths).tolist()
+    }
+
+
 def _seen(run: Observed, found: Alone, factors: dict[tuple[str, str], float]) -> Run:
     kinds, widths = run.graph.kinds.to_list(), run.widths.tolist()
     factor = np.array([factors.get((run.program, kind), factors["", ""]) for kind in kinds])
     alone_s = [found.of_task[run.program, width, key] for key, width in zip(run.keys, widths, strict=True)]
     expected_s = np.array(alone_s) / (1.0 - run.company * (1.0 - 1.0 / factor))
     told = np.array([
-        (run.program, key[0], key[1], width) in found.told for key, width in zip(run.keys, widths, strict=True)
+        found.tells((run.program, key[0], key[1], width), seconds_s)
+        for key, width, seconds_s in zip(run.keys, widths, run.seconds_s.tolist(), strict=True)
     ])  # fmt: skip
     ratios = np.maximum(run.seconds_s, SHORTEST_S) / np.maximum(expected_s, SHORTEST_S)
     long = np.log(ratios) > LEAST
     away_s = run.away_s
-    lost_s = float((run.seconds_s - expected_s)[long].sum() + away_s.sum())
-    count = int(long.sum() + (away_s > 0).sum())
-    work_s, known_s = float(expected_s.sum()), float(expected_s[told].sum())
+    lost_s = np.append((run.seconds_s - expected_s)[long], away_s[away_s > 0])
+    work_s, known_s, usual_s = (
+        np.maximum(expected_s, SHORTEST_S),
+        float(expected_s[told].sum()),
+        ratios[~long],
+    )
     return Run(
         run.program, run.lanes, run.width, run.waiting, run.makespan_s,
-        max(lost_s, 0.0) / max(known_s, SHORTEST_S) if known_s else 0.0, max(lost_s, 0.0) / max(count, 1),
-        known_s / max(work_s, SHORTEST_S), 1.0 if long.all() else weighted_median(
-            ratios[~long].tolist(), np.maximum(expected_s, SHORTEST_S)[~long].tolist()
-        ),
+        float(lost_s.sum()) / max(known_s, SHORTEST_S) if known_s else 0.0,
+        weighted_median(lost_s, lost_s) if len(lost_s) else 0.0,
+        known_s / max(float(expected_s.sum()), SHORTEST_S),
+        weighted_median(usual_s, work_s[~long]) if len(usual_s) else 1.0,
     )  # fmt: skip
 
 
 def less_expected(runs: Sequence[Observed], found: Alone, seen: Sequence[Run]) -> Alone:
     """Return seconds alone without the interruptions that tasks must be taken to contain where none can show.
 
-    That is the share which the host took from recordings on as many threads.
+    That is what the host is expected to take from a run on as many threads.
     """
-    threads = {
-        (run.program, width): run.lanes * run.width + run.waiting
-        for run in runs
-        for width in np.unique(run.widths).tolist()
-    }
-    shares = {
-        (program, width): float(
-            np.median([r.interrupted for r in seen if r.threads == count and r.known > HALF] or [0.0])
-        )
-        for (program, width), count in threads.items()
-    }
+    shares = {of: expected(seen, of[0], threads)[0] for of, threads in _threads(runs).items()}
     rows = [
-        row if (row.program, row.kind, row.shape, row.width) in found.told
+        row if found.tells((row.program, row.kind, row.shape, row.width), row.alone_s)
         else replace(row, alone_s=row.alone_s / (1.0 + shares[row.program, row.width]))
         for row in found.rows
     ]  # fmt: skip
     of_task = {
-        (program, width, key): value if (program, key[0], key[1], width) in found.told
+        (program, width, key): value if found.tells((program, key[0], key[1], width), value)
         else value / (1.0 + shares[program, width])
         for (program, width, key), value in found.of_task.items()
     }  # fmt: skip
-    return Alone(rows, of_task, found.told)
+    return replace(found, rows=rows, of_task=of_task)

@@ -11,7 +11,7 @@ import numpy as np
 from simsched.learning.rows import Run
 from simsched.learning.widths import weighted_median
 
-#: Weight of a program's own recordings among those of the host.
+#: Weight of a program's own recordings among those of the host's other programs.
 OWN = 3.0
 #: Share of a recording's work that must tell of interruptions for it to stand for the host.
 KNOWN = 0.5
@@ -27,11 +27,12 @@ Logs = Mapping[tuple[str, int], Sequence[float]]
 def expected(runs: Sequence[Run], program: str, threads: int) -> tuple[float, float]:
     """Return the share of its seconds that the next run loses, and the standard deviation of log(1 + share).
 
-    That is the median of recordings on as many threads, or on the nearest number: one value per program, and the
-    program's own recordings with a weight of 3 each. Hosts do other things at one time than at another, and recordings
-    of a program are made at one time: values of other programs are moved by half of the difference that this program's
-    recordings on other numbers of threads have to theirs. On fewer threads than recorded it is less in proportion. The
-    uncertainty is the scatter of recordings on as many threads, and grows with each doubling or halving beyond these.
+    That is the median of recordings on as many threads, or on the nearest number: one value per program, the program's
+    own with a weight of 3. Hosts do other things at one time than at another, and recordings of a program are made at
+    one time. So others count by how alike the host was: where what they lost on other numbers of threads differs from
+    this program's by a logarithm d, their weight is 1 / (1 + (d / 0.3)^2), and half of d moves their value. What is
+    lost is taken to be in proportion to the threads: for d, and on fewer threads than recorded. The uncertainty is the
+    scatter of recordings on as many threads, so weighted, and grows with each doubling or halving beyond these.
 
     Examples
     --------
@@ -43,18 +44,44 @@ def expected(runs: Sequence[Run], program: str, threads: int) -> tuple[float, fl
     if not logs:
         return 0.0, UNKNOWN
     nearest = min({count for _, count in logs}, key=lambda count: (abs(count - threads), -count))
-    values, weights = [], []
+    values: list[float] = []  # one per program
+    weights: list[float] = []
+    alike: list[float] = []  # one per recording
+    each: list[float] = []
     for (name, count), several in logs.items():
         if count == nearest:
-            own = name == program
-            values.append(float(np.median(several)) + (0.0 if own else _moved(logs, program, name, nearest)))
-            weights.append(OWN * len(several) if own else 1.0)
+            apart, move = (0.0, 0.0) if name == program else _apart(logs, program, name, nearest)
+            weight, moved = 1.0 / (1.0 + (apart / UNKNOWN) ** 2), [log + SHRUNK * move for log in several]
+            values.append(float(np.median(moved)))
+            weights.append(weight * (OWN if name == program else 1.0))
+            alike += moved
+            each += [weight / len(several)] * len(several)
     middle = max(weighted_median(values, weights), 0.0) * min(threads / nearest, 1.0)
-    alike = [value for (_, count), several in logs.items() if count == nearest for value in several]
     # A scatter of few recordings is itself uncertain: it starts from what is taken where none tells.
-    scatter = sqrt((float(np.sum((np.array(alike) - np.median(alike)) ** 2)) + UNKNOWN**2) / len(alike))
+    squares = (np.array(alike) - weighted_median(alike, each)) ** 2
+    scatter = sqrt(float(np.average(squares, weights=each)) + UNKNOWN**2 / len(alike))
     far = UNKNOWN * (1.0 + abs(log2(threads / nearest))) if nearest != threads else 0.0
     return expm1(middle), max(scatter, far)
+
+
+def slice_s(runs: Sequence[Run], threads: int) -> float:
+    """Return the usual seconds of an interruption: a median by the time lost, so that small ones do not hide long ones.
+
+    It comes from recordings on as many threads, or on the nearest number that shows any: the more threads want the
+    cores, the more of them run before it is a thread's turn again.
+
+    Examples
+    --------
+    >>> slice_s([Run("lu", 2, 1, 0, 0.1, 0.01, 1e-5), Run("lu", 2, 1, 0, 0.1, 0.7, 4e-3)], 2)
+    0.004
+    """
+    told = [(run, run.interrupted * run.makespan_s * run.lanes) for run in runs if run.each_s > 0]
+    lost = [(run, lost_s) for run, lost_s in told if lost_s > 0]
+    if not lost:
+        return 0.0
+    nearest = min(abs(run.threads - threads) for run, _ in lost)
+    pairs = [(run.each_s, lost_s) for run, lost_s in lost if abs(run.threads - threads) == nearest]
+    return weighted_median(*zip(*pairs, strict=True))
 
 
 def _logs(runs: Sequence[Run], program: str) -> Logs:
@@ -65,10 +92,13 @@ def _logs(runs: Sequence[Run], program: str) -> Logs:
     return logs
 
 
-def _moved(logs: Logs, program: str, other: str, threads: int) -> float:
+def _apart(logs: Logs, program: str, other: str, threads: int) -> tuple[float, float]:
+    """Return by how much more a program lost than another on other numbers of threads, and what that is on this one."""
     apart = [
-        float(np.median(several) - np.median(logs[other, count]))
+        (float(np.median(several) - np.median(logs[other, count])), threads / count)
         for (name, count), several in logs.items()
         if name == program and count != threads and (other, count) in logs
     ]
-    return SHRUNK * float(np.median(apart)) if apart else 0.0
+    if not apart:
+        return 0.0, 0.0
+    return float(np.median([d for d, _ in apart])), float(np.median([d * more for d, more in apart]))

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from simsched.graph import TaskGraph
-from simsched.learning.fitting import alone, grouped, less_expected, seen, slowdowns, starts
+from simsched.learning.fitting import alone, less_expected, seen, slowdowns, starts, with_room
 from simsched.learning.learned import Learned
 from simsched.learning.observed import Observed, observed
+from simsched.learning.samples import grouped
 from simsched.notes import Note, Weight
 
 
@@ -49,6 +50,7 @@ def learn(recordings: Sequence[TaskGraph]) -> Learned:
     groups = grouped(runs)
     slow, begun = slowdowns(groups), starts(runs)
     found = alone(groups, slow)
+    found = with_room(runs, found, seen(runs, found, slow))
     hosts = seen(runs, found, slow)
     found = less_expected(runs, found, hosts)
     return Learned(

@@ -83,8 +83,8 @@ class Observed:
 
     @property
     def away_s(self) -> Seconds:
-        """Seconds for which each task's lane was absent before it, shape (n,); none where lanes are a guess."""
-        if self.graph.recorded is None or "workers_guess" in self.graph.report.facts:
+        """Seconds for which each task's lane was absent before it, shape (n,)."""
+        if self.graph.recorded is None:
             return np.zeros(self.graph.n_tasks)
         return absences_s(self.graph.recorded, self.gaps)
 

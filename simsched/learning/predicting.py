@@ -15,8 +15,8 @@ from simsched.graph import TaskGraph
 from simsched.graph.taskgraph import Seconds
 from simsched.intervals import spread
 from simsched.learning.hosts import hit, host
+from simsched.learning.interruptions import slice_s
 from simsched.learning.rows import BETWEEN, Run
-from simsched.learning.widths import weighted_median
 from simsched.machine import Machine, machine as machine_of
 from simsched.notes import Note, Weight
 from simsched.parameters import is_whole
@@ -78,6 +78,10 @@ class Case:
         each = isinstance(wanted, Layout) and wanted == Layout(self.cores, 1)
         return None if each and not policy_of(self.policy).takes_layout else self.layout
 
+    @property
+    def _size(self) -> Layout:
+        return Layout(self.cores, 1) if self.layout is None else Layout.parse(self.layout)
+
     def curve(
         self, learned: Learned, counts: Sequence[int], width: int, samples: int
     ) -> list[dict[str, Any]]:
@@ -92,7 +96,7 @@ class Case:
 
     def row(self, learned: Learned, samples: int) -> dict[str, Any]:
         """Return a row of `Learned.predict`."""
-        size = Layout(self.cores, 1) if self.layout is None else Layout.parse(self.layout)
+        size = self._size
         share, sigma = learned.interrupted(self.program, size.executors, size.width, self.waiting)
 
         def usual_s(number: int) -> float:
@@ -104,7 +108,7 @@ class Case:
             return self._sampled_s(learned, share, sigma, generator)
 
         usual = parallel_map(usual_s, range(samples if share > 0 else 1))
-        nominal_s = float(np.median(usual))
+        nominal_s = float(np.mean(usual))
         found = spread([nominal_s, *parallel_map(world_s, range(1, samples + 1))])
         recorded_s = [
             run.makespan_s
@@ -133,22 +137,10 @@ class Case:
         return self._interrupted_s(other, lost, generator)
 
     def _interrupted_s(self, learned: Learned, lost: float, generator: np.random.Generator) -> float:
-        """Return the makespan with interruptions at random moments, which take `lost` of all seconds on average."""
+        """Return the makespan with interruptions at random moments, which take `lost` of all seconds."""
         seconds_s = learned.timed(self.graph, self.program).durations_s
-        return self.replayed(learned, hit(seconds_s, slice_s(learned.runs), lost, generator)).makespan_s
-
-
-def slice_s(runs: Sequence[Run]) -> float:
-    """Return the usual seconds of an interruption: a median by the time lost, so that small ones do not hide long ones.
-
-    Examples
-    --------
-    >>> slice_s([Run("lu", 2, 1, 0, 0.1, 0.01, 1e-5), Run("lu", 2, 1, 0, 0.1, 0.7, 4e-3)])
-    0.004
-    """
-    several = [(run.each_s, run.interrupted * run.makespan_s * run.lanes) for run in runs if run.each_s > 0]
-    known = [pair for pair in several if pair[1] > 0]
-    return weighted_median(*zip(*known, strict=True)) if known else 0.0
+        each_s = slice_s(learned.runs, self._size.cores + self.waiting)
+        return self.replayed(learned, hit(seconds_s, each_s, lost, generator)).makespan_s
 
 
 def sampled(learned: Learned, generator: np.random.Generator) -> Learned:

@@ -149,7 +149,7 @@ class Run:
     interrupted : float
         Seconds lost over the undisturbed seconds of all tasks.
     each_s : float
-        Mean seconds of one interruption; 0 where there are none.
+        Usual seconds of one interruption, the median by time lost; 0 where there are none.
     known : float
         Share of the work in which an interruption would show, in [0, 1].
     pace : float

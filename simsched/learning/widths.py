@@ -38,7 +38,7 @@ def width_ratios(rows: Sequence[KindSeconds]) -> dict[int, float]:
     return {width: float(np.median(ratios)) for width, ratios in sorted(of_programs.items())}
 
 
-def weighted_median(values: Sequence[float], weights: Sequence[float]) -> float:
+def weighted_median(values: npt.ArrayLike, weights: npt.ArrayLike) -> float:
     """Return the value at which half of the weight is reached; between two values where that is at an edge.
 
     Examples
@@ -46,7 +46,7 @@ def weighted_median(values: Sequence[float], weights: Sequence[float]) -> float:
     >>> weighted_median([3.0, 1.0, 2.0], [1.0, 1.0, 1.0]), weighted_median([1.0, 2.0], [1.0, 1.0])
     (2.0, 1.5)
     """
-    order = np.argsort(values, kind="stable")
+    order = np.argsort(np.asarray(values, np.float64), kind="stable")
     ordered, reached = (
         np.asarray(values, np.float64)[order],
         np.cumsum(np.asarray(weights, np.float64)[order]),

@@ -142,6 +142,11 @@ def _made(text: bytes, path: str, spec: str, where: str) -> Machine:
         content = parse_toml(path, text)
     except FormatError as error:
         raise MachineError(str(error)) from None
+    if content.get("format") == "simsched-learned":
+        raise MachineError(
+            f"{path} is no machine: `simsched learn` wrote it; give it as `simsched predict GRAPH --learned {path}`, "
+            "or take ss.Learned.load(...).predict(graph)"
+        )
     asked = parse_path(spec)
     if "core" in asked.params:
         content = named("machine_cores", "table")(content, asked)

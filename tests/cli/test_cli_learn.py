@@ -24,6 +24,44 @@ def test_bundled_recording(tmp_path, piped):
     assert (tmp_path / "curve.png").stat().st_size > 1000
 
 
+def test_predictions_from_a_file(tmp_path, piped):
+    kineto, execution_trace = sample_files("cnn")
+    graph = ss.load(kineto, execution_trace=execution_trace)
+    learned, out = ss.learn([graph]), tmp_path / "host.toml"
+    learned.save(out)
+    files = [kineto, "--execution-trace", execution_trace]
+    done = piped(
+        "predict", *files, "--learned", out, "--policy", "fifo", "--cores", "1,2", "--samples", "3", "--json"
+    )
+    assert done.returncode == 0, done.stderr
+    rows = json.loads(done.stdout)["rows"]
+    assert [row["layout"] for row in rows] == ["1x1", "2x1"]
+    assert rows[1]["makespan_s"] == learned.predict(graph, "fifo", [1, 2], samples=3)["makespan_s"][1]
+    other = piped(
+        "predict",
+        *files,
+        "--learned",
+        out,
+        "-m",
+        "generic[cores=2]",
+        "--cores",
+        "2",
+        "--samples",
+        "1",
+        "--json",
+    )
+    expected = learned.predict(graph, "critical-path", [2], machine="generic[cores=2]", samples=1)
+    assert json.loads(other.stdout)["rows"][0]["makespan_s"] == expected["makespan_s"][0]
+    for wrong, message in (
+        (["--learned", out, "--weak"], "--weak: predictions from recordings"),
+        (["--learned", tmp_path / "none.toml"], "none.toml"),
+        (["--machine", out], f"give it as `simsched predict GRAPH --learned {out}`"),
+    ):
+        refused = piped("predict", *files, *wrong)
+        assert (refused.returncode, refused.stdout) == (2, "")
+        assert message in refused.stderr.replace("\n  ", " ")
+
+
 def test_bad_input_is_one_clear_line(tmp_path, piped):
     path = tmp_path / "made.simsched"
     ss.TaskGraph.from_edges([1.0]).save(path)

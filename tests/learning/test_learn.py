@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -205,6 +206,86 @@ def test_widths_come_from_recordings() -> None:
     for width, each_s in seconds.items():
         found = learned.simulate(tasks, "fifo", f"1x{width}", undisturbed=True)
         assert found.makespan_s == pytest.approx(4 * each_s, rel=1e-9)
+
+
+def test_interruptions_show_against_another_width() -> None:
+    """Each op is of a shape of its own, recorded once on each width: alone neither recording tells."""
+    seconds_s = np.geomspace(1e-3, 5e-3, 24)
+    graphs = []
+    for width, factor in ((1, 1.0), (2, 0.6)):
+        each_s = seconds_s * factor
+        if width == 2:
+            each_s[::6] += 12e-3
+        start = np.cumsum(np.append(0.0, each_s[:-1]))
+        run = Recording(start, start + each_s, np.zeros(24, np.int32), ("a",))
+        shapes = [str(i) for i in range(24)]
+        graphs.append(
+            ss.TaskGraph.from_edges(
+                each_s, kinds="conv", shapes=shapes, recording=run, widths=width, name="program"
+            )
+        )
+    learned = ss.learn(graphs)
+    alone_s = {(row.width, int(row.shape)): row.alone_s for row in learned.seconds}
+    assert [alone_s[2, i] for i in range(24)] == pytest.approx((seconds_s * 0.6).tolist(), rel=1e-6)
+    assert learned.runs[0].interrupted == 0
+    assert learned.runs[1].interrupted == pytest.approx(4 * 12e-3 / (0.6 * seconds_s.sum()), rel=1e-6)
+    assert learned.runs[1].each_s == pytest.approx(12e-3, rel=1e-6)
+    once = ss.learn(graphs[1:])
+    assert once.runs[0].interrupted == 0, "nothing tells"
+    assert once.runs[0].known == 0
+
+
+def test_more_threads_may_not_help() -> None:
+    """Most ops take half as long on two threads, one as long as on one: that is no interruption."""
+    graphs = []
+    for width in (1, 2):
+        each_s = np.full(12, 4e-3 / width)
+        each_s[3] = 4e-3
+        start = np.cumsum(np.append(0.0, each_s[:-1]))
+        run = Recording(start, start + each_s, np.zeros(12, np.int32), ("a",))
+        shapes = [str(i) for i in range(12)]
+        graphs.append(
+            ss.TaskGraph.from_edges(each_s, kinds="op", shapes=shapes, recording=run, widths=width, name="p")
+        )
+    learned = ss.learn(graphs)
+    assert next(
+        row for row in learned.seconds if (row.width, row.shape) == (2, "3")
+    ).alone_s == pytest.approx(4e-3)
+
+
+def test_short_tasks_have_no_room_for_an_interruption() -> None:
+    """Elsewhere on the host interruptions take 4 ms: tasks of 1 ms that were recorded once had none."""
+    shapes = [str(i) for i in range(20)]
+    start = np.arange(20) * 1e-3
+    run = Recording(start, start + 1e-3, np.zeros(20, np.int32), ("a",))
+    short = ss.TaskGraph.from_edges([1e-3] * 20, kinds="op", shapes=shapes, recording=run, name="short")
+    learned = ss.learn([short, recorded(1, lost_every=5)])
+    assert learned.runs[0].known == pytest.approx(1.0)
+    assert [row.alone_s for row in learned.seconds if row.program == "short"] == pytest.approx([1e-3] * 20)
+    assert learned.interrupted("short", 1, 1)[0] == 0
+    assert ss.learn([short]).runs[0].known == 0
+
+
+def test_a_single_execution_takes_the_usual_scatter() -> None:
+    """An op that was recorded once scatters as others do, not by the 40 % that make an interruption."""
+    shapes = [str(i) for i in range(20)]
+    start = np.arange(20) * 1e-3
+    run = Recording(start, start + 1e-3, np.zeros(20, np.int32), ("a",))
+    graph = ss.TaskGraph.from_edges([1e-3] * 20, kinds="op", shapes=shapes, recording=run, name="once")
+    learned = ss.learn([graph, recorded(1, scatter=0.05)])
+    assert all(row.sigma < 0.13 for row in learned.seconds)
+    assert all(row.sigma > 0.3 for row in ss.learn([graph]).seconds), "nothing tells how much they scatter"
+
+
+def test_absences_of_guessed_lanes_are_interruptions() -> None:
+    graph = recorded(2, start_s=1e-5)
+    run = graph.recording
+    assert run is not None
+    late = run.start_s >= np.sort(run.start_s)[100]
+    gap = Recording(run.start_s + 0.02 * late, run.finish_s + 0.02 * late, run.lanes, run.lane_names)
+    report = replace(graph.report, facts={"workers_guess": 2})
+    learned = ss.learn([replace(graph, recording=gap, report=report)])
+    assert learned.runs[0].interrupted > 0.1
 
 
 def test_another_machine_takes_its_own_slow_downs() -> None:

@@ -39,6 +39,14 @@ def test_orders_on_one_worker(system: str, engine: str) -> None:
     assert found.start_order.tolist() == ORDERS[system]
 
 
+def test_one_worker_of_onnxruntime_runs_all_nodes(engine: str) -> None:
+    """They are one stream, which its parallel executor hands to one of its workers."""
+    graph = ss.TaskGraph.from_edges([1.0] * 6, EDGES)
+    found = ss.simulate(graph, "generic[cores=4]", "runtime[system=onnxruntime]", engine=engine)
+    assert found.start_order.tolist() == [0, 1, 2, 3, 4, 5]
+    assert found.makespan_s == 6.0
+
+
 def test_a_thief_takes_the_oldest(engine: str) -> None:
     """Core 0 runs 3 next, the last that 0 made ready; core 1 steals 1, the oldest of the deque."""
     graph = ss.TaskGraph.from_edges([1.0, 2.0, 2.0, 2.0], EDGES[:3])
