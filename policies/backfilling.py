@@ -204,7 +204,8 @@ class _Gaps:
     def _least(self, begin: int, seconds: float) -> npt.NDArray[np.int64]:
         """Return the least idle cores of each host from a time on, for so long."""
         end = max(begin + 1, bisect_left(self.times, self.times[begin] + seconds))
-        return np.min(self.free[begin:end], axis=0)
+        least: npt.NDArray[np.int64] = np.min(self.free[begin:end], axis=0)
+        return least
 
     def start(self, need: _Need, seconds: float) -> float:
         """Return the earliest time from which a task has its cores for so long, on the same hosts."""

@@ -180,10 +180,11 @@ void bind_planners(nb::module_ &m) {
           "position: int32 (n,), a permutation: the ready task of the lowest goes first.");
     m.def("plan_pairs", &bound_plan_pairs, "platform"_a, "rule"_a, "extra"_a.noconvert(),
           "level"_a.noconvert(), "batched"_a, pairs_doc);
-    m.def("plan_affinity", &bound_plan_affinity, "platform"_a, "level"_a.noconvert(),
-          "Return the executor of each task and all tasks as they start, by accelerations, where running tasks "
-          "are taken over.\n\n"
-          "level: float64 (n,), the highest of equals first.");
+    m.def(
+        "plan_affinity", &bound_plan_affinity, "platform"_a, "level"_a.noconvert(),
+        "Return the executor of each task and all tasks as they start, by accelerations, where running tasks "
+        "are taken over.\n\n"
+        "level: float64 (n,), the highest of equals first.");
 }
 
 } // namespace simsched
