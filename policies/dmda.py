@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from simsched.errors import SpecError
 from simsched.policies.dm import Dm
+from simsched.policy.pushing import Pushing
 
 
 @dataclass(frozen=True, kw_only=True)
 class Dmda(Dm):
     """Deque Model, Data Aware, of StarPU: as `dm`, but a task is expected to start when its data have arrived.
 
-    The worker is that of the least expected end plus `beta` times the seconds of all messages to it, which are expected
-    one after another from when the task becomes ready.
+    The worker is that of the least `alpha` times the expected end plus `beta` times the seconds of all messages to it,
+    which are expected one after another from when the task becomes ready, unless they are on their way already.
 
     Cost: O(tasks x executors + edges x executors).
 
     Parameters
     ----------
-    beta : float
-        Weight of data that have to be moved: `STARPU_SCHED_BETA`; that of the end is 1.
+    alpha, beta : float
+        Weights of the end, and of data that have to be moved: `STARPU_SCHED_ALPHA` and `STARPU_SCHED_BETA`.
 
     References
     ----------
@@ -40,16 +40,19 @@ class Dmda(Dm):
     """
 
     name = "dmda"
-    data_aware: ClassVar[bool] = True
 
+    alpha: float = 1.0
     beta: float = 1.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not 0 <= self.beta < float("inf"):
-            raise SpecError(f"{self.name}[beta={self.beta}]: expected a weight of 0 or more")
+        for weight in ("alpha", "beta"):
+            if not 0 <= getattr(self, weight) < float("inf"):
+                raise SpecError(
+                    f"{self.name}[{weight}={getattr(self, weight)}]: expected a weight of 0 or more"
+                )
 
     @property
-    def weight(self) -> float:
-        """Weight of the seconds of missing data."""
-        return self.beta
+    def pushing(self) -> Pushing:
+        """Choice of a worker by its expected end and the missing data."""
+        return Pushing(alpha=self.alpha, beta=self.beta, aware=True)

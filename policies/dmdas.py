@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from simsched.policies.dmda import Dmda
+from simsched.policy.planning import Priorities
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from simsched.policy import Problem
+    from simsched.policy.pushing import Pushing
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,4 +40,12 @@ class Dmdas(Dmda):
     """
 
     name = "dmdas"
-    prioritized: ClassVar[bool] = True
+
+    @property
+    def pushing(self) -> Pushing:
+        """Choice of a worker as by `dmda`, whose queue is sorted."""
+        return replace(super().pushing, sorts=True)
+
+    def rank(self, problem: Problem) -> npt.ArrayLike:
+        """Return the upward ranks, the highest first."""
+        return -Priorities.of(self, problem).b_level

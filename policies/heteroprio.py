@@ -4,13 +4,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from simsched.native import find
-from simsched.policy import Assignment, PlannedPolicy, Platform
+from simsched.policy.planned_policy import PlannedPolicy
 from simsched.policy.planning import Online, Priorities
 from simsched.policy.planning.compiled import assignment, bound
+from simsched.policy.pushing import slower
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from simsched.policy import Problem
+    from simsched.policy.planned_policy import Assignment
+    from simsched.policy.platform import Platform
+    from simsched.policy.policy import Discipline
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,10 +26,12 @@ class HeteroPrio(PlannedPolicy):
     """An idle core takes the ready task that its kind accelerates most against the best other kind.
 
     With two kinds, as in the paper, the tasks that processors slow down least go to these, and those that accelerators
-    speed up most go to those. Of equal accelerations, the higher upward rank goes first. A core without a ready task
-    takes over a running one of another kind, the last to end first, if it ends it earlier from the start. All decisions
-    are made before the replay, as if estimates were true. A plan has no runs that were taken over: their core is idle,
-    and where it takes a task over itself, that starts earlier than it would.
+    speed up most go to those. Of equal accelerations, the higher upward rank goes first.
+
+    A core without a ready task takes over a running one of another kind, the last to end first, if it ends it earlier
+    from the start. That is planned before the replay, as if estimates were true. A plan has no runs that were taken
+    over: their core is idle, and where it takes a task over itself, that starts earlier than it would. With
+    `spoliation=false`, nothing is taken over, and all is decided in the replay: data are sent when a core takes a task.
 
     Cost: O(tasks x (log tasks + cores) + edges x executors).
 
@@ -38,7 +48,7 @@ class HeteroPrio(PlannedPolicy):
 
     Examples
     --------
-    Core 0 takes the task that core 1 speeds up least; then it is idle, and cannot end 1 any earlier:
+    Core 0 takes the task that core 1 speeds up least:
 
     >>> import simsched as ss
     >>> graph = ss.TaskGraph.from_edges([[4.0, 2.0], [9.0, 3.0], [8.0, 1.0]])
@@ -52,40 +62,41 @@ class HeteroPrio(PlannedPolicy):
 
     spoliation: bool = True
 
+    @property
+    def discipline(self) -> Discipline:
+        """Order by acceleration, or of the plan, which alone has tasks that are taken over."""
+        return "planned" if self.spoliation else "affinity"
+
+    def rank(self, problem: Problem) -> npt.ArrayLike:
+        """Return the upward ranks, the highest first."""
+        return -Priorities.of(self, problem).b_level
+
     def plan(self, platform: Platform, seed: int) -> Assignment:
-        """Return where each task runs, and in which order."""
+        """Return where each task runs, and in which order, where running tasks are taken over."""
         native, level = find(), Priorities(platform).b_level
         if native is not None:
-            return assignment(native.plan_affinity(bound(native, platform), level, self.spoliation))
+            return assignment(native.plan_affinity(bound(native, platform), level))
         run = Online(platform)
-        return run.run(_Affinity(run, level.tolist(), self.spoliation))
+        return run.run(_Affinity(run, level.tolist()))
 
 
 class _Affinity:
     """Ready tasks, for each kind of core in the order in which its cores take them."""
 
-    def __init__(self, run: Online, level: list[float], spoliation: bool) -> None:
+    def __init__(self, run: Online, level: list[float]) -> None:
         platform = run.platform
-        self.run, self.level, self.spoliation = run, level, spoliation
-        self.kinds = np.unique(platform.kind_of).tolist()
+        self.run, self.level = run, level
         self.kind_of = platform.kind_of.tolist()
         self.seconds = platform.kind_seconds.tolist()
-        self.heaps: dict[int, list[tuple[float, float, int]]] = {kind: [] for kind in self.kinds}
+        self.slower = slower(self.seconds, set(self.kind_of))
+        self.heaps: dict[int, list[tuple[float, float, int]]] = {kind: [] for kind in set(self.kind_of)}
         self.ready: set[int] = set()
 
     def push(self, task: int, now_s: float) -> None:
         """Note a ready task."""
         self.ready.add(task)
-        for kind in self.kinds:
-            heappush(self.heaps[kind], (self._slower(task, kind), -self.level[task], task))
-
-    def _slower(self, task: int, kind: int) -> float:
-        """Return a kind's seconds over the best other kind's, the less the better."""
-        own = self.seconds[task][kind]
-        best = min((self.seconds[task][other] for other in self.kinds if other != kind), default=own)
-        if own == best:
-            return 1.0
-        return own / best if best else float("inf")
+        for kind, heap in self.heaps.items():
+            heappush(heap, (self.slower(task, kind), -self.level[task], task))
 
     def pop(self, executor: int, now_s: float) -> int:
         """Return the task that a core takes."""
@@ -95,7 +106,7 @@ class _Affinity:
             if task in self.ready:
                 self.ready.remove(task)
                 return task
-        return self._taken_over(executor, now_s) if self.spoliation else -1
+        return self._taken_over(executor, now_s)
 
     def _taken_over(self, executor: int, now_s: float) -> int:
         """Stop a task of another kind that the core ends earlier, and return it; -1 for none."""
@@ -111,6 +122,3 @@ class _Affinity:
             if begin_s + self.seconds[task][self.kind_of[executor]] < -ends_s:
                 return self.run.stop(other)
         return -1
-
-    def started(self, task: int, executor: int, finish_s: float) -> None:
-        """Do nothing: a kind's order does not depend on what runs."""

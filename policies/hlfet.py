@@ -3,9 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from simsched.policy import Assignment, PlannedPolicy, Platform
+from simsched.policy.planned_policy import PlannedPolicy
 from simsched.policy.planning import Priorities, plan_list, positions
+from simsched.policy.pushing import Pushing
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from simsched.graph.columns import Floats
+    from simsched.policy import Problem
+    from simsched.policy.planned_policy import Assignment
+    from simsched.policy.platform import Platform
+    from simsched.policy.policy import Discipline
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -17,11 +28,17 @@ class Hlfet(PlannedPolicy):
 
     Cost: O(edges + tasks x executors).
 
+    Parameters
+    ----------
+    online : bool
+        Whether tasks are placed when they become ready, as by Estee: where the longest message of what they miss is
+        shortest, on the lowest-numbered of several executors, whatever waits there.
+
     References
     ----------
     Adam, Chandy, Dickson: A Comparison of List Schedules for Parallel Processing Systems. CACM 17(12), 1974; with
     messages as in Kwok, Ahmad: Static Scheduling Algorithms for Allocating Directed Task Graphs to Multiprocessors. ACM
-    Computing Surveys 31(4), 1999, Sec. 7.
+    Computing Surveys 31(4), 1999, Sec. 7. `online`: Estee, estee/schedulers/others.py, BlevelScheduler.
 
     Examples
     --------
@@ -38,7 +55,27 @@ class Hlfet(PlannedPolicy):
     name = "hlfet"
     family = "list"
 
+    online: bool = False
+
+    @property
+    def discipline(self) -> Discipline:
+        """Order of the plan, or of queues that tasks join when they become ready."""
+        return "pushed" if self.online else "planned"
+
+    @property
+    def pushing(self) -> Pushing:
+        """Choice of an executor by the longest message to it."""
+        return Pushing(alpha=0.0, beta=1.0, aware=True, longest=True)
+
+    def order(self, priorities: Priorities) -> Floats:
+        """Return a number for each task: the lowest goes first."""
+        return -priorities.static_level
+
+    def rank(self, problem: Problem) -> npt.ArrayLike:
+        """Return the order of tasks that become ready together."""
+        return self.order(Priorities.of(self, problem))
+
     def plan(self, platform: Platform, seed: int) -> Assignment:
         """Return where each task runs, and in which order."""
-        position = positions(-Priorities(platform).static_level)
+        position = positions(self.order(Priorities(platform)))
         return plan_list(platform, position, insertion=False, by_finish=False)

@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from simsched.policy import Assignment, PlannedPolicy, Platform
-from simsched.policy.planning import Priorities, plan_list, positions
+from simsched.policies.hlfet import Hlfet
+
+if TYPE_CHECKING:
+    from simsched.graph.columns import Floats
+    from simsched.policy.planning import Priorities
 
 
 @dataclass(frozen=True, kw_only=True)
-class TLevel(PlannedPolicy):
+class TLevel(Hlfet):
     """List scheduling by t-level: the lowest t-level first, on the executor where the task starts first.
 
     The level is the longest path from a source to the task, of mean seconds over the executors, without messages. A
     task starts after all that is planned on its executor.
 
     Cost: O(edges + tasks x executors).
+
+    Parameters
+    ----------
+    online : bool
+        As of `hlfet`.
 
     References
     ----------
@@ -36,9 +45,7 @@ class TLevel(PlannedPolicy):
     """
 
     name = "t-level"
-    family = "list"
 
-    def plan(self, platform: Platform, seed: int) -> Assignment:
-        """Return where each task runs, and in which order."""
-        position = positions(Priorities(platform).static_t_level)
-        return plan_list(platform, position, insertion=False, by_finish=False)
+    def order(self, priorities: Priorities) -> Floats:
+        """Return a number for each task: the lowest goes first."""
+        return priorities.static_t_level

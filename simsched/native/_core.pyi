@@ -199,6 +199,27 @@ class Data:
         spills: bool,
     ) -> None: ...
 
+class Pushing:
+    """
+    Where tasks go when they become ready: see simsched.policy.pushing.
+
+    estimates: float64 like the seconds of the plan. alpha, beta: weights of the expected end and of missing data.
+    aware: whether tasks are expected to wait for these. longest: whether these take as long as the longest message.
+    sorts: whether queues are sorted.
+    """
+
+    def __init__(
+        self,
+        estimates: Annotated[
+            NDArray[numpy.float64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+        ],
+        alpha: float,
+        beta: float,
+        aware: bool,
+        longest: bool,
+        sorts: bool,
+    ) -> None: ...
+
 class ListPlan:
     """
     The plan of a static policy.
@@ -244,6 +265,7 @@ class ListPlan:
         | None = None,
         kinds: int = 1,
         data: Data | None = None,
+        pushing: Pushing | None = None,
     ) -> None: ...
 
 class CorunPlan:
@@ -447,34 +469,18 @@ def plan_lookahead(
     position: int32 (n,), a permutation: the ready task of the lowest goes first.
     """
 
-def plan_queues(
-    platform: Platform,
-    level: Annotated[
-        NDArray[numpy.float64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
-    ],
-    beta: float,
-) -> tuple[
-    Annotated[NDArray[numpy.int32], {"shape": (None,)}], Annotated[NDArray[numpy.int32], {"shape": (None,)}]
-]:
-    """
-    Return the executor of each task, and all tasks as they start, in queues of workers.
-
-    level: float64 (n,), the highest of a queue first. beta: weight of missing data; negative to ignore them.
-    """
-
 def plan_affinity(
     platform: Platform,
     level: Annotated[
         NDArray[numpy.float64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
     ],
-    spoliation: bool,
 ) -> tuple[
     Annotated[NDArray[numpy.int32], {"shape": (None,)}], Annotated[NDArray[numpy.int32], {"shape": (None,)}]
 ]:
     """
-    Return the executor of each task, and all tasks as they start, by how much kinds accelerate them.
+    Return the executor of each task and all tasks as they start, by accelerations, where running tasks are taken over.
 
-    level: float64 (n,), the highest of equals first. spoliation: whether running tasks are taken over.
+    level: float64 (n,), the highest of equals first.
     """
 
 def plan_pairs(

@@ -115,16 +115,9 @@ Plan bound_plan_pairs(const BoundPlatform &platform, const std::string &rule, Ar
     });
 }
 
-Plan bound_plan_queues(const BoundPlatform &platform, Array<double> level, double beta) {
-    return planned(platform, [&](const Platform &known, Planned result) {
-        plan_queues(known, view(level), beta, result);
-    });
-}
-
-Plan bound_plan_affinity(const BoundPlatform &platform, Array<double> level, bool spoliation) {
-    return planned(platform, [&](const Platform &known, Planned result) {
-        plan_affinity(known, view(level), spoliation, result);
-    });
+Plan bound_plan_affinity(const BoundPlatform &platform, Array<double> level) {
+    return planned(platform,
+                   [&](const Platform &known, Planned result) { plan_affinity(known, view(level), result); });
 }
 
 constexpr auto platform_doc = R"(What planners are given.
@@ -187,15 +180,11 @@ void bind_planners(nb::module_ &m) {
           "position: int32 (n,), a permutation: the ready task of the lowest goes first.");
     m.def("plan_pairs", &bound_plan_pairs, "platform"_a, "rule"_a, "extra"_a.noconvert(),
           "level"_a.noconvert(), "batched"_a, pairs_doc);
-    m.def("plan_queues", &bound_plan_queues, "platform"_a, "level"_a.noconvert(), "beta"_a,
-          "Return the executor of each task, and all tasks as they start, in queues of workers.\n\n"
-          "level: float64 (n,), the highest of a queue first. beta: weight of missing data; negative to "
-          "ignore them.");
-    m.def("plan_affinity", &bound_plan_affinity, "platform"_a, "level"_a.noconvert(), "spoliation"_a,
-          "Return the executor of each task, and all tasks as they start, by how much kinds accelerate "
-          "them.\n\n"
-          "level: float64 (n,), the highest of equals first. spoliation: whether running tasks are taken "
-          "over.");
+    m.def(
+        "plan_affinity", &bound_plan_affinity, "platform"_a, "level"_a.noconvert(),
+        "Return the executor of each task and all tasks as they start, by accelerations, where running tasks "
+        "are taken over.\n\n"
+        "level: float64 (n,), the highest of equals first.");
 }
 
 } // namespace simsched

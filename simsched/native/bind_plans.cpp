@@ -39,16 +39,23 @@ written; else None. read: whether objects are read from afar; else they are sent
 place_B: float64 (places,), what each holds. domain_of: int32 (places,), or -1. memory_of: places that are memories of
 each domain. limited, spills: whether places hold no more than their size, and spill rather than wait.)";
 
+constexpr auto pushing_doc = R"(Where tasks go when they become ready: see simsched.policy.pushing.
+
+estimates: float64 like the seconds of the plan. alpha, beta: weights of the expected end and of missing data. aware:
+whether tasks are expected to wait for these. longest: whether these take as long as the longest message. sorts: whether
+queues are sorted.)";
+
 constexpr auto list_doc = R"(The plan of a static policy.
 
 successors: of each task. seconds: float64 (n,), of each task on an executor. loads, shared: demand of each task on
-what running tasks share; both None where they share nothing. discipline: rank, fifo, lifo or planned. position: int32 (n,),
-a permutation, for rank. executors: hardware threads of each executor, at least one. displaced: int32 (n *
-width,): where each thread runs instead, or -1, and then all executors are of one width; empty where all are pinned. predecessors: where a task prefers its
+what running tasks share; both None where they share nothing. discipline: rank, fifo, lifo, planned, pushed or affinity.
+position: int32 (n,), a permutation, for rank and planned; ranks for pushed and affinity. executors: hardware threads of
+each executor, at least one. displaced: int32 (n * width,): where each thread runs instead, or -1, and then all
+executors are of one width; empty where all are pinned. predecessors: where a task prefers its
 producer's executor; else None. delay_s: seconds a start costs, and per_poller_s what every further idle executor
 adds. shortcuts: None, or what runs past the queue. kind_of: int32, kind of the cores of each executor, and kinds: their
 number, the columns of seconds and loads; None and 1 where all are alike. assigned: int32 (n,), the executor of each
-task for discipline planned; else None. data: None where it is near.)";
+task for discipline planned; else None. data: None where it is near. pushing: for pushed and affinity.)";
 
 constexpr auto corun_doc = R"(The plan of co-running by candidate widths.
 
@@ -100,6 +107,11 @@ DataPlan view(const BoundData &data) {
             data.spills};
 }
 
+Pushing view(const BoundPushing &pushing, std::span<const std::int32_t> ranks) {
+    return {view(pushing.estimates), ranks,           pushing.alpha, pushing.beta,
+            pushing.aware,           pushing.longest, pushing.sorts};
+}
+
 ListPlan view(const BoundListPlan &plan, std::span<const std::int32_t> executor_of) {
     return {view(plan.seconds),
             view_or_none(plan.loads),
@@ -149,15 +161,19 @@ void bind_plans(nb::module_ &m) {
              "place_of"_a.noconvert(), "latency_s"_a.noconvert(), "s_per_B"_a.noconvert(), "ways"_a.none(),
              "capacity_Bps"_a.noconvert(), "planned"_a.noconvert().none(), "read"_a, "cache_B"_a,
              "place_B"_a.noconvert(), "domain_of"_a.noconvert(), "memory_of"_a, "limited"_a, "spills"_a);
+    nb::class_<BoundPushing>(m, "Pushing", pushing_doc)
+        .def(nb::init<Numbers, double, double, bool, bool, bool>(), "estimates"_a.noconvert(), "alpha"_a,
+             "beta"_a, "aware"_a, "longest"_a, "sorts"_a);
     nb::class_<BoundListPlan>(m, "ListPlan", list_doc)
         .def(nb::init<BoundCsr, Numbers, std::optional<BoundLoads>, std::optional<Sharing>, std::string,
                       Integers, BoundCsr, Integers, std::optional<BoundCsr>, double, double,
                       std::optional<BoundShortcuts>, std::optional<Integers>, std::optional<Integers>,
-                      std::size_t, std::optional<BoundData>>(),
+                      std::size_t, std::optional<BoundData>, std::optional<BoundPushing>>(),
              "successors"_a, "seconds"_a.noconvert(), "loads"_a.none(), "shared"_a.none(), "discipline"_a,
              "position"_a.noconvert(), "executors"_a, "displaced"_a.noconvert(), "predecessors"_a.none(),
              "delay_s"_a, "per_poller_s"_a, "shortcuts"_a.none(), "kind_of"_a.noconvert() = nb::none(),
-             "assigned"_a.noconvert() = nb::none(), "kinds"_a = 1, "data"_a = nb::none());
+             "assigned"_a.noconvert() = nb::none(), "kinds"_a = 1, "data"_a = nb::none(),
+             "pushing"_a = nb::none());
     nb::class_<BoundCorunPlan>(m, "CorunPlan", corun_doc)
         .def(nb::init<BoundCsr, Integers, Numbers, Numbers, Numbers, Numbers, std::optional<BoundLoads>,
                       std::optional<Sharing>, std::size_t, std::size_t, std::size_t, std::size_t, std::size_t,

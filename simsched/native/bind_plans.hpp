@@ -2,6 +2,7 @@
 
 #include "arrays.hpp"
 #include "data.hpp"
+#include "pushed_scheduler.hpp"
 #include "ruled_policy.hpp"
 #include "sharing.hpp"
 #include "shortcut_scheduler.hpp"
@@ -55,6 +56,12 @@ struct BoundData {
     bool limited, spills;
 };
 
+struct BoundPushing {
+    Array<double> estimates;
+    double alpha, beta;
+    bool aware, longest, sorts;
+};
+
 struct BoundListPlan {
     BoundCsr successors;
     Array<double> seconds;
@@ -70,6 +77,7 @@ struct BoundListPlan {
     std::optional<Array<std::int32_t>> kind_of, assigned;
     std::size_t kinds;
     std::optional<BoundData> data;
+    std::optional<BoundPushing> pushing;
 };
 
 struct BoundCorunPlan {
@@ -88,11 +96,12 @@ Csr view(const BoundCsr &rows);
 Loads view(const BoundLoads &loads);
 Shortcuts view(const BoundShortcuts &shortcuts);
 DataPlan view(const BoundData &data);
+Pushing view(const BoundPushing &pushing, std::span<const std::int32_t> ranks);
 ListPlan view(const BoundListPlan &plan, std::span<const std::int32_t> executor_of);
 Candidates candidates(const BoundCorunPlan &plan);
 RulePlan view(const BoundCorunPlan &plan);
 
-// Adds Csr, Loads, Shortcuts, Data, ListPlan and CorunPlan to the module.
+// Adds Csr, Loads, Shortcuts, Data, Pushing, ListPlan and CorunPlan to the module.
 void bind_plans(nanobind::module_ &m);
 
 } // namespace simsched

@@ -8,6 +8,7 @@
 #include "contention.hpp"
 #include "list_scheduler.hpp"
 #include "planned_scheduler.hpp"
+#include "pushed_scheduler.hpp"
 #include "replay.hpp"
 #include "ruled_policy.hpp"
 #include "sharing.hpp"
@@ -225,7 +226,20 @@ nb::tuple replay_list(const BoundListPlan &bound, nb::object progress) {
         if (bound.data)
             data.begin(*bound.data, graph.n(), threads_of(plan, shortcuts));
         const auto report = progress_to(progress);
-        if (bound.discipline == "planned") {
+        const auto replayed = [&](auto scheduler) {
+            done = run(graph, scheduler, out, report, shared, data.state());
+        };
+        if (bound.discipline == "pushed" || bound.discipline == "affinity") {
+            if (bound.shortcuts || plan.prefers_producer() || !bound.pushing)
+                throw std::invalid_argument(
+                    "pushed tasks have estimates, and neither shortcuts nor preferences");
+            const auto pushing = view(*bound.pushing, view(bound.position));
+            check(pushing, plan, graph.n());
+            if (bound.discipline == "pushed")
+                replayed(PushedScheduler(plan, pushing, data.state()));
+            else
+                replayed(AffinityScheduler(plan, pushing));
+        } else if (bound.discipline == "planned") {
             if (bound.shortcuts || plan.prefers_producer())
                 throw std::invalid_argument("a plan has neither shortcuts nor preferences");
             PlannedScheduler scheduler(plan, view(bound.position),

@@ -30,6 +30,31 @@ bool DataState::writer_elsewhere(std::int32_t object, std::int32_t place) const 
     return plan_.through != nowhere || plan_.planned[at(plan_.producer[at(object)])] != place;
 }
 
+double DataState::missing_s(std::int32_t task, std::int32_t thread, bool longest) const {
+    const auto place = plan_.place_of[at(thread)];
+    double total = 0.0;
+    for (const auto object : row(plan_.inputs, at(task))) {
+        if (is_near(object, place))
+            continue;
+        const auto from = where(object);
+        const auto way =
+            plan_.way(from == nowhere ? static_cast<std::int32_t>(plan_.n_places()) - 1 : from, place);
+        const auto seconds = plan_.latency_s[way] + plan_.size_B[at(object)] * plan_.s_per_B[way];
+        total = longest ? std::max(total, seconds) : total + seconds;
+    }
+    return total;
+}
+
+void DataState::prefetch(std::int32_t task, std::int32_t thread, double now) {
+    if (caches_ || room_)
+        return;
+    const auto place = plan_.place_of[at(thread)];
+    now_ = now;
+    for (const auto object : row(plan_.inputs, at(task)))
+        if (moves(object) && at_place_[at(object)] != place)
+            ask(object, place);
+}
+
 bool DataState::placed(const Decision &decision, double now) {
     const auto task = at(decision.task);
     now_ = now;

@@ -58,6 +58,10 @@ class DataState {
     }
     // Whence an object is sent or read, or nowhere.
     std::int32_t where(std::int32_t object) const { return at_place_[at(object)]; }
+    // Seconds that what a task misses takes to a thread's place, one after another or the longest.
+    double missing_s(std::int32_t task, std::int32_t thread, bool longest) const;
+    // Asks for what a task reads at the place of a thread, before the task is placed there.
+    void prefetch(std::int32_t task, std::int32_t thread, double now);
     // The bytes taken at a place; 0 where they are not counted.
     std::int64_t held_B(std::int32_t place) const { return room_ ? room_->held_B(place) : 0; }
 

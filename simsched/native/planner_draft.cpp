@@ -24,8 +24,8 @@ std::optional<std::pair<double, double>> uniform(const Platform &platform) {
 Draft::Draft(const Platform &platform, bool insertion)
     : platform_(platform), inputs_(platform.successors), insertion_(insertion), uniform_(uniform(platform)),
       executor_(platform.n(), -1), waiting_(platform.n()), start_(platform.n()), finish_(platform.n()),
-      free_(platform.executors()), arrivals_(platform.executors()), missing_(platform.executors()),
-      at_place_(platform.places, -1.0), executors_at_(platform.places) {
+      free_(platform.executors()), arrivals_(platform.executors()), at_place_(platform.places, -1.0),
+      executors_at_(platform.places) {
     for (const auto j : platform.successors.indices)
         ++waiting_[j];
     for (std::size_t e = 0; e < platform.executors(); ++e)
@@ -42,22 +42,6 @@ std::span<const double> Draft::arrivals(std::size_t task) {
     else
         by_any_messages(task);
     return arrivals_;
-}
-
-std::span<const double> Draft::missing(std::size_t task) {
-    std::fill(missing_.begin(), missing_.end(), 0.0);
-    for (auto k = inputs_.indptr[task]; k < inputs_.indptr[task + 1]; ++k) {
-        const auto sender = executor_[inputs_.sources[k]];
-        if (sender < 0)
-            continue;
-        const auto row = static_cast<std::size_t>(platform_.place_of[sender]) * platform_.places;
-        const auto bytes = platform_.edge_bytes[inputs_.edges[k]];
-        for (std::size_t e = 0; e < missing_.size(); ++e) {
-            const auto at = row + static_cast<std::size_t>(platform_.place_of[e]);
-            missing_[e] += platform_.latency_s[at] + bytes * platform_.s_per_B[at];
-        }
-    }
-    return missing_;
 }
 
 // Every executor gets the last message of all, but those beside a producer: of that place they need none.

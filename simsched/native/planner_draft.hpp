@@ -14,8 +14,6 @@ class Draft {
 
     // When the data of placed predecessors are at each executor.
     std::span<const double> arrivals(std::size_t task);
-    // The seconds of all messages from placed predecessors to each executor, added up.
-    std::span<const double> missing(std::size_t task);
     // When a task can start on an executor where its data arrive then.
     double start_on(std::size_t executor, double arrival, double seconds) const {
         return insertion_ ? timelines_[executor].earliest(arrival, seconds)
@@ -60,7 +58,7 @@ class Draft {
     // Latency and seconds a byte between any two places, where they are all alike.
     std::optional<std::pair<double, double>> uniform_;
     std::vector<std::int32_t> executor_, waiting_;
-    std::vector<double> start_, finish_, free_, arrivals_, missing_, at_place_;
+    std::vector<double> start_, finish_, free_, arrivals_, at_place_;
     std::vector<std::int32_t> touched_;
     std::vector<std::vector<std::int32_t>> executors_at_;
     std::vector<Timeline> timelines_;

@@ -33,6 +33,10 @@ using Progress = std::function<void(std::size_t)>;
 template <class Chooser>
 concept StartsItsOwn = requires(Chooser &chooser, Decision &decision) { chooser.own(0.0, decision); };
 
+// What is told when tasks start, where data move.
+template <class Chooser>
+concept SeesStarts = requires(Chooser &chooser) { chooser.began(0, 0.0); };
+
 // A chooser has progress_every, the tasks after which progress is reported; release(tasks, now): these became
 // ready, ascending; finished(task); next(now, decision): false to wait for the next completion. What running
 // tasks share is Alone, Bandwidth or Contention.
@@ -186,6 +190,9 @@ template <class Shared, class Chooser> class Replay {
         if (!out_.team.empty())
             out_.team[t] = decision.team;
         out_.order[n_begun_++] = decision.task;
+        if constexpr (SeesStarts<Chooser>)
+            if (data_)
+                chooser_.began(decision.task, now_);
         if (!data_ || data_->computes(decision, now_))
             shared_.begin(decision, now_);
     }

@@ -12,6 +12,7 @@ from simsched.errors import LayoutError, PolicyError, SpecError
 from simsched.policy.layout import Layout
 from simsched.policy.placement import PLACEMENTS, PREFERENCES, executor_cores
 from simsched.policy.policy import Discipline, Policy
+from simsched.policy.pushing import Pushing
 
 if TYPE_CHECKING:
     from simsched.graph.adjacency import Csr
@@ -109,6 +110,18 @@ class RankPolicy(Policy):
         ('rank', 'fifo')
         """
         return "rank"
+
+    @property
+    def pushing(self) -> Pushing:
+        """Choice of the executor to which a ready task is pushed, where the discipline is "pushed".
+
+        Examples
+        --------
+        >>> import simsched as ss
+        >>> ss.policy("dm").pushing.alpha
+        1.0
+        """
+        return Pushing()
 
     def shortcuts(self, problem: Problem) -> Shortcuts | None:
         """Return the shortcuts past the queue of the executors; None for none.

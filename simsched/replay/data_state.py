@@ -33,7 +33,8 @@ class DataState:
 
     def __init__(self, plan: DataPlan, later: Later) -> None:
         self._through, self._limited = plan.through, plan.limit is not None
-        self._network = plan.network
+        self._network, self._size_B = plan.network, plan.size_B.tolist()
+        self._latency_s, self._s_per_B = (table.tolist() for table in plan.network.tables)
         self._inputs, self._written = _rows(plan.inputs), _rows(plan.written)
         self._place_of = plan.place_of.tolist()
         self._at: list[int] = plan.home.tolist()  # whence each object is sent or read
@@ -104,6 +105,25 @@ class DataState:
     def where(self, one: int) -> int:
         """Return whence an object is sent or read; -1 for nowhere."""
         return self._at[one]
+
+    def missing_s(self, task: int, thread: int, *, longest: bool) -> float:
+        """Return the seconds that what a task misses takes to a thread's place, one after another or the longest."""
+        place, total_s = self._place_of[thread], 0.0
+        for one in self._inputs[task]:
+            if not self.is_near(one, place):
+                source = self._network.host if self._at[one] == NOWHERE else self._at[one]
+                seconds = self._latency_s[source][place] + self._size_B[one] * self._s_per_B[source][place]
+                total_s = max(total_s, seconds) if longest else total_s + seconds
+        return total_s
+
+    def prefetch(self, task: int, thread: int, now_s: float) -> None:
+        """Ask for what a task reads at the place of a thread, before the task is placed there."""
+        if self._caches or self._room:
+            return
+        place, self._now_s = self._place_of[thread], now_s
+        for one in self._moved(task):
+            if self._at[one] != place:
+                self._ask(one, place)
 
     def held_B(self, place: int) -> int:
         """Return the bytes taken at a place; 0 where they are not counted."""

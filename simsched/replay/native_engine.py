@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from math import inf
 from types import ModuleType
 from typing import Any
@@ -84,12 +84,17 @@ def _list(native: ModuleType, plan: StaticPlan, progress: Progress) -> Schedule:
         assigned=plan.assigned,
         kinds=1 if plan.kind_of is None else plan.seconds.shape[1],
         data=_data(native, plan.data),
+        pushing=_pushing(native, plan) if plan.discipline in ("pushed", "affinity") else None,
     )
     done, ready_s, start_s, finish_s, executor, order, sent = native.replay_list(bound, progress)
     _require_all(done, plan)
     teams, team = plan.teams(executor)
     times = Times(ready_s, start_s, finish_s, team, executor, order, _messages(sent))
     return schedule_of(plan, times, teams, plan.alone(teams.degrees()[team], executor), "native")
+
+
+def _pushing(native: ModuleType, plan: StaticPlan) -> object:
+    return native.Pushing(estimates=plan.alone_s.ravel(), **asdict(plan.pushing))
 
 
 def _shortcuts(native: ModuleType, plan: StaticPlan, cuts: Shortcuts) -> object:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from simsched.machine import RuntimeProfile
 from simsched.policy import CandidateRule, Policy, Problem, RankPolicy, Shortcuts
 from simsched.policy.placement import displaced
 from simsched.policy.policy import Discipline, Queue
+from simsched.policy.pushing import Pushing
 from simsched.replay.data import DataPlan
 from simsched.replay.memory_limit import MemoryLimit
 from simsched.replay.policy_checks import (
@@ -29,6 +30,8 @@ from simsched.replay.policy_checks import (
     shortcuts_of,
 )
 
+#: Disciplines that use the ranks of policies.
+RANKED = ("rank", "pushed", "affinity")
 #: Called with the number of tasks that have finished since its last call.
 Progress = Callable[[int], object] | None
 
@@ -79,12 +82,13 @@ class StaticPlan:
         Spec of the policy.
     queue : {"central", "shared"}
         Decision maker, as in `Policy.queue`.
-    discipline : {"rank", "fifo", "lifo", "planned"}
+    discipline : {"rank", "fifo", "lifo", "planned", "pushed", "affinity"}
         How ready tasks are ordered.
     prefer : {"lowest", "producer"}
         Which of several idle executors takes a task, as in `RankPolicy`.
     position : int32 array, shape (n,)
         Place of each task in the policy's order, ties broken by index; used by the disciplines "rank" and "planned".
+        For "pushed" and "affinity", equal where the ranks are.
     executors : Csr
         Cores of each executor.
     seconds : float64 array, shape (n,) or (n, kinds)
@@ -106,6 +110,8 @@ class StaticPlan:
         Executor that runs each task, where the policy planned it.
     data : DataPlan or None
         What tasks read and how it gets to them; None where it is near.
+    pushing : Pushing
+        Of the discipline "pushed".
     """
 
     problem: Problem
@@ -125,6 +131,7 @@ class StaticPlan:
     kind_of: Index | None = None
     assigned: Index | None = None
     data: DataPlan | None = None
+    pushing: Pushing = field(default_factory=Pushing)
 
     @property
     def singles(self) -> Index:
@@ -213,6 +220,7 @@ class StaticPlan:
             kind_of=kind_of,
             assigned=planned.executor if planned else None,
             data=DataPlan.of(problem, memory_limit, places),
+            pushing=policy.pushing,
         )
 
 
@@ -337,7 +345,7 @@ def _places(order: npt.NDArray[np.integer]) -> Index:
 
 def _position(policy: RankPolicy, problem: Problem, discipline: Discipline) -> Index:
     """Return the place of each task in the order of the policy's ranks, or raise `PolicyError`."""
-    if discipline != "rank":
+    if discipline not in RANKED:
         return np.empty(0, np.int32)
     n = problem.graph.n_tasks
     given = policy.rank(problem)
@@ -351,6 +359,8 @@ def _position(policy: RankPolicy, problem: Problem, discipline: Discipline) -> I
         )
     if rank.dtype.kind == "f" and np.isnan(rank).any():
         raise PolicyError(f"policy {policy}: rank() returned NaN for task {int(np.isnan(rank).argmax())}")
+    if discipline != "rank":
+        return np.unique(rank, return_inverse=True)[1].astype(np.int32)
     return _places(_ascending(rank))
 
 

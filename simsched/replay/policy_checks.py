@@ -102,7 +102,7 @@ def planned_of(policy: RankPolicy, problem: Problem, executors: Csr) -> Assignme
     PolicyError
         If the plan is not an executor per task and an order of all tasks in which each comes after those before it.
     """
-    if not isinstance(policy, PlannedPolicy):
+    if not isinstance(policy, PlannedPolicy) or policy.discipline != "planned":
         return None
     n, found = problem.graph.n_tasks, policy.plan(problem.platform(executors), problem.seed)
     if not isinstance(found, Assignment):

@@ -63,6 +63,10 @@ class Chooser(Protocol):
         """Let a policy see where objects are."""
         return
 
+    def began(self, task: int, now_s: float) -> None:
+        """Record that a task starts, where data move."""
+        return
+
 
 class Replay:
     """State of one replay."""
@@ -233,6 +237,8 @@ class Replay:
         self.team[task] = decision.team
         self.executor[task] = decision.executor
         self.order.append(task)
+        if self.data is not None:
+            self.chooser.began(task, self.env.now)
         if self.data is None or self.data.computes(decision, self.env.now):
             self.launch(decision)
         else:

@@ -15,11 +15,14 @@ from simsched.replay.list_scheduler import ListScheduler
 from simsched.replay.plan import Plan, StaticPlan
 from simsched.replay.planned_scheduler import PlannedScheduler
 from simsched.replay.policy_referee import PolicyReferee
+from simsched.replay.pushed_scheduler import AffinityScheduler, PushedScheduler
 from simsched.replay.replay import Chooser, Replay
 from simsched.replay.result import Times, schedule_of
 from simsched.replay.sharing_replay import SharingReplay
 from simsched.replay.shortcut_scheduler import ShortcutScheduler
 from simsched.schedule import Schedule
+
+BY_DISCIPLINE = {"pushed": PushedScheduler, "affinity": AffinityScheduler}
 
 
 def _chooser(plan: Plan) -> Chooser:
@@ -27,6 +30,8 @@ def _chooser(plan: Plan) -> Chooser:
         return PolicyReferee(plan)
     if plan.assigned is not None:
         return PlannedScheduler(plan, plan.assigned)
+    if plan.discipline in BY_DISCIPLINE:
+        return BY_DISCIPLINE[plan.discipline](plan)
     return ListScheduler(plan) if plan.shortcuts is None else ShortcutScheduler(plan, plan.shortcuts)
 
 

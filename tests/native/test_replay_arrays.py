@@ -118,6 +118,7 @@ GRAPHS: list[tuple[Arguments, str]] = [
         ({"position": np.array([-1, 0], I32)}, "position -1 of task 0 is outside"),
         ({"position": np.array([0], I32)}, "position needs one entry a task"),
         ({"discipline": "best"}, "there is no discipline best"),
+        ({"discipline": "pushed"}, "pushed tasks have estimates"),
         ({"executors": rows([], [0])}, "executors need a table of rows"),
         ({"executors": rows([1, 1], [0])}, "executors need a table of rows"),
         ({"executors": rows([0, 2], [0])}, "executors need a table of rows"),

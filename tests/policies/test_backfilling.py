@@ -73,3 +73,45 @@ def test_engines_agree_and_nobody_delays_the_first(tasks, mode):
     alone = run(tasks, 4, "none")
     if waiting := [task for task in range(len(tasks)) if alone.start_s[task] > 0]:
         assert one.start_s[waiting[0]] <= alone.start_s[waiting[0]]
+
+
+#: WRENCH's batch service: hosts and cores on each, all for 60 s, and ends on 4 hosts of 10 cores.
+HOSTS = [(2, 10), (4, 5), (2, 10), (2, 10), (4, 5), (2, 5), (1, 5), (4, 5)]
+ENDS_S = [60, 120, 180, 180, 240, 240, 240, 300]
+
+
+def on_hosts(tasks, mode, engine="auto", seconds=60.0):
+    graph = ss.TaskGraph.from_edges([seconds] * len(tasks), widths=[hosts * cores for hosts, cores in tasks])
+    spread = ";".join(str(hosts) for hosts, _ in tasks)
+    machine = "generic[cores=40,domains=4]"
+    return ss.simulate(graph, machine, f"backfilling[mode={mode},hosts={spread}]", engine=engine)
+
+
+def test_hosts_of_wrench(engine):
+    """1 needs 5 cores on each host, and 0 has two: it waits, and so do all after it, though 2 would fit beside 0."""
+    assert on_hosts(HOSTS, "none", engine).finish_s.tolist() == ENDS_S
+
+
+def test_others_pass_on_the_other_hosts(engine):
+    """2 fits on the two hosts that 0 leaves until 60, when 1 starts; 3 waits for whole hosts, and 4 passes it beside 1.
+
+    At 120, 3 has hosts 0 and 1, 5 and 6 are beside it, and 7, which needs all hosts, follows at 180.
+    """
+    schedule = on_hosts(HOSTS, "easy", engine)
+    assert schedule.finish_s.tolist() == [60, 120, 60, 180, 120, 180, 180, 240]
+    teams = [set(schedule.teams.neighbours(team).tolist()) for team in schedule.team]
+    assert teams[3] == set(range(20))
+    assert [sorted({core // 10 for core in teams[task]}) for task in (4, 5, 6)] == [[0, 1, 2, 3], [2, 3], [2]]
+
+
+def test_hosts_that_are_impossible():
+    graph = ss.TaskGraph.from_edges([1.0], widths=[6])
+    for hosts, message in (
+        ("1;2", "2 numbers of hosts; there are 1 tasks"),
+        ("4", "6 threads, which 4 hosts"),
+        ("1", "6 threads, which 1 hosts of 4"),
+    ):
+        with pytest.raises(LayoutError, match=message):
+            ss.simulate(graph, "generic[cores=8,domains=2]", f"backfilling[hosts={hosts}]")
+    with pytest.raises(SpecError, match="expected numbers of hosts"):
+        ss.policy("backfilling[hosts=many]")

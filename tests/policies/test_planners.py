@@ -25,8 +25,10 @@ from .planned import ARABNEJAD, ESTEE, KWOK, TOPCUOGLU, makespan, platform_of, r
 
 PLANNERS = (
     "heft", "cpop", "peft", "lookahead", "mcp", "hlfet", "t-level", "dls", "etf", "min-min", "max-min", "sufferage",
-    "random", "linear-clustering", "dsc", "dm", "dmda", "dmdas", "heteroprio",
+    "random", "linear-clustering", "dsc", "heteroprio",
 )  # fmt: skip
+#: Classics that push ready tasks to queues of executors.
+PUSHED = ("dm", "dmda", "dmdas")
 #: Classics that decide during the replay.
 ASKED = ("backfilling", "cpa", "lws", "mcpa", "runtime", "work-stealing")
 PRINTED = {
@@ -171,9 +173,9 @@ def test_planners_are_those_that_are_registered():
     found = [name for name in registered("policies") if isinstance(ss.policy(name), PlannedPolicy)]
     assert sorted(found) == sorted([*PLANNERS, "optimal"])  # which is compared only where it is named
     assert [str(one) for one in policies_or_all(["fifo", "classics"])] == [
-        "fifo", *sorted([*PLANNERS, *ASKED])
+        "fifo", *sorted([*PLANNERS, *PUSHED, *ASKED])
     ]  # fmt: skip
-    assert not set(PLANNERS) & {one.name for one in policies_or_all(None)}
+    assert not {*PLANNERS, *PUSHED} & {one.name for one in policies_or_all(None)}
     with_device = policies_or_all(None, ss.machine("grace-hopper"))
     assert set(PLANNERS) & {one.name for one in with_device} == {"heft"}, "no layout of teams has the device"
 
@@ -182,11 +184,11 @@ def test_classics_are_compared():
     """All on cores that are alike, those that are planned for one-core tasks on kinds of cores; optimal on neither."""
     graph = ss.TaskGraph.from_edges([1.0, 2.0, 1.0], [(0, 2)])
     found = ss.compare(graph, "generic[cores=2]", policies="classics", layout="2x1")
-    assert sorted(found["policy"]) == sorted([*PLANNERS, *ASKED])
+    assert sorted(found["policy"]) == sorted([*PLANNERS, *PUSHED, *ASKED])
     on_kinds = ss.compare(
         graph, "generic[cores=2,kinds=each]", policies=["optimal", "classics"], layout="2x1"
     )
-    assert sorted(on_kinds["policy"]) == sorted([*PLANNERS, "optimal"])
+    assert sorted(on_kinds["policy"]) == sorted([*PLANNERS, *PUSHED, "optimal"])
     assert on_kinds["makespan_s"].min() == 2
 
 
@@ -227,7 +229,7 @@ def test_compiled_planners_are_pythons_to_the_bit(policy, platform):
     with ExitStack() as stack:
         planning = "simsched.policy.planning"
         for module in (f"{planning}.listing", f"{planning}.lookahead", f"{planning}.pairing",
-                       f"{planning}.priorities", "simsched.policies.linear_clustering", "simsched.policies.dm",
+                       f"{planning}.priorities", "simsched.policies.linear_clustering",
                        "simsched.policies.heteroprio"):  # fmt: skip
             stack.enter_context(patch(f"{module}.find", lambda: None))
         python = planner.plan(platform, 0)

@@ -1,4 +1,4 @@
-"""Policies of runtime systems that are planned on estimates: dm, dmda, dmdas and heteroprio, by hand and by bounds."""
+"""Policies that decide as tasks become ready: dm, dmda, dmdas and heteroprio, by hand and by bounds."""
 
 from __future__ import annotations
 
@@ -13,11 +13,22 @@ import simsched as ss
 from simsched.errors import SpecError
 from simsched.policy.planning import Online
 
-from .planned import makespan, platform_of, replayed
+from .planned import ESTEE, makespan, platform_of, replayed
 from .test_planners import platforms
 
-PUSHED = ("dm", "dmda", "dmda[beta=2.0]", "dmdas")
 GOLDEN = (1 + 5**0.5) / 2
+TAKEN_OVER, AT_RUN_TIME = "heteroprio", "heteroprio[spoliation=false]"
+
+
+def run(seconds, edges, policy, engine="auto", **options):
+    """Return executors and starts: one core for each column of seconds, 1 B/s between any two."""
+    table = np.array(seconds, np.float64)
+    graph = ss.TaskGraph.from_edges(
+        table, [edge[:2] for edge in edges], edge_bytes=[float(edge[2]) for edge in edges] or None
+    )
+    machine = f"generic[cores={table.shape[1]},kinds=each,link_Bps=1.0,data=sent]"
+    schedule = ss.simulate(graph, machine, policy, layout=f"{table.shape[1]}x1", engine=engine, **options)
+    return schedule.executor.tolist(), schedule.start_s.tolist()
 
 
 def planned(platform, policy):
@@ -25,44 +36,86 @@ def planned(platform, policy):
     return assignment.executor.tolist(), replayed(platform, assignment)[0]
 
 
-def test_dm_looks_at_queues_not_at_data():
+@pytest.mark.rule("Pushed tasks")
+def test_dm_looks_at_queues_not_at_data(engine):
     """0 (2 s, or 1 on the second), 1 after it with 9 s of data, 2: dm finds the idle first worker for 2, then for 1."""
-    platform = platform_of([[2, 1], [3, 3], [4, 4]], [(0, 1, 9)])
     # 0 goes to the second (ends at 1); 2 to the first (4, not 5); at 1 the second is idle: 1 ends at 4 there, not at 7.
-    assert planned(platform, "dm") == ([1, 1, 0], [0, 1, 0])
+    assert run([[2, 1], [3, 3], [4, 4]], [(0, 1, 9)], "dm", engine) == ([1, 1, 0], [0, 1, 0])
     # 2 takes 1 s now, so the first ends 1 at 4, as the second does: the lower-numbered has it, and waits for its data.
-    platform = platform_of([[2, 1], [3, 3], [1, 9]], [(0, 1, 9)])
-    assert planned(platform, "dm") == ([1, 0, 0], [0, 10, 0])
-    assert planned(platform, "dmda") == ([1, 1, 0], [0, 1, 0])
+    case = [[2, 1], [3, 3], [1, 9]], [(0, 1, 9)]
+    assert run(*case, "dm", engine) == ([1, 0, 0], [0, 10, 0])
+    assert run(*case, "dmda", engine) == ([1, 1, 0], [0, 1, 0])
 
 
-def test_dmda_weighs_data_that_move():
+def test_a_late_task_is_expected_to_end_now(engine):
+    """0 is expected on the first until 4, and takes 8 s; 2 follows 1 on the second, until 4.
+
+    At 4 the first is expected to be free: 3 goes there and waits until 8; 4 ends at 5 on the second, not at 6.
+    """
+    seconds, edges = [[4, 4], [2, 2], [2, 2], [1, 1], [1, 1]], [(1, 2, 0), (2, 3, 0), (2, 4, 0)]
+    late = run(seconds, edges, "dm", engine, factors=np.array([2.0, 1.0, 1.0, 1.0, 1.0]))
+    assert late == ([0, 1, 1, 0, 1], [0, 0, 2, 8, 4])
+
+
+def test_a_task_that_ends_early_is_expected_until_its_time(engine):
+    """As StarPU's exp_start: 0 ends at 1, and the first is expected to be free at 4: 2 ends at 4 on the second."""
+    early = run([[4, 4], [2, 2], [2, 2]], [(1, 2, 0)], "dm", engine, factors=np.array([0.25, 1.0, 1.0]))
+    assert early == ([0, 1, 1], [0, 0, 2])
+
+
+def test_data_are_sent_to_the_queue(engine):
+    """2 is pushed at 1 behind 1, which ends at 4: its 3 s of data leave at 1."""
+    graph = ss.TaskGraph.from_edges([[1.0, 9.0], [9.0, 4.0], [10.0, 1.0]], [(0, 2)], edge_bytes=3.0)
+    schedule = ss.simulate(graph, "generic[cores=2,kinds=each,link_Bps=1.0,data=sent]", "dm", engine=engine)
+    assert schedule.executor.tolist() == [0, 1, 1]
+    assert schedule.start_s.tolist() == [0, 0, 4]
+    assert schedule.transfers[["depart_s", "arrive_s"]].values.tolist() == [[1, 4]]
+
+
+def test_the_end_is_expected_anew_when_data_have_arrived(engine):
+    """1 is taken at 1 by the second, which dm expects to be free at 2; its 4 s of data are there at 5: now at 6.
+
+    So when 3 comes, at 5.25, the first ends it earlier: at 6.75, and not at 7. At 2, the second would have: at 6.25.
+    """
+    seconds = [[1, 99], [8.5, 1], [4.25, 99], [1.5, 1]]
+    found = run(seconds, [(0, 1, 4), (2, 3, 0)], "dm", engine)
+    assert found == ([0, 1, 0, 0], [0, 5, 1, 5.25])
+
+
+def test_dmda_weighs_data_that_move(engine):
     """1 would end at 1 + 5 on its producer, at 1 + 2 + 1 elsewhere: 2 s earlier, for 2 s of data, which is a tie."""
-    platform = platform_of([[1, 9], [5, 1]], [(0, 1, 2)])
-    assert planned(platform, "dmda")[0] == [0, 0]
-    assert planned(platform, "dmda[beta=0.5]")[0] == [0, 1]
-    assert planned(platform, "dmda[beta=2.0]")[0] == [0, 0]
+    case = [[1, 9], [5, 1]], [(0, 1, 2)]
+    assert run(*case, "dmda", engine)[0] == [0, 0]
+    assert run(*case, "dmda[beta=0.5]", engine)[0] == [0, 1]
+    assert run(*case, "dmda[alpha=1.5]", engine)[0] == [0, 1]
+    assert run(*case, "dmda[beta=2.0]", engine)[0] == [0, 0]
 
 
-def test_dmda_adds_messages_up():
+def test_dmda_adds_messages_up(engine):
     """2 reads 3 s of data from the first, and 3 s from the second: on the third, 6 s, though both are there at 4."""
-    platform = platform_of([[1, 9, 9], [9, 1, 9], [4, 4, 1]], [(0, 2, 3), (1, 2, 3)])
-    # On the first: 1 + 3 + 4 = 8; on the third 1 + 6 + 1 = 8, but more data: the first.
-    assert planned(platform, "dmda[beta=0.0]")[0] == [0, 1, 0]
-    assert planned(
-        platform_of([[1, 9, 9], [9, 1, 9], [4, 4, 0.5]], [(0, 2, 3), (1, 2, 3)]), "dmda[beta=0.0]"
-    ) == (
-        [0, 1, 2],
-        [0, 0, 4],
-    )
+    edges = [(0, 2, 3), (1, 2, 3)]
+    # On the first: 1 + 3 + 4 = 8; on the third 1 + 6 + 1 = 8: the first.
+    assert run([[1, 9, 9], [9, 1, 9], [4, 4, 1]], edges, "dmda[beta=0.0]", engine)[0] == [0, 1, 0]
+    third = run([[1, 9, 9], [9, 1, 9], [4, 4, 0.5]], edges, "dmda[beta=0.0]", engine)
+    assert third == ([0, 1, 2], [0, 0, 4])
 
 
-def test_dmdas_runs_the_highest_priority_of_its_queue():
+def test_dmdas_runs_the_highest_priority_of_its_queue(engine):
     """All on one worker: 1 and 2 came before 3, which has a chain of 5 s after it."""
-    edges = [(0, 1, 0), (0, 2, 0), (0, 3, 0), (3, 4, 0)]
-    platform = platform_of([1, 1, 1, 1, 5], edges, processors=1)
-    assert planned(platform, "dmda")[1] == [0, 1, 2, 3, 4]
-    assert planned(platform, "dmdas")[1] == [0, 7, 8, 1, 2]
+    case = [[1], [1], [1], [1], [5]], [(0, 1, 0), (0, 2, 0), (0, 3, 0), (3, 4, 0)]
+    assert run(*case, "dmda", engine)[1] == [0, 1, 2, 3, 4]
+    assert run(*case, "dmdas", engine)[1] == [0, 7, 8, 1, 2]
+
+
+@pytest.mark.parametrize("policy", ["hlfet[online=true]", "t-level[online=true]"])
+def test_list_schedulers_of_estee(policy, engine):
+    """Estee looks at messages only: ready tasks go to the first worker, and all that follow have their data there."""
+    seconds, edges = ESTEE
+    executors, starts = run([[one, one] for one in seconds], edges, policy, engine)
+    assert executors == [0] * 8
+    assert starts[7] + seconds[7] == 17
+    # Of those ready at 0 the levels say which goes first: 3 (8 s to the end) and 0; all t-levels are 0, and 0 and 1 go.
+    assert np.argsort(starts[:4]).tolist() == ([3, 0, 1, 2] if policy.startswith("hlfet") else [0, 1, 3, 2])
 
 
 def in_order_of_readiness(platform):
@@ -91,17 +144,17 @@ def test_dm_without_data_is_a_list_in_order_of_readiness(seed, p, n):
     """Random seconds, no two events at one instant: the same executors by a loop without queues."""
     rng = np.random.default_rng(seed)
     edges = [(i, j, 0) for i in range(n) for j in range(i + 1, n) if rng.random() < 0.3]
-    platform = platform_of(rng.random((n, p)) + 0.01, edges, processors=p)
-    plan = ss.policy("dm").plan(platform, 0)
-    expected, ends_s = in_order_of_readiness(platform)
-    assert plan.executor.tolist() == expected
-    assert max(replayed(platform, plan)[1], default=0.0) == pytest.approx(ends_s)
+    seconds = rng.random((n, p)) + 0.01
+    executors, starts = run(seconds, edges, "dm")
+    expected, ends_s = in_order_of_readiness(platform_of(seconds, edges, processors=p))
+    assert executors == expected
+    ends = np.array(starts) + seconds[np.arange(n), executors]
+    assert ends.max(initial=0.0) == pytest.approx(ends_s)
 
 
-@pytest.mark.parametrize("policy", [*PUSHED, "heteroprio", "heteroprio[spoliation=false]"])
 @settings(max_examples=40)
 @given(platform=platforms())
-def test_replays_are_the_runs_that_were_planned(policy, platform):
+def test_replays_are_the_runs_that_were_planned(platform):
     """Runs that are taken over are not replayed: only what their core takes over itself may start earlier."""
     runs = []
 
@@ -110,16 +163,11 @@ def test_replays_are_the_runs_that_were_planned(policy, platform):
             super().__init__(platform)
             runs.append(self)
 
-    planner = ss.policy(policy)
-    module = "heteroprio" if planner.name == "heteroprio" else "dm"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(f"simsched.policies.{module}.Online", Watched)
-        patch.setattr(f"simsched.policies.{module}.find", lambda: None)
-        plan = planner.plan(platform, 0)
-    finishes = np.array(replayed(platform, plan)[1])
-    assert (finishes <= runs[0].finish_s).all()
-    if policy != "heteroprio":
-        assert finishes.tolist() == runs[0].finish_s
+        patch.setattr("simsched.policies.heteroprio.Online", Watched)
+        patch.setattr("simsched.policies.heteroprio.find", lambda: None)
+        plan = ss.policy(TAKEN_OVER).plan(platform, 0)
+    assert (np.array(replayed(platform, plan)[1]) <= runs[0].finish_s).all()
 
 
 def shortest(platform):
@@ -135,8 +183,8 @@ def shortest(platform):
 def test_heteroprio_takes_twice_the_optimum_without_spoliation():
     """The processor takes what it is slowest on as soon as it is idle, unless a running task may be taken over."""
     platform = platform_of([[100, 1], [100, 1]], [])
-    assert makespan(platform, ss.policy("heteroprio[spoliation=false]")) == 100
-    assert makespan(platform, ss.policy("heteroprio")) == 2
+    assert run([[100, 1], [100, 1]], [], AT_RUN_TIME) == ([0, 1], [0, 0])
+    assert makespan(platform, ss.policy(TAKEN_OVER)) == 2
 
 
 def test_the_golden_ratio_is_tight():
@@ -145,8 +193,8 @@ def test_the_golden_ratio_is_tight():
     The optimum, each on the other's, is 1; the accelerator is idle at 1/phi, and would end the other no earlier.
     """
     platform = platform_of([[GOLDEN, 1 + 1e-9], [1 + 1e-9, 1 / GOLDEN]], [])
-    assert planned(platform, "heteroprio")[0] == [0, 1]
-    assert makespan(platform, ss.policy("heteroprio")) == GOLDEN
+    assert planned(platform, TAKEN_OVER)[0] == [0, 1]
+    assert makespan(platform, ss.policy(TAKEN_OVER)) == GOLDEN
     assert shortest(platform) == pytest.approx(1)
 
 
@@ -155,7 +203,7 @@ def test_the_golden_ratio_is_tight():
 def test_heteroprio_is_within_the_golden_ratio(seconds):
     """Beaumont, Eyraud-Dubois, Kumar, Theorem 7: one processor and one accelerator, independent tasks."""
     platform = platform_of(seconds, [])
-    assert makespan(platform, ss.policy("heteroprio")) <= GOLDEN * shortest(platform) * (1 + 1e-9)
+    assert makespan(platform, ss.policy(TAKEN_OVER)) <= GOLDEN * shortest(platform) * (1 + 1e-9)
 
 
 @settings(max_examples=40)
@@ -163,24 +211,21 @@ def test_heteroprio_is_within_the_golden_ratio(seconds):
 def test_heteroprio_is_within_its_bound_on_several(seconds):
     """The same, Theorem 12: any numbers of both, within 2 + sqrt(2); two and two here."""
     platform = platform_of(seconds, [], processors=4)
-    assert makespan(platform, ss.policy("heteroprio")) <= (2 + 2**0.5) * shortest(platform) * (1 + 1e-9)
+    assert makespan(platform, ss.policy(TAKEN_OVER)) <= (2 + 2**0.5) * shortest(platform) * (1 + 1e-9)
 
 
-def test_equal_accelerations_go_by_rank():
+@pytest.mark.rule("Accelerated tasks")
+def test_a_kind_takes_what_it_accelerates_most(engine):
+    """The second speeds 2 up 8 times, 1 thrice, 0 twice: it takes 2, the first 0, and 1 goes to who is idle first."""
+    assert run([[4, 2], [9, 3], [8, 1]], [], AT_RUN_TIME, engine) == ([0, 1, 1], [0, 1, 0])
+
+
+@pytest.mark.parametrize("policy", [AT_RUN_TIME, TAKEN_OVER])
+def test_equal_accelerations_go_by_rank(policy, engine):
     """On cores that are all alike it is list scheduling by upward rank."""
-    platform = platform_of([1, 1, 1, 4], [(2, 3, 0)], processors=1)
-    assert planned(platform, "heteroprio")[1] == [5, 6, 0, 1]
+    assert run([[1], [1], [1], [4]], [(2, 3, 0)], policy, engine)[1] == [5, 6, 0, 1]
 
 
 def test_weights_are_numbers():
     with pytest.raises(SpecError, match="a weight of 0 or more"):
         ss.policy("dmdas[beta=-1.0]")
-
-
-@pytest.mark.parametrize("policy", ["dm", "dmda", "dmdas", "heteroprio"])
-def test_both_engines_replay_what_is_planned(policy, engine):
-    seconds = [[4.0, 1.0], [3.0, 2.0], [2.0, 2.0], [5.0, 1.0]]
-    graph = ss.TaskGraph.from_edges(seconds, [(0, 2), (1, 3)], edge_bytes=[3.0, 1.0])
-    schedule = ss.simulate(graph, "generic[cores=2,kinds=each,link_Bps=1.0,data=sent]", policy, engine=engine)
-    platform = platform_of(seconds, [(0, 2, 3), (1, 3, 1)])
-    assert (schedule.executor.tolist(), schedule.start_s.tolist()) == planned(platform, policy)

@@ -1,4 +1,4 @@
-"""`Online`: what a runtime would decide task by task, if all estimates were true."""
+"""`Online`: what is decided task by task, if all estimates are true, where running tasks may start anew elsewhere."""
 
 from __future__ import annotations
 
@@ -26,10 +26,6 @@ class Rule(Protocol):
         """Return the task that an idle executor runs next, and forget it; -1 for none."""
         ...
 
-    def started(self, task: int, executor: int, finish_s: float) -> None:
-        """Note that a task runs on an executor, until when."""
-        ...
-
 
 class Online:
     """A run in which all tasks take their estimated seconds.
@@ -55,9 +51,6 @@ class Online:
     ...
     ...     def pop(self, executor, now_s):
     ...         return super().pop() if self else -1
-    ...
-    ...     def started(self, task, executor, finish_s):
-    ...         pass
     >>> graph, machine = ss.TaskGraph.from_edges([2.0, 3.0, 1.0]), ss.machine("generic[cores=2]")
     >>> problem = Problem(graph, machine, ss.CostModel().on(graph, machine), ss.Layout(2, 1))
     >>> plan = Online(problem.platform(ss.policy("fifo").executors(machine, problem.layout))).run(Newest())
@@ -81,18 +74,6 @@ class Online:
     def arrivals(self, task: int) -> Floats:
         """Return when all that a ready task reads can be at each executor, shape (executors,)."""
         return self._draft.arrivals(task)
-
-    def missing_s(self, task: int) -> Floats:
-        """Return the seconds of all messages to a ready task, added up, on each executor, shape (executors,)."""
-        platform, places = self.platform, self.platform.place_of
-        total = np.zeros(platform.n_executors)
-        for before, edge in self._draft.inputs[task]:
-            sender = places[self._draft.executor[before]]
-            total += (
-                platform.latency_s[sender, places]
-                + platform.edge_bytes[edge] * platform.s_per_B[sender, places]
-            )
-        return total
 
     def run(self, rule: Rule) -> Assignment:
         """Return the plan of a rule."""
@@ -135,5 +116,4 @@ class Online:
                     self.finish_s[task] = finish_s
                     self.order.append(task)
                     heappush(self._ends, (finish_s, task, executor))
-                    rule.started(task, executor, finish_s)
                     asking = True

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from simsched.native import find
+from simsched.policy.layout import Layout
 from simsched.policy.planning.compiled import bound, order_of
 
 if TYPE_CHECKING:
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from simsched.graph.columns import Floats
     from simsched.graph.taskgraph import Seconds
     from simsched.policy.platform import Platform
+    from simsched.policy.problem import Problem
+    from simsched.policy.rank_policy import RankPolicy
 
 
 @dataclass(frozen=True)
@@ -48,6 +51,12 @@ class Priorities:
     """
 
     platform: Platform
+
+    @classmethod
+    def of(cls, policy: RankPolicy, problem: Problem) -> Priorities:
+        """Return the levels on the executors that a policy has for a problem."""
+        layout = problem.layout or Layout(problem.machine.n_threads, 1)
+        return cls(problem.platform(policy.executors(problem.machine, layout)))
 
     @cached_property
     def seconds(self) -> Seconds:

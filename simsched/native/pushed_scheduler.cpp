@@ -1,0 +1,141 @@
+#include "pushed_scheduler.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <stdexcept>
+
+namespace simsched {
+
+double slower(const double *seconds, std::size_t kind, const std::vector<bool> &used) {
+    constexpr auto infinity = std::numeric_limits<double>::infinity();
+    const auto own = seconds[kind];
+    auto best = infinity;
+    for (std::size_t other = 0; other < used.size(); ++other)
+        if (used[other] && other != kind)
+            best = std::min(best, seconds[other]);
+    if (own == best || best == infinity)
+        return 1.0;
+    return best > 0.0 ? own / best : infinity;
+}
+
+void check(const Pushing &pushing, const ListPlan &plan, std::size_t n) {
+    if (pushing.estimates.size() != plan.seconds.size() || pushing.ranks.size() != n)
+        throw std::invalid_argument("estimates and ranks need one entry a task, " + std::to_string(n));
+}
+
+PushedScheduler::PushedScheduler(const ListPlan &plan, const Pushing &pushing, DataState *data)
+    : Base(FifoQueue(0), plan), pushing_(pushing), data_(data), waiting_(plan.executors.n()),
+      busy_until_(waiting_.size()), queued_(waiting_.size()), free_(waiting_.size()),
+      missing_(waiting_.size()), ends_(waiting_.size()), share_(pushing.ranks.size()),
+      startable_(waiting_.size()) {}
+
+void PushedScheduler::release(std::span<const std::int32_t> tasks, double now) {
+    sorted_.assign(tasks.begin(), tasks.end());
+    if (!pushing_.sorts)
+        std::stable_sort(sorted_.begin(), sorted_.end(),
+                         [&](auto a, auto b) { return pushing_.ranks[at(a)] < pushing_.ranks[at(b)]; });
+    for (const auto task : sorted_)
+        push(task, now);
+}
+
+void PushedScheduler::push(std::int32_t task, double now) {
+    const auto t = at(task), executor = chosen(t, now);
+    share_[t] = ends_[executor] - free_[executor];
+    queued_[executor] += share_[t];
+    if (idle_.contains(executor))
+        startable_.insert(executor);
+    waiting_[executor].push({pushing_.sorts ? pushing_.ranks[t] : 0, came_++, task});
+    if (data_)
+        data_->prefetch(task, first_thread(executor), now);
+}
+
+std::size_t PushedScheduler::chosen(std::size_t task, double now) {
+    for (std::size_t e = 0; e < free_.size(); ++e) {
+        free_[e] = std::max(busy_until_[e], now) + queued_[e];
+        missing_[e] = missing(task, e);
+        ends_[e] = (pushing_.aware ? std::max(free_[e], now + missing_[e]) : free_[e]) +
+                   pushing_.estimates[plan_.row(task, e)];
+    }
+    const auto first = *std::min_element(ends_.begin(), ends_.end());
+    auto least = std::numeric_limits<double>::infinity();
+    std::size_t found = 0;
+    for (std::size_t e = 0; e < ends_.size(); ++e)
+        if (const auto worse = pushing_.alpha * (ends_[e] - first) + pushing_.beta * missing_[e];
+            worse < least) {
+            least = worse;
+            found = e;
+        }
+    return found;
+}
+
+double PushedScheduler::missing(std::size_t task, std::size_t executor) const {
+    if (!data_ || (!pushing_.aware && pushing_.beta == 0.0))
+        return 0.0;
+    return data_->missing_s(static_cast<std::int32_t>(task), first_thread(executor), pushing_.longest);
+}
+
+void PushedScheduler::began(std::int32_t task, double now) {
+    const auto executor = at(plan_.executor_of[at(task)]);
+    busy_until_[executor] = now + pushing_.estimates[plan_.row(at(task), executor)];
+}
+
+void PushedScheduler::finished(std::int32_t task) {
+    Base::finished(task);
+    const auto executor = at(plan_.executor_of[at(task)]);
+    if (!waiting_[executor].empty())
+        startable_.insert(executor);
+}
+
+bool PushedScheduler::next(double now, Decision &decision) {
+    if (startable_.empty())
+        return false;
+    decision.delay_s = delay_s();
+    const auto executor = startable_.take_first();
+    idle_.erase(executor);
+    auto &queue = waiting_[executor];
+    const auto task = std::get<2>(queue.top());
+    queue.pop();
+    queued_[executor] -= share_[at(task)];
+    if (queue.empty())
+        queued_[executor] = 0.0; // what is left of sums of floats
+    busy_until_[executor] = (now + decision.delay_s) + share_[at(task)];
+    decide(task, executor, decision);
+    return true;
+}
+
+AffinityScheduler::AffinityScheduler(const ListPlan &plan, const Pushing &pushing)
+    : Base(FifoQueue(0), plan), pushing_(pushing), used_(plan.kinds), heaps_(plan.kinds),
+      ready_(pushing.ranks.size()) {
+    for (std::size_t executor = 0; executor < plan.executors.n(); ++executor)
+        used_[kind(executor)] = true;
+}
+
+void AffinityScheduler::release(std::span<const std::int32_t> tasks, double) {
+    for (const auto task : tasks) {
+        const auto t = at(task);
+        ready_[t] = true;
+        ++left_;
+        for (std::size_t kind = 0; kind < used_.size(); ++kind)
+            if (used_[kind])
+                heaps_[kind].push(
+                    {slower(&pushing_.estimates[t * used_.size()], kind, used_), pushing_.ranks[t], task});
+    }
+}
+
+bool AffinityScheduler::next(double, Decision &decision) {
+    if (left_ == 0 || idle_.empty())
+        return false;
+    decision.delay_s = delay_s();
+    const auto executor = idle_.take_first();
+    auto &heap = heaps_[kind(executor)];
+    while (!ready_[at(std::get<2>(heap.top()))])
+        heap.pop();
+    const auto task = std::get<2>(heap.top());
+    heap.pop();
+    ready_[at(task)] = false;
+    --left_;
+    decide(task, executor, decision);
+    return true;
+}
+
+} // namespace simsched

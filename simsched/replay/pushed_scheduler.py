@@ -1,0 +1,141 @@
+"""The schedulers of queues per executor, and of kinds of cores that take what they accelerate most."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from heapq import heappop, heappush
+from typing import TYPE_CHECKING
+
+from simsched.policy.pushing import slower
+from simsched.replay.list_scheduler import ListScheduler
+
+if TYPE_CHECKING:
+    from simsched.replay.data_state import DataState
+    from simsched.replay.decision import Decision
+    from simsched.replay.plan import StaticPlan
+
+
+class PushedScheduler(ListScheduler):
+    """Pushes tasks that become ready to queues of executors; see `Chooser` and docs/semantics.md, rule 13."""
+
+    def __init__(self, plan: StaticPlan) -> None:
+        super().__init__(plan)
+        self._rule, self._rank = plan.pushing, plan.position.tolist()
+        self._estimates = plan.alone_s.ravel().tolist()
+        n = plan.executors.n
+        self._waiting: list[list[tuple[int, int, int]]] = [[] for _ in range(n)]  # rank, when it came, task
+        self._came = 0
+        self._busy_until_s, self._queued_s = [0.0] * n, [0.0] * n
+        self._share_s = [0.0] * len(self._rank)  # what each task adds to its queue
+        self._startable: list[int] = []  # heap of idle executors whose queue is not empty
+        self._data: DataState | None = None
+
+    def sees(self, data: DataState) -> None:
+        """Let it see where objects are."""
+        self._data = data
+
+    def released(self, tasks: list[int], now_s: float) -> None:
+        """Push ready tasks."""
+        if not self._rule.sorts:
+            tasks = sorted(tasks, key=self._rank.__getitem__)
+        for task in tasks:
+            executor = self._pushed(task, now_s)
+            if self._data is not None:
+                self._data.prefetch(task, self._cores[executor][0], now_s)
+
+    def _pushed(self, task: int, now_s: float) -> int:
+        """Add a task to the queue of the executor that the rule chooses, and return this."""
+        executor, share_s = self._chosen(task, now_s)
+        self._share_s[task] = share_s
+        self._queued_s[executor] += share_s
+        if not self._waiting[executor] and self._is_idle(executor):
+            heappush(self._startable, executor)
+        rank = self._rank[task] if self._rule.sorts else 0
+        heappush(self._waiting[executor], (rank, self._came, task))
+        self._came += 1
+        return executor
+
+    def _chosen(self, task: int, now_s: float) -> tuple[int, float]:
+        """Return the executor for a task, and the seconds by which it is expected to end later with it."""
+        rule, executors = self._rule, range(len(self._waiting))
+        free_s = [max(self._busy_until_s[one], now_s) + self._queued_s[one] for one in executors]
+        missing_s = [self._missing_s(task, one) for one in executors]
+        rows = [task * self._kinds + kind for kind in self._kind_of]
+        ends_s = [
+            (max(free, now_s + missing) if rule.aware else free) + self._estimates[row]
+            for free, missing, row in zip(free_s, missing_s, rows, strict=True)
+        ]
+        first_s = min(ends_s)
+        worse = [
+            rule.alpha * (end - first_s) + rule.beta * missing
+            for end, missing in zip(ends_s, missing_s, strict=True)
+        ]
+        found = worse.index(min(worse))
+        return found, ends_s[found] - free_s[found]
+
+    def _missing_s(self, task: int, executor: int) -> float:
+        if self._data is None or not (self._rule.aware or self._rule.beta):
+            return 0.0
+        return self._data.missing_s(task, self._cores[executor][0], longest=self._rule.longest)
+
+    def _is_idle(self, executor: int) -> bool:
+        place = bisect_left(self._idle, executor)
+        return place < len(self._idle) and self._idle[place] == executor
+
+    def began(self, task: int, now_s: float) -> None:
+        """Expect the end of a task anew, whose data have arrived."""
+        executor = self._executor_of[task]
+        self._busy_until_s[executor] = now_s + self._estimates[task * self._kinds + self._kind_of[executor]]
+
+    def finished(self, task: int) -> None:
+        """Make the task's executor idle."""
+        executor = self._executor_of[task]
+        super().finished(task)
+        if self._waiting[executor]:
+            heappush(self._startable, executor)
+
+    def next(self, now_s: float) -> Decision | None:
+        """Return the first task in the queue of the lowest-numbered idle executor that has one."""
+        if not self._startable:
+            return None
+        delay = self._delay_s + self._per_poller_s * (len(self._idle) - 1)
+        executor = heappop(self._startable)
+        self._idle.pop(bisect_left(self._idle, executor))
+        task = heappop(self._waiting[executor])[2]
+        self._queued_s[executor] -= self._share_s[task]
+        if not self._waiting[executor]:
+            self._queued_s[executor] = 0.0  # what is left of sums of floats
+        self._busy_until_s[executor] = (now_s + delay) + self._share_s[task]
+        return self._decision(task, executor, delay)
+
+
+class AffinityScheduler(ListScheduler):
+    """Lets idle executors take the ready task that their kind of cores accelerates most; see `Chooser`."""
+
+    def __init__(self, plan: StaticPlan) -> None:
+        super().__init__(plan)
+        self._slower = slower(plan.alone_s.reshape(-1, self._kinds).tolist(), set(self._kind_of))
+        self._rank = plan.position.tolist()
+        self._heaps: dict[int, list[tuple[float, int, int]]] = {
+            kind: [] for kind in sorted(set(self._kind_of))
+        }
+        self._left: set[int] = set()
+
+    def released(self, tasks: list[int], now_s: float) -> None:
+        """Note ready tasks."""
+        self._left.update(tasks)
+        for kind, heap in self._heaps.items():
+            for task in tasks:
+                heappush(heap, (self._slower(task, kind), self._rank[task], task))
+
+    def next(self, now_s: float) -> Decision | None:
+        """Return the ready task that the lowest-numbered idle executor takes."""
+        if not self._left or not self._idle:
+            return None
+        delay = self._delay_s + self._per_poller_s * (len(self._idle) - 1)
+        executor = self._idle.pop(0)
+        heap = self._heaps[self._kind_of[executor]]
+        while (task := heappop(heap)[2]) not in self._left:
+            pass
+        self._left.remove(task)
+        return self._decision(task, executor, delay)
