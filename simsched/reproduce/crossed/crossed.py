@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import product
@@ -17,6 +16,7 @@ from simsched.reproduce.crossed.jobs import JOBS, Column, Job
 from simsched.reproduce.crossed.rules import RULES, Choice
 from simsched.reproduce.crossed.table import OWN, Crossed, CrossedCell
 from simsched.spec import Scalar
+from simsched.system import usable_cpus
 
 if TYPE_CHECKING:
     from simsched.costs import Curve
@@ -85,7 +85,7 @@ def crossed(
         report(1)
         return run
 
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
+    with ThreadPoolExecutor(usable_cpus()) as pool:
         return Crossed(tuple(pool.map(best, product(columns, systems))))
 
 
