@@ -42,6 +42,7 @@ BENCHMARKS = {
     "chart": Benchmark("gantt.py"),
     "panel": Benchmark("panel.py"),
     "sweeps": Benchmark("sweep.py"),
+    "stores": Benchmark("sweep_store.py"),
 }
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import ceil
 from pathlib import Path, PurePosixPath
 
 from simsched.text import printable
@@ -76,6 +78,22 @@ _MOUNT = "sys/fs/cgroup"
 def cpu_limit(files: Files) -> float | None:
     """Return the least CPU time per second of the process's groups and their parents, None if unlimited."""
     return min((limit for limit in _cpu_limits(files) if limit > 0), default=None)
+
+
+def usable_cpus(files: Files | None = None) -> int:
+    """Return the number of CPUs that this process can keep busy, of which a batch job or a container has few.
+
+    Examples
+    --------
+    >>> 1 <= usable_cpus() <= os.cpu_count()
+    True
+    """
+    try:
+        allowed = len(os.sched_getaffinity(0))
+    except (AttributeError, OSError):  # not on every system
+        allowed = os.cpu_count() or 1
+    limit = cpu_limit(files or Files(Path("/")))
+    return max(1, min(allowed, ceil(limit))) if limit is not None else allowed
 
 
 def _cpu_limits(files: Files) -> Iterator[float]:

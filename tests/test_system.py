@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from simsched.system import Files, cpu_limit, memory_left
+from simsched import system
+from simsched.system import Files, cpu_limit, memory_left, usable_cpus
 
 
 def written(root: Path, files: dict[str, str]) -> Files:
@@ -36,6 +37,22 @@ LIMITS = [
 @pytest.mark.parametrize(("files", "limit"), LIMITS)
 def test_limits_of_control_groups(tmp_path: Path, files: dict[str, str], limit: float | None) -> None:
     assert cpu_limit(written(tmp_path, files)) == limit
+
+
+@pytest.mark.parametrize(("mask", "quota", "usable"), [
+    ({3, 5, 7}, "max", 3), ({3, 5, 7}, "150000", 2), ({3}, "800000", 1), ({3, 5, 7}, "5000", 1), (None, "max", 64),
+])  # fmt: skip
+def test_a_batch_job_uses_the_cpus_it_was_given(tmp_path, monkeypatch, mask, quota, usable) -> None:
+    def affinity(process):
+        if mask is None:
+            raise OSError
+        return mask
+
+    monkeypatch.setattr(system.os, "cpu_count", lambda: 64)
+    monkeypatch.setattr(system.os, "sched_getaffinity", affinity)
+    assert (
+        usable_cpus(written(tmp_path, {GROUP: "0::/job", f"{MAX}/job/cpu.max": f"{quota} 100000"})) == usable
+    )
 
 
 FREE = {"proc/meminfo": "MemTotal: 9000000 kB\nMemAvailable:    8000000 kB\n"}

@@ -1,35 +1,36 @@
 """Sweeps whose parts are killed at random under load: each point must be in the result, once, and right.
 
-    python benchmarks/attack/kills.py [--runner threads|processes|dask] [--kills N] [--points N] [--seed N] [--bars]
+    python benchmarks/attack/kills.py [--runner NAME] [--kills N] [--points N] [--seed N] [--bars]
 
 A client runs a sweep in threads, in processes, or on a Dask cluster of this machine (a scheduler and two workers
 with their nannies). Each time that a further share of the points is in the store, and up to a second later, one of
 them gets kill -9: the client, a process that replays, a nanny or the scheduler. What was killed is started again,
 as a batch system would; a scheduler with its workers. In the end every point must be there once, with the makespan
 that a run without any of this finds.
+
+`--runner slurm` makes a real Slurm of one node (munged, slurmctld, slurmd) and a `dask_jobqueue.SLURMCluster` on it,
+whose jobs get scancel; `--runner ssh` an SSH server on the loopback interface and an `SSHCluster`. These two say what
+they need where it is not installed, and are attacked only when named.
 """
 
 from __future__ import annotations
 
 import argparse
-import os
 import random
-import signal
 import subprocess
 import sys
 import tempfile
 import time
 from collections import Counter
-from contextlib import nullcontext
 from pathlib import Path
 from typing import NamedTuple
 
 sys.path.append(str(Path(__file__).resolve().parents[1]))
 sys.path.append(str(Path(__file__).resolve().parents[2] / "tests" / "equipment"))
 
-from daemons import Daemons, children
 from graphs import layered
 from paced import Paced
+from places import PLACES, Place, client_of
 from verdict import Bar, verdict
 
 import simsched as ss
@@ -37,12 +38,7 @@ from simsched.sweep import results
 
 #: Seconds between looks at the store, and that the whole may take for each kill.
 LOOK_S, PATIENCE_S = 0.1, 60.0
-#: What is killed of each runner, and its share of the kills.
-PARTS = {
-    "threads": ("client",),
-    "processes": ("worker", "worker", "client"),
-    "dask": ("worker", "nanny", "scheduler", "client"),
-}
+#: Runners that are attacked when none is named, and their shares of the kills.
 SHARES = {"threads": 0.25, "processes": 0.5, "dask": 0.25}
 #: Threads or processes of the client.
 WORKERS = 2
@@ -68,12 +64,10 @@ def sweep_of(size: Size, pause_s: float) -> ss.Sweep:
 
 def client(folder: str, address: str, size: Size, pause_s: float) -> None:
     """Run the sweep, in a process of its own."""
-    if size.runner != "dask":
+    if size.runner in ("threads", "processes"):
         sweep_of(size, pause_s).run(folder, workers=WORKERS)
         return
-    from simsched.sweep.cluster import connected
-
-    with connected(address) as found:
+    with client_of(size.runner, address) as found:
         sweep_of(size, pause_s).run(folder, found)
 
 
@@ -82,47 +76,37 @@ class Scene:
 
     Parameters
     ----------
-    daemons : Daemons or None
-        Those of Dask.
+    place : Place
+        Where the replays run.
     store : Path
     size : Size
     pause_s : float
         Seconds that a replay takes at least.
     """
 
-    def __init__(self, daemons: Daemons | None, store: Path, size: Size, pause_s: float) -> None:
-        self._daemons, self._store, self._size, self._pause_s = daemons, store, size, pause_s
+    def __init__(self, place: Place, store: Path, size: Size, pause_s: float) -> None:
+        self._place, self._store, self._size, self._pause_s = place, store, size, pause_s
         self.killed: Counter[str] = Counter()
         self.said: list[str] = []
         self.client = self._client()
 
     def _client(self) -> subprocess.Popen[str]:
-        address = self._daemons.address if self._daemons else ""
-        command = [sys.executable, __file__, "--client", address, "--store", str(self._store)]
+        command = [sys.executable, __file__, "--client", self._place.address, "--store", str(self._store)]
         command += ["--runner", self._size.runner, "--pause", str(self._pause_s)]
         command += ["--points", str(self._size.points), "--tasks", str(self._size.tasks)]
         return subprocess.Popen(command, stderr=subprocess.PIPE, text=True)  # noqa: S603 - ourselves
 
-    def kill(self, part: str) -> None:
-        """Kill a part; a worker's nanny and the client are started again, as their owners would."""
-        if part == "worker" and (workers := self._replaying()):
-            os.kill(random.choice(workers), signal.SIGKILL)  # noqa: S311 - no secret
-        elif part == "scheduler" and self._daemons and self._daemons.scheduler is not None:
-            self._daemons.scheduler.kill()
-        elif part == "nanny" and self._daemons:
-            random.choice(self._daemons.workers).kill()  # noqa: S311 - no secret
-        else:
+    def kill(self) -> None:
+        """Kill a part at random, or the client where it has none now; their owners start them again."""
+        part = random.choice((*self._place.parts, "client"))  # noqa: S311 - no secret
+        if part == "client" or not self._place.kill(part, self.client.pid):
             part = "client"
             self.client.kill()
         self.killed[part] += 1
 
-    def _replaying(self) -> list[int]:
-        return self._daemons.worker_processes() if self._daemons else children(self.client.pid)
-
     def mend(self) -> None:
         """Start again what is dead."""
-        if self._daemons:
-            self._daemons.mend()
+        self._place.mend()
         if self.client.poll() not in (None, 0):
             self.said.append(
                 ((self.client.stderr and self.client.stderr.read()) or "").strip().split("\n")[-1]
@@ -143,7 +127,7 @@ def run(scene: Scene, store: Path, size: Size, kills: int) -> None:
             marks.pop(0)
             before = done
             time.sleep(random.random())  # noqa: S311 - no secret
-            scene.kill(random.choice(PARTS[size.runner]))  # noqa: S311 - no secret
+            scene.kill()
         time.sleep(LOOK_S)
         scene.mend()
     if marks:
@@ -155,14 +139,8 @@ def attack(size: Size, kills: int, pause_s: float) -> tuple[int, int, int]:
     begin = time.perf_counter()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        with (
-            Daemons(folder, str(Path(__file__).resolve().parents[1]))
-            if size.runner == "dask"
-            else nullcontext() as daemons
-        ):
-            if daemons:
-                daemons.start()
-            scene = Scene(daemons, folder / "store", size, pause_s)
+        with PLACES[size.runner](folder) as place:
+            scene = Scene(place, folder / "store", size, pause_s)
             run(scene, folder / "store", size, kills)
         found = results(folder / "store")
     expected = sweep_of(size, 0.0)
@@ -187,7 +165,10 @@ def attack(size: Size, kills: int, pause_s: float) -> tuple[int, int, int]:
 def main(given: argparse.Namespace) -> list[Bar]:
     """Attack the runners; return the goals."""
     random.seed(given.seed)
-    runners = [given.runner] if given.runner else list(PARTS)
+    runners = [given.runner] if given.runner else list(SHARES)
+    for runner in runners:
+        if missing := PLACES[runner].missing():
+            raise SystemExit(f"the runner {runner} {missing}")
     found = []
     for runner in runners:
         kills = given.kills if given.runner else round(SHARES[runner] * given.kills)
@@ -203,7 +184,7 @@ def main(given: argparse.Namespace) -> list[Bar]:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--runner", choices=list(PARTS), help="default: all, in turn")
+    parser.add_argument("--runner", choices=list(PLACES), help="default: the first three, in turn")
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--points", type=int, help="default: 100 for each kill")
     parser.add_argument("--tasks", type=int, default=1000)

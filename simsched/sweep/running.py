@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
@@ -14,6 +13,7 @@ from simsched.progress import check_progress
 from simsched.sweep.batches import Batches
 from simsched.sweep.replaying import Ended
 from simsched.sweep.store import Store, opened
+from simsched.system import usable_cpus
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -61,7 +61,7 @@ def run(
         done = PointsDone(progress)
         done.at(len(store.done))
         try:
-            _run(sweep, store, client, workers or os.cpu_count() or 1, done)
+            _run(sweep, store, client, workers or usable_cpus(), done)
             return store.finish()
         except SweepError as error:
             kept = f"{len(store.done) - store.n_waiting} of {len(sweep)} points are kept in {folder}"

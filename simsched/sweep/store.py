@@ -4,7 +4,8 @@
 `sweep.json`         the sweep's description, and the version that writes the store
 `graphs/ID.simsched` the graphs
 `machines/ID.json`   the machine files
-`parts/N.parquet`    rows, as they finished; each appears when it is complete and on the disk
+`parts/N.parquet`    rows, as they finished; each appears when it is complete and on the disk, and later ones may
+                     take in earlier ones
 `begun`              points that were begun and ended in this process since it opened the store
 `results.parquet`    all rows, once the sweep is complete; the parts are then removed
 `lock`               held by the writer
@@ -25,10 +26,10 @@ from typing import IO, TYPE_CHECKING, Any
 
 from simsched.errors import SimschedError, SweepError
 from simsched.files import open_to_write, read_small
-from simsched.sweep.row_files import write_rows
+from simsched.sweep.row_files import read_rows, write_rows
 from simsched.sweep.rows import Rows
 from simsched.sweep.store_head import Owner, check_head, write_head, write_inputs
-from simsched.sweep.stored import all_rows, parts_of, points_of, require_pyarrow
+from simsched.sweep.stored import all_rows, earlier_parts, merged, parts_of, points_of, require_pyarrow
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -98,10 +99,23 @@ class Store:
             If the folder cannot be written.
         """
         if self._waiting:
+            earlier, table = self._with_earlier(_table(self._waiting))
             part = self.folder / "parts" / f"{self._next:06d}.parquet"
-            write_rows(part, _table(self._waiting), self._owner.sweep_id)
+            write_rows(part, table, self._owner.sweep_id)
             self._next, self._waiting = self._next + 1, []
+            for replaced in earlier:
+                replaced.unlink()
         self._written = time.monotonic()
+
+    def _with_earlier(self, table: pa.Table) -> tuple[list[Path], pa.Table]:
+        """Return parts that the next one replaces, and its rows: theirs and those of a table."""
+        earlier = earlier_parts(self.folder, self._next)
+        try:
+            rows = [read_rows(part, self._owner.sweep_id, self._owner.points) for part in earlier]
+        except (SweepError, OSError):
+            # What waits is kept as it is; `finish` names the file that cannot be read.
+            return [], table
+        return earlier, merged([*rows, table])
 
     def began(self, points: Sequence[int]) -> None:
         """Record that this process itself now replays some points: if it dies, one of them may be why."""
@@ -169,9 +183,14 @@ def opened(folder: Path, sweep: Sweep) -> Iterator[Store]:
     with lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+        except BlockingIOError:
             raise SweepError(
                 f"{folder} is in use: another run writes it; wait for that one, or stop it"
+            ) from None
+        except OSError as error:
+            raise SweepError(
+                f"{folder} cannot be locked: {error.strerror or error}; take a folder on a file system "
+                "with locks (flock)"
             ) from None
         if not check_head(folder, sweep):
             write_head(folder, sweep)

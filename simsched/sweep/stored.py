@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from simsched.errors import MissingExtraError, SweepError
 from simsched.sweep.row_files import read_rows
 from simsched.sweep.rows import LAST, TEXTS
@@ -14,6 +16,9 @@ from simsched.sweep.store_head import Owner, read_head
 if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
+
+#: Parts that become one.
+MERGED = 16
 
 
 def results(store: str | Path) -> pd.DataFrame:
@@ -69,6 +74,29 @@ def parts_of(folder: Path) -> list[Path]:
     return sorted((folder / "parts").glob("[0-9]*.parquet"))
 
 
+def earlier_parts(folder: Path, number: int) -> list[Path]:
+    """Return the parts that the one of a number replaces, so that a store of any size has few.
+
+    Each sixteenth part takes in the fifteen before it, each 256th all since the last of its kind, and so on: after n
+    parts there are at most 15 for each digit of n to the base 16, and each row was written at most as often as n has
+    digits.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     (Path(folder) / "parts").mkdir()
+    ...     for number in range(31):
+    ...         (Path(folder) / "parts" / f"{number:06d}.parquet").touch()
+    ...     len(earlier_parts(Path(folder), 31)), len(earlier_parts(Path(folder), 32))
+    (15, 0)
+    """
+    span = 1
+    while not (number + 1) % (span * MERGED):
+        span *= MERGED
+    return [part for part in parts_of(folder) if number - span < int(part.stem) < number]
+
+
 def _files(folder: Path) -> list[Path]:
     whole = folder / "results.parquet"
     return [*([whole] if whole.exists() else []), *parts_of(folder)]
@@ -84,11 +112,16 @@ def all_rows(folder: Path, owner: Owner) -> pa.Table:
     import pyarrow as pa
 
     tables = _tables(folder, owner)
-    if not tables:
-        return pa.table({"point": pa.array([], pa.int64())})
+    return _tidy(merged(tables)) if tables else pa.table({"point": pa.array([], pa.int64())})
+
+
+def merged(tables: Sequence[pa.Table]) -> pa.Table:
+    """Return the rows of some tables by point, each once."""
+    import pyarrow as pa
+
     table = pa.concat_tables(tables, promote_options="permissive").sort_by("point")
     points = table["point"].to_numpy()
-    return _tidy(table.filter(pa.array([True, *(points[1:] != points[:-1]).tolist()])))
+    return table.filter(np.append(True, points[1:] != points[:-1]))
 
 
 def _tables(folder: Path, owner: Owner, columns: Sequence[str] | None = None) -> list[pa.Table]:

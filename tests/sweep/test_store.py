@@ -5,13 +5,15 @@ import json
 import multiprocessing
 import os
 import shutil
+import signal
+from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
 
 import simsched as ss
 from simsched.errors import SweepError
-from simsched.sweep import description, results, store as stores, store_head, stored
+from simsched.sweep import batches, description, results, store as stores, store_head, stored
 from simsched.sweep.row_files import read_rows, write_rows
 
 
@@ -109,6 +111,90 @@ def test_a_part_that_is_listed_and_not_there_is_no_endless_wait(graph, tmp_path)
         for call in (lambda: results(store), lambda: sweep(graph).run(store)):
             with pytest.raises(SweepError, match=r"000000.parquet is damaged"):
                 call()
+
+
+def interrupted(graph, folder, points=300, after=250):
+    """Run a sweep, each batch a part, and interrupt it; return the points that its store then has."""
+    done = 0
+
+    def count(more):
+        nonlocal done
+        done += more
+        if done >= after:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        sweep(graph, seeds=range(points)).run(folder, workers=1, progress=count)
+    return results(folder)["point"].tolist()
+
+
+@pytest.fixture
+def single_points(monkeypatch, each_batch_a_part):
+    """Each point is a batch, and each batch is written."""
+    monkeypatch.setattr(batches, "TARGET_S", 0.0)
+    monkeypatch.setattr(batches, "MOST", 1)
+
+
+def test_a_store_has_few_parts_however_many_were_written(graph, tmp_path, single_points):
+    kept = interrupted(graph, tmp_path / "store")
+    assert kept == list(range(len(kept)))
+    parts = sorted((tmp_path / "store" / "parts").iterdir())
+    # 250 to 255 of them: fifteen of the first kind and fifteen that each have sixteen.
+    assert len(kept) >= 250
+    assert len(parts) <= 30
+    assert max(len(pq.read_table(part)) for part in parts) == 16
+    whole = sweep(graph, seeds=range(300)).run(tmp_path / "store")
+    assert whole["point"].tolist() == list(range(300))
+    assert (
+        whole["makespan_s"].tolist()
+        == sweep(graph, seeds=range(300)).run(tmp_path / "o")["makespan_s"].tolist()
+    )
+
+
+def test_parts_that_were_taken_in_and_not_removed_do_no_harm(graph, tmp_path, single_points, monkeypatch):
+    """The writer dies when a part has taken in earlier ones, before it removes the first of them."""
+    unlink = Path.unlink
+
+    def dying(path, **options):
+        if path.suffix == ".parquet":
+            os.kill(os.getpid(), signal.SIGKILL)
+        unlink(path, **options)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "unlink", dying)
+        child = multiprocessing.get_context("fork").Process(
+            target=sweep(graph).run, args=(tmp_path / "store",), kwargs={"workers": 1}
+        )
+        child.start()
+        child.join()
+    assert child.exitcode == -signal.SIGKILL
+    assert len(list((tmp_path / "store" / "parts").glob("[0-9]*"))) == 16
+    assert results(tmp_path / "store")["point"].tolist() == list(range(16))
+    assert sweep(graph).run(tmp_path / "store")["point"].tolist() == list(range(40))
+
+
+def test_a_damaged_part_is_not_taken_in_and_costs_no_other_row(graph, tmp_path, single_points):
+    interrupted(graph, tmp_path / "store", after=5)
+    damaged = tmp_path / "store" / "parts" / "000001.parquet"
+    group, raw = pq.read_metadata(damaged).row_group(0), bytearray(damaged.read_bytes())
+    columns = (group.column(number) for number in range(group.num_columns))
+    makespan = next(column for column in columns if column.path_in_schema == "makespan_s")
+    raw[makespan.data_page_offset - 1] ^= 1  # the last byte of its values, which stand before
+    damaged.write_bytes(raw)
+    with pytest.raises(SweepError, match=r"000001.parquet is damaged"):
+        sweep(graph, seeds=range(300)).run(tmp_path / "store", workers=1)
+    damaged.unlink()
+    assert results(tmp_path / "store")["point"].tolist() == [0, *range(2, 300)]
+    assert sweep(graph, seeds=range(300)).run(tmp_path / "store")["point"].tolist() == list(range(300))
+
+
+def test_a_file_system_without_locks_is_not_a_store_in_use(graph, tmp_path, monkeypatch):
+    def unlocked(*arguments):
+        raise OSError(errno.ENOSYS, "Function not implemented")
+
+    monkeypatch.setattr(stores.fcntl, "flock", unlocked)
+    with pytest.raises(SweepError, match=r"cannot be locked: Function not implemented; take a folder"):
+        sweep(graph).run(tmp_path / "store")
 
 
 def test_the_store_of_another_sweep_is_refused(graph, tmp_path):

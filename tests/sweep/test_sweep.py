@@ -1,6 +1,7 @@
 """`Sweep`: which points there are, what their rows say, and that each can be replayed."""
 
 import json
+import os
 
 import numpy as np
 import pandas as pd
@@ -8,7 +9,7 @@ import pytest
 
 import simsched as ss
 from simsched.errors import SimschedError, SpecError, SweepError
-from simsched.sweep import Range, results
+from simsched.sweep import Range, results, threads
 
 MACHINE = "generic[cores=4]"
 
@@ -219,3 +220,22 @@ def test_parameters_from_numpy_are_numbers(graph):
         "generic[cores=2]",
         "generic[cores=4]",
     ]
+
+
+def test_a_sweep_takes_the_cpus_of_its_process_and_not_of_the_machine(graph, tmp_path, monkeypatch):
+    """A batch job of three CPUs on a node of 64."""
+    begun = []
+
+    class Threads(threads.Threads):
+        def __init__(self, made, count, store):
+            begun.append(count)
+            super().__init__(made, count, store)
+
+    monkeypatch.setattr(threads, "Threads", Threads)
+    monkeypatch.setattr(os, "cpu_count", lambda: 64)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: {0, 5, 9})
+    sweep(graph).run(tmp_path / "a")
+    sweep(graph).run(tmp_path / "b", workers=7)
+    assert len(begun) == 2
+    assert begun[0] <= 3
+    assert begun[1] == 7

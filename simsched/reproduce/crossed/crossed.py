@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import product
@@ -18,6 +17,7 @@ from simsched.reproduce.crossed.rules import RULES, Choice
 from simsched.reproduce.crossed.table import OWN, Crossed, CrossedCell
 from simsched.schedule import Schedule
 from simsched.spec import Scalar
+from simsched.system import usable_cpus
 
 #: A current manycore machine.
 CURRENT = "epyc-9654x2"
@@ -81,7 +81,7 @@ def crossed(
         report(1)
         return run
 
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
+    with ThreadPoolExecutor(usable_cpus()) as pool:
         return Crossed(tuple(pool.map(best, product(columns, systems))))
 
 
