@@ -2,10 +2,11 @@
 # make test   sets up and runs lint, types, tests, doctests, notebooks and the code of the docs
 # make coverage   runs the tests and says which lines of Python none of them reaches; fails below 90 % (pages in out/coverage/html)
 # make docs   builds the site into out/docs, with every notebook run; begin at out/docs/index.html
-# make dist   builds the sdist and the wheel into dist/, and tests both in clean environments
-# make lowest tests the core with the oldest libraries that are supported (tests/lowest.txt)
+# make dist   builds the sdist and wheels into dist/, and tests them in clean environments (PYTHONS="python3.11 python3.13": for these)
+# make lowest tests the core and every extra with the oldest libraries that are supported (tests/lowest.txt)
 # make sanitize   runs the tests of the compiled module and the engines under ASan and UBSan, the executor under TSan (build/sanitize, build/threads)
 PYTHON ?= python3
+PYTHONS ?= $(PYTHON)
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 SOURCES := pyproject.toml CMakeLists.txt $(wildcard simsched/native/*.?pp simsched/native/*.inl simsched/native/*.cmake)
@@ -65,15 +66,15 @@ $(VENV)/ready-%: $(VENV)/bin/python $(SOURCES)
 	@touch $@
 
 dist:
-	PYTHON=$(PYTHON) tests/dist.sh
+	PYTHONS='$(PYTHONS)' tests/dist.sh
 
 # pip installs what is here, as a user would: the tests see no sources.
 lowest:
 	rm -rf build/lowest
 	$(PYTHON) -m venv build/lowest
-	build/lowest/bin/python -m pip install --quiet --disable-pip-version-check -c tests/lowest.txt \
-	  '.[cli,viz,interactive,formats,tune,execute]' pytest pytest-xdist hypothesis
-	tests/installed.sh . build/lowest/bin/python
+	build/lowest/bin/python -m pip install --quiet --disable-pip-version-check -c tests/lowest.txt '.[test]'
+	tests/installed.sh . build/lowest/bin/python \
+	  cli plots panel exact study sweep traces execute/kernels browser/test_jupyterlab.py docs/test_site.py
 
 sanitize:
 	PYTHON=$(PYTHON) tests/native/sanitize.sh -q

@@ -174,16 +174,28 @@ def _table(path: Path, columns: Sequence[str], needed: Sequence[str]) -> tuple[p
 
 def _refuse_long(path: Path, what: str) -> None:
     """Reject a table of too many lines, or cells in a line: a byte in the file, up to 1.5 kB in memory."""
-    rows = cells = 0
+    rows, cells, cuts = 0, 0, _cuts_at_nul()
     with open_plain(path) as file:
         while part := file.read(CHUNK_B):
             data = np.frombuffer(part, np.uint8)
+            if cuts and not data.all():
+                raise FormatError(
+                    f"{path}: a NUL byte, at which {cuts} cuts texts; upgrade it, or take the byte out"
+                )
             ends = np.flatnonzero((data == ord("\n")) | (data == ord("\r")))
             commas = np.cumsum(data == ord(","))
             in_lines = np.diff(commas[ends], prepend=-cells, append=commas[-1])
             budget().check(path, int(in_lines.max()) + 1, "columns")
             rows, cells = rows + max(part.count(b"\n"), part.count(b"\r")), int(in_lines[-1])
             budget().check(path, rows - 1, what)
+
+
+def _cuts_at_nul() -> str:
+    """Return pandas and its version if its tables lose the rest of a text after a NUL byte, else nothing."""
+    import pandas as pd
+
+    probe = pd.read_csv(io.StringIO('text\n"a\0b"\n'))
+    return "" if probe["text"][0] == "a\0b" else f"pandas {pd.__version__}"
 
 
 def _refuse_blank_lines(path: Path) -> None:
