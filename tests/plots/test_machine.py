@@ -31,11 +31,19 @@ def legend(ax: Axes) -> list[str]:
     return [] if found is None else [text.get_text() for text in found.get_texts()]
 
 
-@pytest.mark.parametrize("name", MACHINES)
-def test_every_machine_is_drawn_with_its_cores_numbered(name):
-    machine = ss.machine(name)
+@pytest.fixture(scope="module", params=MACHINES)
+def drawn(request):
+    """Return each machine in turn, its name and its picture, drawn once."""
+    machine = ss.machine(request.param)
     ax = machine.draw()
-    ax.figure.canvas.draw()
+    canvas = ax.figure.canvas
+    canvas.draw()
+    yield request.param, machine, ax, canvas.get_renderer()
+    plt.close(ax.figure)
+
+
+def test_every_machine_is_drawn_with_its_cores_numbered(drawn):
+    name, machine, ax, _ = drawn
     assert len(faces(ax, "core")) == machine.n_cores
     texts = [text.get_text() for text in ax.texts]
     assert set(map(str, range(machine.n_cores))) <= set(texts)
@@ -43,13 +51,10 @@ def test_every_machine_is_drawn_with_its_cores_numbered(name):
     assert "core" in legend(ax)
 
 
-@pytest.mark.parametrize("name", MACHINES)
-def test_texts_fit_their_boxes_and_the_figure(name):
-    ax = ss.machine(name).draw()
+def test_texts_fit_their_boxes_and_the_figure(drawn):
+    _, machine, ax, renderer = drawn
     figure = ax.figure
-    figure.canvas.draw()
-    renderer = figure.canvas.get_renderer()
-    boxes = {box.label: box for box in ss.machine(name).structure.picture().boxes if box.core >= 0}
+    boxes = {box.label: box for box in machine.structure.picture().boxes if box.core >= 0}
     for text in ax.texts:
         shown = text.get_window_extent(renderer)
         assert figure.bbox.x0 <= shown.x0
