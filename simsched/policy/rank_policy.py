@@ -200,7 +200,15 @@ class RankPolicy(Policy):
         return (*found, *Layout.filling(most // machine.smt)) if machine.smt > 1 else found
 
     def suited(self, layout: Layout | None) -> Layout | None:
-        """Return the layout, which executors of a policy that ranks can have; see `Policy.suited`."""
+        """Return the layout, which executors of a policy that ranks can have; see `Policy.suited`.
+
+        Examples
+        --------
+        >>> import simsched as ss
+        >>> layout = ss.Layout(2, 36, devices=1)
+        >>> ss.policy("fifo").suited(layout) == layout, ss.policy("corun").suited(layout)
+        (True, None)
+        """
         return layout
 
     def team_widths(self, problem: Problem, width: int) -> npt.NDArray[np.int64]:

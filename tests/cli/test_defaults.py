@@ -35,7 +35,19 @@ NAMES = {
     "seed": "seeds",
 }
 #: Options that are no arguments: of output, and of noise, which is that of the costs.
-OTHERS = {"json_", "out", "roofline", "core_use", "markdown", "help", "library", "noise", "task", "sobol"}
+OTHERS = {
+    "json_",
+    "out",
+    "roofline",
+    "core_use",
+    "markdown",
+    "help",
+    "library",
+    "noise",
+    "task",
+    "sobol",
+    "learned",
+}
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)

@@ -133,7 +133,7 @@ def test_version_and_completion_script(piped):
     ("arguments", "says"),
     [
         (("run", "rnn", "--polcy", "fifo"), "has no option --polcy; did you mean --policy?"),
-        (("run", "lstmm"), "no such workload; did you mean lstm?"),
+        (("run", "lstmm"), "names them); did you mean lstm?"),
         (("crosscheck", "rnn", "--step", "3"), "rnn is a workload, which has no option --step"),
     ],
 )

@@ -81,7 +81,7 @@ machine = ss.machine("generic[cores=4,share_air=true]")
 schedule = ss.simulate(ss.TaskGraph.from_edges([4.0, 4.0, 4.0]), machine, "fifo", layout="3x1", engine="simpy")
 costs = ss.CostModel().on(schedule.graph, machine)
 running = {0: [0], 1: [1], 2: [2]}
-slowdowns = page_sharing.slowdowns(machine, costs, running, running, [[], [], []])
+slowdowns = page_sharing.slowdowns(machine, lambda task, threads: costs, running, running, [[], [], []])
 parts = {part for _, resources in PARTS.values() for part in resources}
 checks = {
     "by hand": lambda: schedule.makespan_s == 5,
