@@ -121,7 +121,7 @@ def test_bombs_are_refused(tmp_path: Path) -> None:
     (tmp_path / "bomb").write_bytes(b"".join([gzip.compress(bytes(1 << 20))] * 99))
     pieces: list[int] = []
     with pytest.raises(
-        FormatError, match=r"bomb: becomes more than \d.\d+ MB when decompressed, .* limit=\d+ MB"
+        FormatError, match=r"bomb: becomes more than \d+\.\d+ MB when decompressed, .* limit=\d+ MB"
     ):
         _read_into(pieces, tmp_path / "bomb")
     assert FLOOR_B / 2 < sum(pieces) < 2 * FLOOR_B
