@@ -37,10 +37,14 @@ run: $(VENV)/ready-all
 	  machines $(STEP) grace a64fx epyc-9654x2 xeon-8470 graviton4 knl-7250 --out out/chips.png,out/chips.png)
 	@printf '\nout/policies also has Gantt charts (*.png) and Chrome traces (*.trace.json.gz), which open in https://ui.perfetto.dev.\n'
 
-test: lint types suite
+# Lint and types run beside the tests, some of which wait for a browser, a process or a kernel: one worker more than cores.
+WORKERS ?= $(shell $(PYTHON) -c 'import os; print(len(os.sched_getaffinity(0)) + 1)' 2>/dev/null || echo auto)
+
+test:
+	@$(MAKE) --no-print-directory --jobs suite types lint
 
 suite: $(VENV)/ready-dev
-	$(BIN)/python -m pytest -n auto --dist worksteal tests simsched
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal tests simsched
 
 lint: $(VENV)/ready-dev
 	$(BIN)/ruff check .
