@@ -137,7 +137,7 @@ def single_points(monkeypatch, each_batch_a_part):
 
 def test_a_store_has_few_parts_however_many_were_written(graph, tmp_path, single_points):
     kept = interrupted(graph, tmp_path / "store")
-    assert kept == list(range(len(kept)))
+    assert len(set(kept)) == len(kept)
     parts = sorted((tmp_path / "store" / "parts").iterdir())
     # 250 to 255 of them: fifteen of the first kind and fifteen that each have sixteen.
     assert len(kept) >= 250
@@ -169,13 +169,15 @@ def test_parts_that_were_taken_in_and_not_removed_do_no_harm(graph, tmp_path, si
         child.join()
     assert child.exitcode == -signal.SIGKILL
     assert len(list((tmp_path / "store" / "parts").glob("[0-9]*"))) == 16
-    assert results(tmp_path / "store")["point"].tolist() == list(range(16))
+    kept = results(tmp_path / "store")["point"].tolist()
+    assert len(kept) == len(set(kept)) == 16
     assert sweep(graph).run(tmp_path / "store")["point"].tolist() == list(range(40))
 
 
 def test_a_damaged_part_is_not_taken_in_and_costs_no_other_row(graph, tmp_path, single_points):
     interrupted(graph, tmp_path / "store", after=5)
     damaged = tmp_path / "store" / "parts" / "000001.parquet"
+    lost = pq.read_table(damaged)["point"].to_pylist()
     group, raw = pq.read_metadata(damaged).row_group(0), bytearray(damaged.read_bytes())
     columns = (group.column(number) for number in range(group.num_columns))
     makespan = next(column for column in columns if column.path_in_schema == "makespan_s")
@@ -184,7 +186,7 @@ def test_a_damaged_part_is_not_taken_in_and_costs_no_other_row(graph, tmp_path, 
     with pytest.raises(SweepError, match=r"000001.parquet is damaged"):
         sweep(graph, seeds=range(300)).run(tmp_path / "store", workers=1)
     damaged.unlink()
-    assert results(tmp_path / "store")["point"].tolist() == [0, *range(2, 300)]
+    assert results(tmp_path / "store")["point"].tolist() == [n for n in range(300) if n not in lost]
     assert sweep(graph, seeds=range(300)).run(tmp_path / "store")["point"].tolist() == list(range(300))
 
 
