@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 from typing import Any, Protocol
 
@@ -38,7 +38,8 @@ class Sharing(Protocol):
 def only_bandwidth(machine: Machine) -> bool:
     """Return whether tasks share nothing but one memory's bandwidth, for which a simpler model suffices."""
     one = machine.n_domains == 1 and machine.memory.cluster_bandwidth_Bps == inf
-    return one and machine.effects == Effects(share_bandwidth=True)
+    # What moves on links is beside what running tasks share.
+    return one and replace(machine.effects, share_links=False) == Effects(share_bandwidth=True)
 
 
 @dataclass(slots=True)

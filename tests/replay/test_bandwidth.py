@@ -190,3 +190,19 @@ def test_engines_agree_where_clusters_limit(seed):
         ss.simulate(graph, limited, "fifo", layout=layout, engine=engine) for engine in ("simpy", "native")
     ]
     assert runs[0].finish_s.tolist() == runs[1].finish_s.tolist()
+
+
+def test_links_beside_one_memory_change_no_bit():
+    """Both engines take the simpler model where tasks share one memory alone, whatever moves on links."""
+    none = float("nan")
+    graph = ss.TaskGraph.from_edges(
+        [0.0, 1e-6, 0.1, 0.1, 0.0], kinds="MatMul", bytes_B=[none, 1e6, 1e6, 5e9, none]
+    )
+    costs = ss.CostModel(default=ss.Curve(1.0, 0.0))
+    machines = [f"generic[cores=11,bandwidth_Bps=1e9,data=sent,share_links={on}]" for on in ("true", "false")]
+    finish_s = [
+        ss.simulate(graph, machine, "corun", costs=costs, engine=engine).finish_s.tolist()
+        for machine in machines
+        for engine in ("simpy", "native")
+    ]
+    assert finish_s == [finish_s[0]] * 4
