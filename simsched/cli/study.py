@@ -160,7 +160,7 @@ def _growing(graph: str, context: typer.Context, weak: bool) -> TaskGraph | Call
     return lambda count: graph_of(graph.replace(GROWS, str(count)), context)
 
 
-@reading_command("machines rnn grace a64fx", "machines rnn --policy fifo --samples 5 --out chips.png")
+@reading_command("machines rnn grace a64fx", "machines rnn grace epyc-9654x2 --policy fifo --out chips.png")
 def machines(
     context: typer.Context,
     graph: GraphArgument,
