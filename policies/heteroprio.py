@@ -7,10 +7,10 @@ from heapq import heapify, heappop, heappush
 from typing import TYPE_CHECKING
 
 from simsched.native import find
+from simsched.policy.affinity import slower
 from simsched.policy.planned_policy import PlannedPolicy
 from simsched.policy.planning import Online, Priorities
 from simsched.policy.planning.compiled import assignment, bound
-from simsched.policy.pushing import slower
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -1,5 +1,6 @@
 #include "bind_replay.hpp"
 
+#include "affinity_scheduler.hpp"
 #include "arrays.hpp"
 #include "asked_policy.hpp"
 #include "bandwidth.hpp"
@@ -8,7 +9,6 @@
 #include "contention.hpp"
 #include "list_scheduler.hpp"
 #include "planned_scheduler.hpp"
-#include "pushed_scheduler.hpp"
 #include "replay.hpp"
 #include "ruled_policy.hpp"
 #include "sharing.hpp"

@@ -1,7 +1,7 @@
 #include "planner_online.hpp"
 
+#include "affinity_scheduler.hpp"
 #include "planner_draft.hpp"
-#include "pushed_scheduler.hpp"
 
 #include <algorithm>
 #include <limits>

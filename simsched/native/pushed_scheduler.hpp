@@ -2,22 +2,16 @@
 
 #include "data_state.hpp"
 #include "list_scheduler.hpp"
+#include "min_heap.hpp"
 
 #include <cstdint>
-#include <functional>
-#include <queue>
 #include <span>
 #include <tuple>
 #include <vector>
 
-// What decides at run time where ready tasks go: the twin of simsched/replay/pushed_scheduler.py.
+// Where ready tasks are pushed: the twin of simsched/replay/pushed_scheduler.py.
 
 namespace simsched {
-
-template <class Key> using MinHeap = std::priority_queue<Key, std::vector<Key>, std::greater<Key>>;
-
-// Seconds of a task on a kind of core over those of the best other kind of which there are executors.
-double slower(const double *seconds, std::size_t kind, const std::vector<bool> &used);
 
 // How ready tasks are pushed to queues of executors: the twin of simsched/policy/pushing.py. For affinity,
 // only estimates and ranks count.
@@ -60,29 +54,6 @@ class PushedScheduler : public ListScheduler<FifoQueue> {
     std::vector<std::int32_t> sorted_;
     std::int64_t came_ = 0;
     OrderedSet startable_; // idle executors whose queue is not empty
-};
-
-// Idle executors take the ready task that their kind of cores accelerates most.
-class AffinityScheduler : public ListScheduler<FifoQueue> {
-    using Base = ListScheduler<FifoQueue>;
-
-  public:
-    AffinityScheduler(const ListPlan &plan, const Pushing &pushing);
-
-    void release(std::span<const std::int32_t> tasks, double);
-    bool next(double, Decision &decision);
-
-  private:
-    std::size_t kind(std::size_t executor) const {
-        return plan_.kind_of.empty() ? 0 : static_cast<std::size_t>(plan_.kind_of[executor]);
-    }
-
-    const Pushing pushing_;
-    std::vector<bool> used_;
-    std::vector<MinHeap<std::tuple<double, std::int32_t, std::int32_t>>>
-        heaps_; // by kind: slower, rank, task
-    std::vector<bool> ready_;
-    std::size_t left_ = 0;
 };
 
 } // namespace simsched

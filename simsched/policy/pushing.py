@@ -1,8 +1,7 @@
-"""Decisions about ready tasks: `Pushing` to queues of executors, and how much slower kinds of cores are."""
+"""`Pushing`: how a task that becomes ready finds the queue of an executor."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 
@@ -36,24 +35,3 @@ class Pushing:
     aware: bool = False
     longest: bool = False
     sorts: bool = False
-
-
-def slower(seconds: list[list[float]], kinds: set[int]) -> Callable[[int, int], float]:
-    """Return the function of a task and a kind of core: its seconds over those of the best other kind.
-
-    Parameters
-    ----------
-    seconds : list of list of float
-        Of each task on each kind.
-    kinds : set of int
-        Kinds of which there are executors.
-    """
-
-    def ratio(task: int, kind: int) -> float:
-        own = seconds[task][kind]
-        best = min((seconds[task][other] for other in kinds if other != kind), default=own)
-        if own == best:
-            return 1.0
-        return own / best if best else float("inf")
-
-    return ratio

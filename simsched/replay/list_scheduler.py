@@ -52,6 +52,10 @@ class ListScheduler(Chooser):
         task = self._queue.take()
         return self._decision(task, self._idle.pop(self._place(task)), delay)
 
+    def _is_idle(self, executor: int) -> bool:
+        place = bisect_left(self._idle, executor)
+        return place < len(self._idle) and self._idle[place] == executor
+
     def _decision(self, task: int, executor: int, delay: float) -> Decision:
         self._executor_of[task] = executor
         seconds, load = self._takes(task, executor)

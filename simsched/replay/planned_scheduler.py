@@ -42,10 +42,6 @@ class PlannedScheduler(ListScheduler):
         if self._left[executor] and self._ready[self._left[executor][-1]]:
             heappush(self._startable, executor)
 
-    def _is_idle(self, executor: int) -> bool:
-        place = bisect_left(self._idle, executor)
-        return place < len(self._idle) and self._idle[place] == executor
-
     def next(self, now_s: float) -> Decision | None:
         """Return the next task of the lowest-numbered executor that is idle and whose next task is ready."""
         if not self._startable:

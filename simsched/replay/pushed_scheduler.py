@@ -1,4 +1,4 @@
-"""The schedulers of queues per executor, and of kinds of cores that take what they accelerate most."""
+"""The scheduler that pushes ready tasks to queues of executors."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from bisect import bisect_left
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING
 
-from simsched.policy.pushing import slower
 from simsched.replay.list_scheduler import ListScheduler
 
 if TYPE_CHECKING:
@@ -78,10 +77,6 @@ class PushedScheduler(ListScheduler):
             return 0.0
         return self._data.missing_s(task, self._cores[executor][0], longest=self._rule.longest)
 
-    def _is_idle(self, executor: int) -> bool:
-        place = bisect_left(self._idle, executor)
-        return place < len(self._idle) and self._idle[place] == executor
-
     def began(self, task: int, now_s: float) -> None:
         """Expect the end of a task anew, whose data have arrived."""
         executor = self._executor_of[task]
@@ -106,36 +101,4 @@ class PushedScheduler(ListScheduler):
         if not self._waiting[executor]:
             self._queued_s[executor] = 0.0  # what is left of sums of floats
         self._busy_until_s[executor] = (now_s + delay) + self._share_s[task]
-        return self._decision(task, executor, delay)
-
-
-class AffinityScheduler(ListScheduler):
-    """Lets idle executors take the ready task that their kind of cores accelerates most; see `Chooser`."""
-
-    def __init__(self, plan: StaticPlan) -> None:
-        super().__init__(plan)
-        self._slower = slower(plan.alone_s.reshape(-1, self._kinds).tolist(), set(self._kind_of))
-        self._rank = plan.position.tolist()
-        self._heaps: dict[int, list[tuple[float, int, int]]] = {
-            kind: [] for kind in sorted(set(self._kind_of))
-        }
-        self._left: set[int] = set()
-
-    def released(self, tasks: list[int], now_s: float) -> None:
-        """Note ready tasks."""
-        self._left.update(tasks)
-        for kind, heap in self._heaps.items():
-            for task in tasks:
-                heappush(heap, (self._slower(task, kind), self._rank[task], task))
-
-    def next(self, now_s: float) -> Decision | None:
-        """Return the ready task that the lowest-numbered idle executor takes."""
-        if not self._left or not self._idle:
-            return None
-        delay = self._delay_s + self._per_poller_s * (len(self._idle) - 1)
-        executor = self._idle.pop(0)
-        heap = self._heaps[self._kind_of[executor]]
-        while (task := heappop(heap)[2]) not in self._left:
-            pass
-        self._left.remove(task)
         return self._decision(task, executor, delay)

@@ -11,11 +11,12 @@ from collections.abc import Callable
 
 import numpy as np
 
+from simsched.replay.affinity_scheduler import AffinityScheduler
 from simsched.replay.list_scheduler import ListScheduler
 from simsched.replay.plan import Plan, StaticPlan
 from simsched.replay.planned_scheduler import PlannedScheduler
 from simsched.replay.policy_referee import PolicyReferee
-from simsched.replay.pushed_scheduler import AffinityScheduler, PushedScheduler
+from simsched.replay.pushed_scheduler import PushedScheduler
 from simsched.replay.replay import Chooser, Replay
 from simsched.replay.result import Times, schedule_of
 from simsched.replay.sharing_replay import SharingReplay

@@ -189,7 +189,9 @@ def worker_layouts(machine: Machine, reserved: int = 0) -> list[Layout]:
     """
     workers = _workers(machine, reserved)
     if machine.kinds is not None and not reserved:
-        return list(Layout.of_kinds(machine.kinds.threads(1), int(machine.is_device.sum())))
+        found = Layout.of_kinds(machine.kinds.threads(1), int(machine.is_device.sum()))
+        # A machine of nothing but devices has them as its cores.
+        return list(found) or [Layout(workers, 1)]
     return list(Layout.filling(workers))
 
 
