@@ -1,5 +1,7 @@
 """Layouts on machines with several kinds of cores: teams of one kind, devices beside them."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -8,6 +10,7 @@ from simsched.errors import LayoutError
 from simsched.policy import Problem
 from simsched.policy.estimate import Estimator
 from simsched.replay.policy_checks import layouts_of
+from simsched.study.tune import worker_layouts
 
 HYBRID, WITH_DEVICE = "core-i7-1370p", "grace-hopper"
 
@@ -139,3 +142,20 @@ def test_no_cause_is_left_over_where_cores_are_of_several_kinds():
         parts = ss.explain(ss.simulate(graph, machine, "heft", layout)).core_time.set_index("cause")["share"]
         assert parts["memory bandwidth"] > 0
         assert parts["cause unknown"] == pytest.approx(0.0, abs=1e-9)
+
+
+def test_devices_alone_are_the_cores_of_a_machine(tmp_path):
+    text = (
+        (Path(__file__).parents[2] / "hwmodels/generic.toml")
+        .read_text("utf-8")
+        .replace("value = 16, ", "value = 2, ")
+    )
+    rows = {"cores": (2, "core"), "link_bandwidth": (1, "GB/s"), "link_latency": (1, "us")}
+    lines = [
+        f'{k} = {{ value = [{v}], unit = "{u}", source = "a test", confidence = "low" }}'
+        for k, (v, u) in rows.items()
+    ]
+    path = tmp_path / "devices.toml"
+    path.write_text("\n".join([text, "[kinds]", 'names = ["device"]', *lines, ""]), "utf-8")
+    assert [str(layout) for layout in worker_layouts(ss.machine(path))] == ["2x1"]
+    assert ss.tune(ss.TaskGraph.from_edges([1.0, 1.0]), path, "fifo").frame["makespan_s"].tolist() == [1.0]
