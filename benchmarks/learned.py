@@ -2,11 +2,11 @@
 
     python benchmarks/learned.py [--bars]
 
-Two sets: ../shared/samples, where it is there, of a host that did other things meanwhile, and the project's own
-recordings, of one that let nothing interrupt them. For both, errors by runtime; the share of intervals (of 20 replays,
+Three sets: ../shared/samples, where it is there, of a host that did other things meanwhile, and the project's own
+recordings, of two that let nothing interrupt them. For each, errors by runtime; the share of intervals (of 20 replays,
 so that 90 % should) that hold what was recorded; and the errors of predictions from one recording of the program and
 those of other programs. The ranking of policies: pairs of StarPU's on as many workers of a program, each predicted
-without both, in these and in further recordings of the project. The bars, over all settings of both: a median error of
+without both, in these and in further recordings of the project. The bars, over all settings: a median error of
 8 %, 20 % at the 90th percentile, no ranking wrong where recordings differ by more than their scatter. docs/learning.md
 explains the rest.
 """
@@ -24,7 +24,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from scipy.stats import mannwhitneyu
-from settings import SAMPLES, Recorded, of_project, of_samples, of_schedulers
+from settings import SAMPLES, Recorded, of_project, of_samples, of_schedulers, of_second_host
 
 import simsched as ss
 from simsched.learning.observed import signature
@@ -130,7 +130,7 @@ def main() -> int:
     parser.add_argument("samples", nargs="?", type=Path, default=SAMPLES)
     parser.add_argument("--bars", action="store_true", help="fail where a bar is missed")
     options = parser.parse_args()
-    sets = {"own recordings": list(of_project())}
+    sets = {"own recordings": list(of_project()), "a second host": list(of_second_host())}
     if options.samples.is_dir():
         sets["samples"] = list(of_samples(options.samples))
     found = [told(name, recordings) for name, recordings in sets.items()]

@@ -12,10 +12,11 @@ import argparse
 import sys
 from bisect import bisect_left
 from collections import defaultdict
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
-from settings import SAMPLES, of_project, of_samples
+from settings import SAMPLES, Recorded, of_project, of_samples, of_second_host
 
 import simsched as ss
 
@@ -33,10 +34,10 @@ def in_order(replayed: ss.Schedule, recorded: ss.Schedule) -> float:
     return len(ends) / len(place)
 
 
-def of_own() -> bool:
-    """Print the median share of each runtime and number of workers of the project; return whether a bar is missed."""
+def of_host(name: str, recordings: Iterable[Recorded]) -> bool:
+    """Print the median share of each runtime and number of workers of a host; return whether a bar is missed."""
     shares: dict[tuple[str, str], list[tuple[float, float]]] = defaultdict(list)
-    for one in of_project():
+    for one in recordings:
         found = ss.replay_recorded(one.graph, one.policy)
         shares[one.policy, one.name.split()[-1]].append(
             (in_order(found.plain, found.recorded), found.calibrated_error)
@@ -48,9 +49,7 @@ def of_own() -> bool:
             np.median(np.abs([pair[1] for pair in several])),
         )
         missed |= workers == "1" and "starpu" in policy and share < BAR
-        print(
-            f"{'own recordings, median':36} {policy:30} {workers} workers {share:7.1%} in order, {error:.1%}"
-        )
+        print(f"{f'{name}, median':36} {policy:30} {workers} workers {share:7.1%} in order, {error:.1%}")
     return bool(missed)
 
 
@@ -60,7 +59,7 @@ def main() -> int:
     parser.add_argument("samples", nargs="?", type=Path, default=SAMPLES)
     parser.add_argument("--bars", action="store_true", help="fail where the bar is missed")
     options = parser.parse_args()
-    missed = int(of_own())
+    missed = int(of_host("own recordings", of_project())) + int(of_host("second host", of_second_host()))
     for one in of_samples(options.samples) if options.samples.is_dir() else ():
         if not one.policy.startswith("runtime"):
             continue

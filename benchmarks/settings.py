@@ -93,6 +93,11 @@ def of_project() -> Iterator[Recorded]:
     yield from _loaded(OWN)
 
 
+def of_second_host() -> Iterator[Recorded]:
+    """Yield the same programs on another host, recorded after the rules of `ss.learn` had been made."""
+    yield from _loaded(OWN / "second_host")
+
+
 def of_schedulers() -> Iterator[Recorded]:
     """Yield further recordings of the project: nine of each of StarPU's schedulers, on two workers."""
     yield from _loaded(OWN / "schedulers")

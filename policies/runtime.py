@@ -39,6 +39,9 @@ class System:
         Whether a single worker runs each task as it is created, past all queues.
     single : bool
         Whether one worker runs all tasks, however many there are.
+    inside : bool
+        Whether worker 0 itself creates the tasks that are ready from the beginning, in its own deque; else they come
+        from outside.
     """
 
     title: str
@@ -49,6 +52,7 @@ class System:
     reverse: bool = False
     undeferred: bool = False
     single: bool = False
+    inside: bool = False
 
 
 #: Runtimes by name.
@@ -81,7 +85,7 @@ SYSTEMS = {
     "gnu-openmp": System("OpenMP tasks of GNU", "libgomp/task.c: released tasks join the end of the team's queue"),
     "onetbb": System(
         "oneTBB, flow graph", "include/oneapi/tbb/detail/_flow_graph_impl.h: combine_tasks spawns the earlier, returns "
-        "the later", own=True, keeps="last",
+        "the later; try_put within an arena spawns", own=True, keeps="last", inside=True,
     ),
     "taskflow": System(
         "Taskflow", "taskflow/core/executor.hpp: the last task made ready is the worker's cache", own=True, keeps="last"
@@ -111,7 +115,7 @@ SYSTEMS = {
 class Runtime(Policy):
     """Each core is a worker, which takes ready tasks as those of a task runtime do.
 
-    Tasks that are ready from the beginning are created by worker 0. Of tasks made ready at once, the order is that of
+    Of tasks made ready at once, the order is that of
     the graph; runtimes take the order in which edges were registered, which few recordings have. Stealing costs no
     more than starting, and victims are random. Cost: O(log n + cores) per start.
 
@@ -230,9 +234,10 @@ class _Workers(Policy):
         yield from reversed(tasks) if self.system.reverse and worker >= 0 else tasks
 
     def _maker(self, task: int) -> int:
-        """Return the worker that made a task ready; of those that are ready from the beginning, -1."""
+        """Return the worker that made a task ready; -1 where it came from outside."""
         before = self.problem.graph.predecessors.neighbours(task).tolist()
-        return max((self.ended[other] for other in before), default=(0, -1))[1]
+        first = 0 if self.system.inside else -1
+        return max((self.ended[other] for other in before), default=(0, first))[1]
 
     def _next(self, core: int) -> int | None:
         if core in self.kept:

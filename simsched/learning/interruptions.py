@@ -11,8 +11,8 @@ import numpy as np
 from simsched.learning.rows import Run
 from simsched.learning.widths import weighted_median
 
-#: Weight of a program's own recordings among those of the host's other programs.
-OWN = 3.0
+#: Variance between what programs lose at one time, over that between recordings of one program.
+BETWEEN = 2.0
 #: Share of a recording's work that must tell of interruptions for it to stand for the host.
 KNOWN = 0.5
 #: Standard deviation of the logarithm of 1 + the share, where no recording tells.
@@ -28,11 +28,13 @@ def expected(runs: Sequence[Run], program: str, threads: int) -> tuple[float, fl
     """Return the share of its seconds that the next run loses, and the standard deviation of log(1 + share).
 
     That is the median of recordings on as many threads, or on the nearest number: one value per program, the program's
-    own with a weight of 3. Hosts do other things at one time than at another, and recordings of a program are made at
-    one time. So others count by how alike the host was: where what they lost on other numbers of threads differs from
-    this program's by a logarithm d, their weight is 1 / (1 + (d / 0.3)^2), and half of d moves their value. What is
-    lost is taken to be in proportion to the threads: for d, and on fewer threads than recorded. The uncertainty is the
-    scatter of recordings on as many threads, so weighted, and grows with each doubling or halving beyond these.
+    own with a weight of 1 + 2n for n recordings: programs are taken to differ, as in how long they wait for a memory
+    that others use, too, by twice the variance of a program's recordings. Hosts do other things at one time than at
+    another, and recordings of a program are made at one time. So others count by how alike the host was: where what
+    they lost on other numbers of threads differs from this program's by a logarithm d, their weight is
+    1 / (1 + (d / 0.3)^2), and half of d moves their value. What is lost is taken to be in proportion to the threads:
+    for d, and on fewer threads than recorded. The uncertainty is the scatter of recordings on as many threads, so
+    weighted, and grows with each doubling or halving beyond these.
 
     Examples
     --------
@@ -53,7 +55,7 @@ def expected(runs: Sequence[Run], program: str, threads: int) -> tuple[float, fl
             apart, move = (0.0, 0.0) if name == program else _apart(logs, program, name, nearest)
             weight, moved = 1.0 / (1.0 + (apart / UNKNOWN) ** 2), [log + SHRUNK * move for log in several]
             values.append(float(np.median(moved)))
-            weights.append(weight * (OWN if name == program else 1.0))
+            weights.append(weight * (1.0 + BETWEEN * len(several) if name == program else 1.0))
             alike += moved
             each += [weight / len(several)] * len(several)
     middle = max(weighted_median(values, weights), 0.0) * min(threads / nearest, 1.0)

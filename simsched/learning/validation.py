@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from statistics import mode
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -51,7 +52,9 @@ def validated(
             held = {"recorded_s": float(np.median([whole[i].makespan_s for i in members]))}
             lost = float(np.median([whole[i].interrupted for i in members]))
             learned, policy = learn([run.graph for run in rest]), policy_of(several[members[0]])
-            rows.append(held | _row(learned, mates[0], runs[members[0]], policy, lost, samples))
+            # A worker that never got a core has no lane in a run: most runs of a setting show how many there were.
+            size = mode([(runs[i].lanes, runs[i].width, runs[i].waiting) for i in members])
+            rows.append(held | _row(learned, mates[0], size, policy, lost, samples))
     if not rows:
         raise GraphError(
             "no program has two recordings of different settings: there is nothing to predict one from"
@@ -73,15 +76,15 @@ def _undisturbed(row: Mapping[str, Any]) -> float:
 
 
 def _row(
-    learned: Learned, mate: Observed, held: Observed, policy: Policy, lost: float, samples: int
+    learned: Learned, mate: Observed, size: tuple[int, int, int], policy: Policy, lost: float, samples: int
 ) -> dict[str, Any]:
-    """Return the prediction of a held-out recording, of which only the size is used."""
-    layout = Layout(held.lanes, held.width)
-    program = learned.program_of(mate.graph)
-    case = Case(mate.graph, program, policy, layout, layout.cores, waiting=held.waiting)
+    """Return the prediction of a held-out setting, of which only the size is used: lanes, width, threads that wait."""
+    lanes, width, waiting = size
+    layout = Layout(lanes, width)
+    case = Case(mate.graph, learned.program_of(mate.graph), policy, layout, layout.cores, waiting=waiting)
     found = case.row(learned, samples)
     return {
-        "program": held.program,
+        "program": mate.program,
         "policy": str(policy),
         "layout": str(layout),
         "predicted_s": found["makespan_s"],

@@ -36,13 +36,16 @@ def test_programs_that_were_recorded_on_a_like_host_count_more() -> None:
     )
 
 
-def test_own_recordings_count_three_times_however_many_they_are() -> None:
-    """Weights 3, 1 and 1 at 0.2, 0.7 and 0.9: half of the weight is reached at 0.2."""
+def test_own_recordings_count_more_the_more_they_are() -> None:
+    """Weights 3, 1 and 1 at 0.2, 0.7 and 0.9: half of the weight is reached at 0.2. Two of them weigh 5."""
     runs = [run("a", 2, 0.2), run("b", 2, 0.7), run("c", 2, 0.9)]
     assert log1p(expected(runs, "a", 2)[0]) == pytest.approx(0.2)
     assert log1p(expected(runs, "new", 2)[0]) == pytest.approx(0.7)
-    several = [*runs, run("a", 2, 0.2), run("d", 2, 0.8), run("e", 2, 0.8)]
-    assert log1p(expected(several, "a", 2)[0]) == pytest.approx(0.7), "weights 3, 1, 1, 1 and 1"
+    many = [*runs, run("d", 2, 0.8), run("e", 2, 0.8)]
+    assert log1p(expected(many, "a", 2)[0]) == pytest.approx(0.7), "weights 3, 1, 1, 1 and 1"
+    assert log1p(expected([*many, run("a", 2, 0.2)], "a", 2)[0]) == pytest.approx(0.2), (
+        "weights 5, 1, 1, 1 and 1"
+    )
 
 
 def test_slices_are_those_of_as_many_threads() -> None:

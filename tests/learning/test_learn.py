@@ -124,6 +124,13 @@ def test_validation_predicts_each_setting_from_the_others() -> None:
         ss.learn(graphs).validate(["fifo", "fifo"])
 
 
+def test_a_setting_is_as_large_as_most_of_its_runs() -> None:
+    """In the first of three runs on two workers one of them never got a core."""
+    graphs = [recorded(1, seed=1), recorded(1, seed=2), recorded(2, seed=3), recorded(2, seed=4)]
+    found = ss.learn(graphs).validate(repeats=[1, 2, 2, 2])
+    assert found["layout"].tolist() == ["1x1", "2x1"]
+
+
 def test_predictions_say_what_recordings_do_not_show() -> None:
     learned = ss.learn([recorded(1)])
     assert any("hardly ran beside others" in note for note in learned.notes)

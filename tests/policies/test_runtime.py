@@ -47,6 +47,14 @@ def test_one_worker_of_onnxruntime_runs_all_nodes(engine: str) -> None:
     assert found.makespan_s == 6.0
 
 
+@pytest.mark.parametrize(("system", "starts"), [("onetbb", [2, 1, 0]), ("taskflow", [0, 1, 2])])
+def test_who_creates_the_first_tasks(system: str, starts: list[int], engine: str) -> None:
+    """Within oneTBB's arena it is a worker, which takes the newest of its deque; Taskflow's come from outside."""
+    graph = ss.TaskGraph.from_edges([1.0] * 3, [])
+    found = ss.simulate(graph, "generic[cores=1]", f"runtime[system={system}]", engine=engine)
+    assert found.start_order.tolist() == starts
+
+
 def test_a_thief_takes_the_oldest(engine: str) -> None:
     """Core 0 runs 3 next, the last that 0 made ready; core 1 steals 1, the oldest of the deque."""
     graph = ss.TaskGraph.from_edges([1.0, 2.0, 2.0, 2.0], EDGES[:3])

@@ -14,7 +14,7 @@ import simsched as ss
 from simsched.errors import FormatError, SimschedError
 from simsched.traces.recorders.runtimes import Program, load, record, save
 from simsched.traces.recorders.runtimes.programs import PROGRAMS, WORK, cholesky, lu, stencil
-from simsched.traces.recorders.runtimes.record import RUNTIMES
+from simsched.traces.recorders.runtimes.record import RUNTIMES, recorded
 
 #: The project's own recordings.
 OWN = Path(__file__).parents[3] / "docs" / "learning"
@@ -80,6 +80,13 @@ def test_a_recording(tmp_path: Path) -> None:
     assert RUNTIMES["gnu-openmp"].policy == "runtime[system=gnu-openmp]"
 
 
+def test_a_worker_that_ran_nothing_has_a_lane() -> None:
+    times = np.array([[10 * task, 10 * task + 10, 1] for task in range(COUNTS["lu"])])
+    run = recorded(PROGRAMS["lu"](), "lu", times, untraced_s=9e-7, workers=2).recording
+    assert run is not None
+    assert (run.lane_names, set(run.lanes.tolist())) == (("worker 0", "worker 1"), {1})
+
+
 def test_impossible_settings() -> None:
     for arguments in (([1], 1, ["none"]), ([0], 1), ([1], 0), ([1], 1, ["lu"], ["none"])):
         with pytest.raises(SimschedError):
@@ -88,10 +95,11 @@ def test_impossible_settings() -> None:
         list(record([4096], 1, realtime=True))
 
 
-def test_recordings_of_the_project() -> None:
-    runs = load(OWN)
+@pytest.mark.parametrize(("folder", "lacks"), [(OWN, {"taskflow"}), (OWN / "second_host", set())])
+def test_recordings_of_the_project(folder: Path, lacks: set[str]) -> None:
+    runs = load(folder)
     settings = {(run.program, run.runtime, run.workers) for run in runs}
-    assert settings == {(p, r, w) for p in PROGRAMS for r in RUNTIMES for w in (1, 2)}
+    assert settings == {(p, r, w) for p in PROGRAMS for r in RUNTIMES.keys() - lacks for w in (1, 2)}
     assert all(run.makespan_s > 0 for run in runs)
 
 

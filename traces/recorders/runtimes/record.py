@@ -58,6 +58,8 @@ RUNTIMES = {
     "gnu-openmp": Build(_OPENMP, ("-fopenmp",), policy="runtime[system=gnu-openmp]"),
     "llvm-openmp": Build(_OPENMP, ("-l:libomp.so.5",), policy="runtime[system=llvm-openmp]"),
     "onetbb": Build(("-DUSE_TBB",), ("-ltbb",), policy="runtime[system=onetbb]"),
+    # Headers alone: Taskflow 3, found where the compiler looks (CPATH).
+    "taskflow": Build(("-DUSE_TASKFLOW", "-pthread"), ("-pthread",), policy="runtime[system=taskflow]"),
     "starpu-eager": _starpu("eager"),
     "starpu-prio": _starpu("prio"),
     "starpu-lws": _starpu("lws"),
@@ -168,19 +170,21 @@ class _Program:
     def recorded(self, name: str, workers: int) -> TaskGraph:
         untraced_s = int(self.lines(workers, traced=False)[0]) / 1e9
         rows = [line.split() for line in self.lines(workers, traced=True)[1:]]
-        return recorded(self.graph, name, np.array(rows, np.int64).reshape(-1, 3), untraced_s)
+        return recorded(self.graph, name, np.array(rows, np.int64).reshape(-1, 3), untraced_s, workers)
 
 
-def recorded(program: Program, name: str, times: npt.NDArray[np.int64], untraced_s: float) -> TaskGraph:
-    """Return a program's graph with a recording: a row of start, finish (in nanoseconds) and worker per task."""
+def recorded(
+    program: Program, name: str, times: npt.NDArray[np.int64], untraced_s: float, workers: int
+) -> TaskGraph:
+    """Return a program's graph with a recording: a row of start, finish (in nanoseconds) and worker per task.
+
+    A worker that ran nothing has a lane, too: it was there.
+    """
     first_ns = int(times[:, 0].min(initial=2**62))
-    names, lanes = np.unique(times[:, 2], return_inverse=True)
     start_s, finish_s = (times[:, :2] - first_ns).T / 1e9
     report = ImportReport(name, "simsched", facts={"untraced_s": untraced_s, "machine": cpu_model()})
-    workers = tuple(f"worker {worker}" for worker in names.tolist())
-    run = Recording(
-        start_s, finish_s, lanes.astype(np.int32), workers, np.array(program.priorities(), np.float64)
-    )
+    lanes, names = times[:, 2].astype(np.int32), tuple(f"worker {worker}" for worker in range(workers))
+    run = Recording(start_s, finish_s, lanes, names, np.array(program.priorities(), np.float64))
     return TaskGraph.from_edges(
         finish_s - start_s, program.edges, kinds=program.kinds, name=name, report=report, recording=run
     )

@@ -34,7 +34,7 @@ def save(runs: Sequence[Run], folder: Path) -> None:
     --------
     >>> from tempfile import TemporaryDirectory
     >>> times = np.array([[10 * task, 10 * task + 10, 0] for task in range(91)])
-    >>> run = Run("lu", "gnu-openmp", 1, 0, recorded(PROGRAMS["lu"](), "lu", times, untraced_s=9e-7))
+    >>> run = Run("lu", "gnu-openmp", 1, 0, recorded(PROGRAMS["lu"](), "lu", times, untraced_s=9e-7, workers=1))
     >>> with TemporaryDirectory() as folder:
     ...     save([run], Path(folder))
     ...     [(found.name, round(1e9 * found.makespan_s)) for found in load(folder)]
@@ -66,7 +66,7 @@ def load(folder: str | Path) -> list[Run]:
     --------
     >>> from tempfile import TemporaryDirectory
     >>> times = np.array([[10 * task, 10 * task + 10, 0] for task in range(91)])
-    >>> run = Run("lu", "gnu-openmp", 1, 0, recorded(PROGRAMS["lu"](), "lu", times, untraced_s=9e-7))
+    >>> run = Run("lu", "gnu-openmp", 1, 0, recorded(PROGRAMS["lu"](), "lu", times, untraced_s=9e-7, workers=1))
     >>> with TemporaryDirectory() as folder:
     ...     save([run], Path(folder))
     ...     [(found.name, round(1e9 * found.makespan_s)) for found in load(folder)]
@@ -83,7 +83,7 @@ def load(folder: str | Path) -> list[Run]:
             if runtime not in RUNTIMES or len(part) != len(program.kinds):
                 raise FormatError(f"{place / TASKS}: {runtime!r:.40} {name!r:.40} has {len(part)} tasks")
             times = part[["start_ns", "finish_ns", "worker"]].to_numpy(np.int64)
-            graph = recorded(program, name, times, float(untraced_s[key]))
+            graph = recorded(program, name, times, float(untraced_s[key]), workers)
             found.append(Run(name, runtime, workers, run, graph))
     except (OSError, ValueError, KeyError, EOFError) as error:
         raise FormatError(f"{place}: no runs of this recorder: {error!s:.200}") from None

@@ -6,7 +6,7 @@
 // multiplies, the numbers that it adds up, its priority (for StarPU), and the tasks that it depends on, which come
 // before it. RESULT has a line per run, its nanoseconds from the first creation to the last end; if TRACED, N lines
 // "START END WORKER" follow, in nanoseconds. If REALTIME, nothing of normal priority interrupts the program. One of
-// USE_OPENMP, USE_TBB and USE_STARPU chooses the runtime.
+// USE_OPENMP, USE_TBB, USE_TASKFLOW and USE_STARPU chooses the runtime.
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -19,12 +19,14 @@
 #include <oneapi/tbb/flow_graph.h>
 #include <oneapi/tbb/global_control.h>
 #include <oneapi/tbb/task_arena.h>
+#elif defined(USE_TASKFLOW)
+#include <taskflow/taskflow.hpp>
 #elif defined(USE_STARPU)
 #include <starpu.h>
 #elif defined(USE_OPENMP)
 #include <omp.h>
 #else
-#error "define USE_OPENMP, USE_TBB or USE_STARPU"
+#error "define USE_OPENMP, USE_TBB, USE_TASKFLOW or USE_STARPU"
 #endif
 
 namespace {
@@ -120,6 +122,18 @@ void run_all(int workers) {
                 nodes[i]->try_put(flow::continue_msg());
         graph.wait_for_all();
     });
+}
+#elif defined(USE_TASKFLOW)
+void run_all(int workers) {
+    static tf::Executor executor(workers); // its threads outlast a run
+    tf::Taskflow graph;
+    std::vector<tf::Task> made;
+    for (int i = 0; i < static_cast<int>(tasks.size()); ++i) {
+        made.push_back(graph.emplace([i] { run(i, executor.this_worker_id()); }));
+        for (const int before : tasks[i].before)
+            made[before].precede(made[i]);
+    }
+    executor.run(graph).wait();
 }
 #else
 void run_starpu(void **, void *index) {
