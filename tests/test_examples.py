@@ -19,6 +19,8 @@ from typing import Any
 import pytest
 
 import simsched as ss
+from simsched.graph.loading import Reader
+from simsched.graph.saving import Writer
 
 PROPERTIES = (property, cached_property)
 
@@ -30,6 +32,10 @@ def _rooms() -> Iterator[ModuleType]:
 
 def _documented(thing: Any) -> Any:
     """Return what holds the docstring: a function or a class, that of an instance; None for constants."""
+    if isinstance(thing, Reader):
+        thing = thing.read
+    if isinstance(thing, Writer):
+        thing = thing.write
     if not (inspect.isclass(thing) or inspect.isroutine(thing)):
         thing = type(thing)
     return thing if thing.__module__.startswith("simsched.") else None

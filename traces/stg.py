@@ -28,7 +28,7 @@ import numpy as np
 
 from simsched.errors import FormatError
 from simsched.graph import ImportReport, TaskGraph
-from simsched.graph.loading import open_plain, plain_name
+from simsched.graph.loading import Reader, open_plain, plain_name
 from simsched.traces.shared.options import real_number
 
 #: The count, then task 0; or count and processors, then task 0 or 1; without predecessors.
@@ -84,8 +84,22 @@ class _Tasks:
         return self.processors > 0 and self.first == 0 and len(self.times) == self.n
 
 
-class StgFile:
-    """Reader of Standard Task Graph files; their times, whole numbers without a unit, become seconds.
+def _read(path: Path, *, unit: float | str = 1.0) -> TaskGraph:
+    """Return the graph of a file, plain or gzipped.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    unit : float or str
+        Seconds of one unit of time.
+
+    Raises
+    ------
+    FormatError
+        If the file is no such file; the message gives the line.
+    GraphError
+        If its tasks form a cycle.
 
     Examples
     --------
@@ -103,45 +117,25 @@ class StgFile:
     >>> graph.report.format, graph.kinds.to_list(), graph.durations_s.tolist(), graph.n_edges
     ('stg', ['dummy', 'task', 'dummy'], [0.0, 7.0, 0.0], 2)
     """
-
-    title = "Standard Task Graph set (.stg)"
-    dependencies = "in the file"
-    times = "in the file, whole numbers taken as seconds"
-    options = {"unit": "seconds that one unit of time stands for, as 1e-6; 1 if not given"}  # noqa: RUF012 - the protocol's
-
-    def recognises(self, head: bytes) -> bool:
-        """Recognise the first two lines of numbers: the count, and a first task without predecessors."""
-        return _BEGINNING.match(head) is not None
-
-    def read(self, path: Path, *, unit: float | str = 1.0) -> TaskGraph:
-        """Return the graph of a file, plain or gzipped.
-
-        Parameters
-        ----------
-        path : Path
-            The file.
-        unit : float or str
-            Seconds of one unit of time.
-
-        Raises
-        ------
-        FormatError
-            If the file is no such file; the message gives the line.
-        GraphError
-            If its tasks form a cycle.
-        """
-        expected = f"a number of seconds from {MIN_UNIT_S:g} to {MAX_UNIT_S:g}, as 1e-6"
-        unit_s = real_number(path, "unit", unit, MIN_UNIT_S, MAX_UNIT_S, expected)
-        stated: list[int] = []
-        with open_plain(path) as stream:
-            tasks = _tasks(path, _rows(path, stream, stated))
-        report = ImportReport(path.name, "stg")
-        graph = _graph(path, tasks, unit_s, report)
-        _describe(graph, tasks, stated, unit_s, report)
-        return graph
+    expected = f"a number of seconds from {MIN_UNIT_S:g} to {MAX_UNIT_S:g}, as 1e-6"
+    unit_s = real_number(path, "unit", unit, MIN_UNIT_S, MAX_UNIT_S, expected)
+    stated: list[int] = []
+    with open_plain(path) as stream:
+        tasks = _tasks(path, _rows(path, stream, stated))
+    report = ImportReport(path.name, "stg")
+    graph = _graph(path, tasks, unit_s, report)
+    _describe(graph, tasks, stated, unit_s, report)
+    return graph
 
 
-STG = StgFile()
+STG = Reader(
+    title="Standard Task Graph set (.stg)",
+    dependencies="in the file",
+    times="in the file, whole numbers taken as seconds",
+    options={"unit": "seconds that one unit of time stands for, as 1e-6; 1 if not given"},
+    recognises=lambda head: _BEGINNING.match(head) is not None,
+    read=_read,
+)
 
 
 def _graph(path: Path, tasks: _Tasks, unit_s: float, report: ImportReport) -> TaskGraph:

@@ -6,12 +6,12 @@ import gzip
 import io
 import os
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from simsched.errors import FormatError, GraphError, SpecError
 from simsched.files import no_file, open_regular
@@ -35,31 +35,43 @@ CHUNK_B = 1024 * 1024
 MARK = b"\xef\xbb\xbf"
 
 
-class Reader(Protocol):
-    """Interface registered by a format under the entry-point group `simsched.formats`."""
+@dataclass(frozen=True, eq=False)
+class Reader:
+    """A format of files, registered under the group `simsched.formats`; any object with its attributes will do.
 
-    #: One line for `simsched list formats`.
+    `title`, one line, and the origins of edges (`dependencies`) and seconds (`times`), in a few words each, are what
+    `simsched list formats` prints.
+
+    Parameters
+    ----------
+    recognises : callable
+        Whether a file is of this format, from its first 64 KiB, decompressed.
+    read : callable
+        From a path, and options by keyword, to the graph of the file; raises `FormatError` or `GraphError`, never
+        anything else. `load` puts the file before what a `GraphError` says.
+    options : mapping
+        Keyword options of `read` with their descriptions: companions, the step, ...; `load` rejects any other. From a
+        command line their values come as text.
+    general : bool
+        Whether it takes only files that no other one recognises.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> def read(path):
+    ...     return ss.TaskGraph.from_edges([float(row) for row in path.read_text().split()[1:]], [])
+    >>> rows = ss.graph.loading.Reader("rows of seconds", "none", "s", lambda head: head.startswith(b"rows"), read)
+    >>> rows.recognises(b"rows 1 2"), rows.options
+    (True, {})
+    """
+
     title: str
-    #: Origins of its edges and of its seconds, in a few words each, for the same list.
     dependencies: str
     times: str
-    #: Keyword options of `read` with their descriptions: companions, the step, ...; `load` rejects any other. From a
-    #: command line their values come as text.
-    options: dict[str, str]
-
-    def recognises(self, head: bytes) -> bool:
-        """Return whether a file is of this format, from its first 64 KiB, decompressed.
-
-        A reader with a true attribute `general` takes files that no other one recognises.
-        """
-        ...
-
-    def read(self, path: Path, **options: Any) -> TaskGraph:
-        """Return the graph of a file, or raise `FormatError` or `GraphError`; never anything else.
-
-        `load` puts the file before what a `GraphError` says.
-        """
-        ...
+    recognises: Callable[[bytes], bool]
+    read: Callable[..., TaskGraph]
+    options: Mapping[str, str] = field(default_factory=dict)
+    general: bool = False
 
 
 def load(

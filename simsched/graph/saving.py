@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal
 
 from simsched.errors import FormatError, SpecError
 from simsched.plugins import named, registered
@@ -16,19 +17,34 @@ Subject = Literal["graph", "schedule"]
 OWN = "taskgraph"
 
 
-class Writer(Protocol):
-    """Interface registered by a format under the entry-point group `simsched.writers`."""
+@dataclass(frozen=True)
+class Writer:
+    """A format to write, registered under the group `simsched.writers`; any object with its attributes will do.
 
-    #: One line for `simsched list formats`.
+    Parameters
+    ----------
+    title : str
+        One line for `simsched list formats`.
+    suffixes : tuple of str
+        Endings of the names of files that it writes, in small letters.
+    writes : {"graph", "schedule"}
+        The written object.
+    write : callable
+        Writes a `TaskGraph` or a `Schedule` to a path, or raises a `SimschedError`; a file appears when it is complete.
+
+    Examples
+    --------
+    >>> from simsched.graph.saving import Writer
+    >>> def write(graph, path):
+    ...     path.write_text(" ".join(map(str, graph.durations_s.tolist())))
+    >>> Writer("rows of seconds", (".rows",), "graph", write).suffixes
+    ('.rows',)
+    """
+
     title: str
-    #: Endings of the names of files that it writes, in small letters.
     suffixes: tuple[str, ...]
-    #: The written object.
     writes: Subject
-
-    def write(self, subject: Any, path: Path) -> None:
-        """Write a `TaskGraph` or a `Schedule`, or raise a `SimschedError`; a file appears when it is complete."""
-        ...
+    write: Callable[[Any, Path], None]
 
 
 def writers(subject: Subject) -> Iterator[tuple[str, Writer]]:

@@ -85,6 +85,16 @@ def save(graph: TaskGraph, path: str | Path) -> None:
     ------
     FormatError
         If the file cannot be written.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> import simsched as ss
+    >>> from simsched.graph.storage import read, save
+    >>> with TemporaryDirectory() as folder:
+    ...     save(ss.TaskGraph.from_edges([1.0, 2.0], [(0, 1)], name="two"), f"{folder}/two.simsched")
+    ...     read(f"{folder}/two.simsched").name
+    'two'
     """
     write(Path(path), HEADER, _header(graph), _arrays(graph))
 
@@ -157,6 +167,17 @@ def read(path: str | Path) -> TaskGraph:
     ------
     FormatError
         If the file cannot be read, is damaged, describes no possible graph, or is of a newer version.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> import simsched as ss
+    >>> graph = ss.TaskGraph.from_edges([1.0, 2.0], [(0, 1)], kinds=["load", "sum"], name="two")
+    >>> with TemporaryDirectory() as folder:
+    ...     graph.save(f"{folder}/two.simsched")
+    ...     back = ss.load(f"{folder}/two.simsched")
+    >>> back.name, back.kinds.to_list(), back.durations_s.tolist(), back.n_edges
+    ('two', ['load', 'sum'], [1.0, 2.0], 1)
     """
     file = find_file(path)
     archive = Archive(file)

@@ -21,11 +21,7 @@ def renamed(
 
 def reshaped(x: Tensor, kind: str, *dims: int) -> Tensor:
     """Return `x` in another shape by an op of the given kind; its gradient is a `Reshape`."""
-
-    def gradient(dy: Tensor) -> Iterator[Tensor]:
-        yield renamed("Reshape", dy, *x.dims)
-
-    return renamed(kind, x, *dims, gradient=gradient)
+    return renamed(kind, x, *dims, gradient=lambda dy: (renamed("Reshape", dy, *x.dims),))
 
 
 def _like(dy: Tensor, operand: Tensor) -> Tensor:
@@ -46,41 +42,30 @@ def _unary(kind: str, x: Tensor) -> Tensor:
 
 def add(a: Tensor, b: Tensor) -> Tensor:
     """Return a + b."""
-
-    def gradient(dy: Tensor) -> Iterator[Tensor]:
-        yield _like(dy, a)
-        yield _like(dy, b)
-
-    return elementwise("AddV2", a, b, gradient)
+    return elementwise("AddV2", a, b, lambda dy: (_like(dy, a), _like(dy, b)))
 
 
 def subtract(a: Tensor, b: Tensor) -> Tensor:
     """Return a - b."""
-
-    def gradient(dy: Tensor) -> Iterator[Tensor]:
-        yield _like(dy, a)
-        yield _like(_unary("Neg", dy), b)
-
-    return elementwise("Sub", a, b, gradient)
+    return elementwise("Sub", a, b, lambda dy: (_like(dy, a), _like(_unary("Neg", dy), b)))
 
 
 def multiply(a: Tensor, b: Tensor) -> Tensor:
     """Return a b; the gradients of both are computed, of constants, too."""
-
-    def gradient(dy: Tensor) -> Iterator[Tensor]:
-        yield _like(elementwise("Mul", dy, b), a)
-        yield _like(elementwise("Mul", dy, a), b)
-
-    return elementwise("Mul", a, b, gradient)
+    return elementwise(
+        "Mul", a, b, lambda dy: (_like(elementwise("Mul", dy, b), a), _like(elementwise("Mul", dy, a), b))
+    )
 
 
 def inverse_root(x: Tensor) -> Tensor:
     """Return 1 over the root of x."""
-
-    def gradient(dy: Tensor) -> Iterator[Tensor]:
-        yield dy.net.op("RsqrtGrad", [y, dy], dy.dims, 3.0 * dy.elements)
-
-    y = x.net.op("Rsqrt", [x], x.dims, x.elements, gradient)
+    y = x.net.op(
+        "Rsqrt",
+        [x],
+        x.dims,
+        x.elements,
+        lambda dy: (dy.net.op("RsqrtGrad", [y, dy], dy.dims, 3.0 * dy.elements),),
+    )
     return y
 
 
@@ -127,8 +112,4 @@ def batch_normalised(
 
 def squares_halved(x: Tensor) -> Tensor:
     """Return half the sum of squares of a tensor."""
-
-    def gradient(dy: Tensor) -> Iterator[Tensor]:
-        yield elementwise("Mul", x, dy)
-
-    return x.net.op("L2Loss", [x], (), 2.0 * x.elements, gradient)
+    return x.net.op("L2Loss", [x], (), 2.0 * x.elements, lambda dy: (elementwise("Mul", x, dy),))

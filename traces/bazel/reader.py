@@ -10,7 +10,7 @@ import numpy as np
 
 from simsched.errors import FormatError
 from simsched.graph import ImportReport, TaskGraph
-from simsched.graph.loading import plain_name
+from simsched.graph.loading import Reader, plain_name
 from simsched.text import printable
 from simsched.traces.bazel.actions import ActionGraph
 from simsched.traces.bazel.profile import Profile
@@ -26,8 +26,30 @@ _ADVICE = (
 )
 
 
-class BazelProfile:
-    """Reader of Bazel's profiles.
+def _recognises(head: bytes) -> bool:
+    """Recognise the id of the build, or Bazel's first phase."""
+    return (
+        head.lstrip().startswith(b"{")
+        and b'"traceEvents"' in head
+        and (b'"build phase marker"' in head or b'"bazel_version"' in head)
+    )
+
+
+def _read(
+    path: Path,
+    *,
+    actions: str | Path | None = None,
+    edges: str = EDGES[0],
+    tolerant: bool | str = False,
+) -> TaskGraph:
+    """Return the graph of the actions of a build; options as in `options`.
+
+    Raises
+    ------
+    FormatError
+        If a file is malformed, no action ran, or the action graph is of another build.
+    GraphError
+        If dependencies form a cycle.
 
     Examples
     --------
@@ -40,66 +62,42 @@ class BazelProfile:
     >>> graph.report.format, graph.kinds.to_list(), graph.durations_s.tolist(), graph.n_edges
     ('bazel', ['Compiling', 'Linking app'], [0.0009, 0.0005], 1)
     """
+    word(path, "edges", edges, EDGES)
+    report = ImportReport(path.name, "bazel")
+    profile = Profile(path, mends_if(path, tolerant, report), with_outputs=actions is not None)
+    spans = profile.actions()
+    if not len(spans):
+        raise FormatError(
+            f"{path}: no action in the profile; nothing was built, or all of it was there already "
+            f"({sum(profile.counts.values())} spans of Bazel's own work)"
+        )
+    order = np.lexsort((np.arange(len(spans)), spans.finish_ns, spans.start_ns))
+    tasks = spans.taken(order)
+    _describe(report, profile)
+    if actions is not None:
+        outputs = [profile.outputs[row] for row in order.tolist()]
+        graph = given(path, "actions", actions, "what bazel aquery --output=jsonproto prints")
+        found: Whole | list[tuple[int, int]] = _of_actions(path, graph, outputs, report)
+    else:
+        found = _without(tasks, profile, edges, report)
+    name = plain_name(path, ".profile", ".json")
+    return graph_of(
+        path, tasks, found, report, name, names=[tasks.labels[code] for code in tasks.scope.tolist()]
+    )
 
-    title = "profile of a Bazel build (--profile)"
-    dependencies = "bazel aquery (actions=); without it order of each thread, and the critical path"
-    times = "us"
-    options = {  # noqa: RUF012 - the protocol's attribute
+
+BAZEL = Reader(
+    title="profile of a Bazel build (--profile)",
+    dependencies="bazel aquery (actions=); without it order of each thread, and the critical path",
+    times="us",
+    options={
         "actions": "what bazel aquery --output=jsonproto prints, in a file: the action graph of the same build",
         "edges": "lanes+critical (when not given), lanes, or critical: where edges come from without actions=",
         "tolerant": TOLERANT,
-    }
-
-    def recognises(self, head: bytes) -> bool:
-        """Recognise the id of the build, or Bazel's first phase."""
-        return (
-            head.lstrip().startswith(b"{")
-            and b'"traceEvents"' in head
-            and (b'"build phase marker"' in head or b'"bazel_version"' in head)
-        )
-
-    def read(
-        self,
-        path: Path,
-        *,
-        actions: str | Path | None = None,
-        edges: str = EDGES[0],
-        tolerant: bool | str = False,
-    ) -> TaskGraph:
-        """Return the graph of the actions of a build; options as in `options`.
-
-        Raises
-        ------
-        FormatError
-            If a file is malformed, no action ran, or the action graph is of another build.
-        GraphError
-            If dependencies form a cycle.
-        """
-        word(path, "edges", edges, EDGES)
-        report = ImportReport(path.name, "bazel")
-        profile = Profile(path, mends_if(path, tolerant, report), with_outputs=actions is not None)
-        spans = profile.actions()
-        if not len(spans):
-            raise FormatError(
-                f"{path}: no action in the profile; nothing was built, or all of it was there already "
-                f"({sum(profile.counts.values())} spans of Bazel's own work)"
-            )
-        order = np.lexsort((np.arange(len(spans)), spans.finish_ns, spans.start_ns))
-        tasks = spans.taken(order)
-        _describe(report, profile)
-        if actions is not None:
-            outputs = [profile.outputs[row] for row in order.tolist()]
-            graph = given(path, "actions", actions, "what bazel aquery --output=jsonproto prints")
-            found: Whole | list[tuple[int, int]] = _of_actions(path, graph, outputs, report)
-        else:
-            found = _without(tasks, profile, edges, report)
-        name = plain_name(path, ".profile", ".json")
-        return graph_of(
-            path, tasks, found, report, name, names=[tasks.labels[code] for code in tasks.scope.tolist()]
-        )
-
-
-BAZEL = BazelProfile()
+    },
+    recognises=_recognises,
+    read=_read,
+)
 
 
 def _describe(report: ImportReport, profile: Profile) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from simsched.errors import FormatError
 from simsched.graph import ImportReport, TaskGraph
-from simsched.graph.loading import HEAD_B, open_plain, plain_name, read_bounded
+from simsched.graph.loading import HEAD_B, Reader, open_plain, plain_name, read_bounded
 from simsched.traces.chakra.linked import of_operators
 from simsched.traces.chakra.nodes import of_nodes
 from simsched.traces.chakra.record import (
@@ -20,8 +20,35 @@ from simsched.traces.chakra.record import (
 from simsched.traces.shared.options import TOLERANT, flag, mends_if
 
 
-class Chakra:
-    """Reader of Chakra's execution traces.
+def _recognises(head: bytes) -> bool:
+    """Return whether a file is a Chakra trace of either form."""
+    if head.lstrip()[:1] == b"{":
+        if is_workload(head):
+            return True
+        return b'"nodes"' in head and b'"inclusive_dur"' in head and b'"ctrl_deps"' in head
+    return looks_delimited(head)
+
+
+def _read(path: Path, *, data_deps: bool | str = False, tolerant: bool | str = False) -> TaskGraph:
+    """Return the graph of a trace.
+
+    Parameters
+    ----------
+    path : Path
+        The file, plain or gzipped.
+    data_deps : bool or str, optional
+        Whether every node is a task, with the dependencies in the file, although it holds tensors.
+    tolerant : bool or str, optional
+        Whether to read the complete part of a file that is cut off.
+
+    Raises
+    ------
+    FormatError
+        If the file is damaged.
+    GraphError
+        If its dependencies run in a circle.
+    MissingExtraError
+        If protobuf is not installed.
 
     Examples
     --------
@@ -41,60 +68,32 @@ class Chakra:
     >>> graph.report.format, graph.kinds.to_list(), graph.durations_s.tolist(), graph.n_edges
     ('chakra', ['mm', 'relu'], [4e-06, 2e-06], 1)
     """
+    as_written = flag(path, "data_deps", data_deps)
+    report = ImportReport(path.name, "chakra")
+    mend = mends_if(path, tolerant, report)
+    with open_plain(path, lambda _: None) as file:
+        head = read_bounded(file, HEAD_B)
+    read = read_linked if head.lstrip()[:1] == b"{" else read_stream
+    metadata, records = (read_workload if is_workload(head) else read)(path, mend)
+    if not records:
+        raise FormatError(f"{path}: the trace has no nodes; was the recording interrupted?")
+    require_distinct(records)
+    for key in ("version", "schema"):
+        if metadata.get(key):
+            report.facts[key] = str(metadata[key])[:60]
+    build = of_nodes if as_written or not any(r.has_tensors() for r in records) else of_operators
+    name = plain_name(path, ".json", ".et")
+    return build(path, records, report, name)
 
-    title = "Chakra: execution traces (.et), or PyTorch's linked with times as JSON"
-    dependencies = "rebuilt from tensors; where it has none, data_deps and ctrl_deps"
-    times = "the file, us"
-    options = {  # noqa: RUF012 - the protocol's attribute, never changed
+
+CHAKRA = Reader(
+    title="Chakra: execution traces (.et), or PyTorch's linked with times as JSON",
+    dependencies="rebuilt from tensors; where it has none, data_deps and ctrl_deps",
+    times="the file, us",
+    options={
         "data_deps": "true to take the file's dependencies, mostly the order of execution, though it holds tensors",
         "tolerant": TOLERANT,
-    }
-
-    def recognises(self, head: bytes) -> bool:
-        """Return whether a file is a Chakra trace of either form."""
-        if head.lstrip()[:1] == b"{":
-            if is_workload(head):
-                return True
-            return b'"nodes"' in head and b'"inclusive_dur"' in head and b'"ctrl_deps"' in head
-        return looks_delimited(head)
-
-    def read(self, path: Path, *, data_deps: bool | str = False, tolerant: bool | str = False) -> TaskGraph:
-        """Return the graph of a trace.
-
-        Parameters
-        ----------
-        path : Path
-            The file, plain or gzipped.
-        data_deps : bool or str, optional
-            Whether every node is a task, with the dependencies in the file, although it holds tensors.
-        tolerant : bool or str, optional
-            Whether to read the complete part of a file that is cut off.
-
-        Raises
-        ------
-        FormatError
-            If the file is damaged.
-        GraphError
-            If its dependencies run in a circle.
-        MissingExtraError
-            If protobuf is not installed.
-        """
-        as_written = flag(path, "data_deps", data_deps)
-        report = ImportReport(path.name, "chakra")
-        mend = mends_if(path, tolerant, report)
-        with open_plain(path, lambda _: None) as file:
-            head = read_bounded(file, HEAD_B)
-        read = read_linked if head.lstrip()[:1] == b"{" else read_stream
-        metadata, records = (read_workload if is_workload(head) else read)(path, mend)
-        if not records:
-            raise FormatError(f"{path}: the trace has no nodes; was the recording interrupted?")
-        require_distinct(records)
-        for key in ("version", "schema"):
-            if metadata.get(key):
-                report.facts[key] = str(metadata[key])[:60]
-        build = of_nodes if as_written or not any(r.has_tensors() for r in records) else of_operators
-        name = plain_name(path, ".json", ".et")
-        return build(path, records, report, name)
-
-
-CHAKRA = Chakra()
+    },
+    recognises=_recognises,
+    read=_read,
+)

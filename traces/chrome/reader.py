@@ -16,7 +16,7 @@ from pathlib import Path
 
 from simsched.errors import FormatError
 from simsched.graph import ImportReport, TaskGraph
-from simsched.graph.loading import plain_name
+from simsched.graph.loading import Reader, plain_name
 from simsched.traces.chrome.events import Events, read_events
 from simsched.traces.chrome.flows import arrow_ends, spans_of
 from simsched.traces.chrome.writer import graph_written, made_by_simsched
@@ -27,8 +27,33 @@ from simsched.traces.shared.options import mends_if
 from simsched.traces.shared.spans import arrows, choose, edges_of, graph_of
 
 
-class ChromeTrace:
-    """Reader of Chrome traces.
+def _recognises(head: bytes) -> bool:
+    """Recognise the key of the object form, or a first event of the list form."""
+    text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
+    if text.startswith(b"{"):
+        return b'"traceEvents"' in text
+    return text.startswith(b"[") and text[1:].lstrip().startswith(b"{") and b'"ph"' in text
+
+
+def _read(
+    path: Path,
+    *,
+    depth: int | str | None = None,
+    names: str | None = None,
+    lanes: str | None = None,
+    level: str = "outermost",
+    edges: str = "lanes+flows",
+    process: str | int | None = None,
+    tolerant: bool | str = False,
+) -> TaskGraph:
+    """Return the graph of a file; options as in `options`.
+
+    Raises
+    ------
+    FormatError
+        If the file is no such trace, holds no spans, an option is none of its words, or chooses nothing.
+    GraphError
+        If a trace of simsched's own holds an impossible graph.
 
     Examples
     --------
@@ -44,76 +69,48 @@ class ChromeTrace:
     >>> graph.report.format, graph.kinds.to_list(), graph.durations_s.tolist(), graph.n_edges
     ('chrome', ['load', 'sum'], [4e-06, 2e-06], 1)
     """
-
-    title = "Chrome trace (Trace Event Format), of any tool"
-    dependencies = "recorded order of each lane, a chain, and arrows as hints; simsched's own: as written"
-    times = "us with decimals, exact"
-    #: Formats that are Chrome traces, too, with readers that extract more.
-    general = True
-    options = OPTIONS
-
-    def recognises(self, head: bytes) -> bool:
-        """Recognise the key of the object form, or a first event of the list form."""
-        text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
-        if text.startswith(b"{"):
-            return b'"traceEvents"' in text
-        return text.startswith(b"[") and text[1:].lstrip().startswith(b"{") and b'"ph"' in text
-
-    def read(
-        self,
-        path: Path,
-        *,
-        depth: int | str | None = None,
-        names: str | None = None,
-        lanes: str | None = None,
-        level: str = "outermost",
-        edges: str = "lanes+flows",
-        process: str | int | None = None,
-        tolerant: bool | str = False,
-    ) -> TaskGraph:
-        """Return the graph of a file; options as in `options`.
-
-        Raises
-        ------
-        FormatError
-            If the file is no such trace, holds no spans, an option is none of its words, or chooses nothing.
-        GraphError
-            If a trace of simsched's own holds an impossible graph.
-        """
-        choice = Choice.of(path, level, depth, names, lanes, edges)
-        report = ImportReport(path.name, "chrome")
-        # The format lets the list form end without its bracket: its writer may have been stopped at any time.
-        events = read_events(path, mends_if(path, tolerant, report), report.note)
-        if made_by_simsched(events):
-            report.note(
-                "options choose nothing here: the graph was taken as written",
-                when=(choice, process) != (Choice(), None),
-            )
-            return graph_written(path, events, report)
-        _restrict(path, events, process)
-        if not events.spans:
-            dropped = [f"dropped, {what}: {count}" for what, count in sorted(events.counts.items()) if count]
-            raise FormatError(
-                f"{path}: no span (events X, or B and E) in the trace; "
-                + ("; ".join([*dropped, *report.notes]) or "nothing ran, or was recorded")
-            )
-        spans = spans_of(events)
-        rows = choose(path, spans, choice, report)
-        tasks = spans.taken(rows)
-        flows = arrows(tasks, *arrow_ends(events, tasks), report)
-        _tell(report, events, len(flows), edges)
-        return graph_of(
-            path,
-            tasks,
-            edges_of(tasks, flows, choice),
-            report,
-            plain_name(path, ".json"),
-            names=[f"{events.spans[row].name}@{events.spans[row].order}" for row in rows.tolist()],
-            recorded_on=recorded_on(events.metadata.get("cpu-brand")),
+    choice = Choice.of(path, level, depth, names, lanes, edges)
+    report = ImportReport(path.name, "chrome")
+    # The format lets the list form end without its bracket: its writer may have been stopped at any time.
+    events = read_events(path, mends_if(path, tolerant, report), report.note)
+    if made_by_simsched(events):
+        report.note(
+            "options choose nothing here: the graph was taken as written",
+            when=(choice, process) != (Choice(), None),
         )
+        return graph_written(path, events, report)
+    _restrict(path, events, process)
+    if not events.spans:
+        dropped = [f"dropped, {what}: {count}" for what, count in sorted(events.counts.items()) if count]
+        raise FormatError(
+            f"{path}: no span (events X, or B and E) in the trace; "
+            + ("; ".join([*dropped, *report.notes]) or "nothing ran, or was recorded")
+        )
+    spans = spans_of(events)
+    rows = choose(path, spans, choice, report)
+    tasks = spans.taken(rows)
+    flows = arrows(tasks, *arrow_ends(events, tasks), report)
+    _tell(report, events, len(flows), edges)
+    return graph_of(
+        path,
+        tasks,
+        edges_of(tasks, flows, choice),
+        report,
+        plain_name(path, ".json"),
+        names=[f"{events.spans[row].name}@{events.spans[row].order}" for row in rows.tolist()],
+        recorded_on=recorded_on(events.metadata.get("cpu-brand")),
+    )
 
 
-CHROME_TRACE = ChromeTrace()
+CHROME_TRACE = Reader(
+    title="Chrome trace (Trace Event Format), of any tool",
+    dependencies="recorded order of each lane, a chain, and arrows as hints; simsched's own: as written",
+    times="us with decimals, exact",
+    options=OPTIONS,
+    recognises=_recognises,
+    read=_read,
+    general=True,
+)
 
 
 def _restrict(path: Path, events: Events, process: str | int | None) -> None:

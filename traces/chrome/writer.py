@@ -20,7 +20,7 @@ from simsched.errors import FormatError, SimschedError
 from simsched.files import replacing
 from simsched.graph.columns import plain_text
 from simsched.graph.report import ImportReport
-from simsched.graph.saving import Subject
+from simsched.graph.saving import Writer
 from simsched.graph.taskgraph import Seconds, TaskGraph
 from simsched.plots.corunning import corunning_frame
 from simsched.schedule import Schedule
@@ -127,8 +127,16 @@ MAX_CORE_EVENTS = 200_000
 MAX_S = 2**62 / 1e9
 
 
-class ChromeWriter:
-    """Writer of schedules as Chrome traces.
+def _write(schedule: Schedule, path: Path) -> None:
+    """Write a schedule; a name ending in .gz is compressed.
+
+    Process 1 has a lane per executor and a counter of running tasks; process 2 has a lane per core, where they
+    make no more than 200,000 events together. `otherData` holds the schedule's inputs.
+
+    Raises
+    ------
+    SimschedError
+        If a time is unknown, infinite or beyond 2**62 ns, or the file cannot be written.
 
     Examples
     --------
@@ -141,34 +149,23 @@ class ChromeWriter:
     >>> back.report.format, back.recorded.makespan_s
     ('chrome', 3.0)
     """
-
-    title = "Chrome trace of a schedule (Perfetto and chrome://tracing open it)"
-    suffixes = (".json", ".json.gz")
-    writes: Subject = "schedule"
-
-    def write(self, schedule: Schedule, path: Path) -> None:
-        """Write a schedule; a name ending in .gz is compressed.
-
-        Process 1 has a lane per executor and a counter of running tasks; process 2 has a lane per core, where they
-        make no more than 200,000 events together. `otherData` holds the schedule's inputs.
-
-        Raises
-        ------
-        SimschedError
-            If a time is unknown, infinite or beyond 2**62 ns, or the file cannot be written.
-        """
-        for times in (schedule.ready_s, schedule.start_s, schedule.finish_s):
-            refuse_unwritable(times, "Chrome trace")
-        with _text_file(path) as file:
-            file.write('{"displayTimeUnit":"ns","otherData":')
-            file.write(json.dumps(description(schedule)))
-            file.write(',"traceEvents":[\n')
-            for i, event in enumerate(_events(schedule)):
-                file.write(",\n" + event if i else event)
-            file.write("\n]}\n")
+    for times in (schedule.ready_s, schedule.start_s, schedule.finish_s):
+        refuse_unwritable(times, "Chrome trace")
+    with _text_file(path) as file:
+        file.write('{"displayTimeUnit":"ns","otherData":')
+        file.write(json.dumps(description(schedule)))
+        file.write(',"traceEvents":[\n')
+        for i, event in enumerate(_events(schedule)):
+            file.write(",\n" + event if i else event)
+        file.write("\n]}\n")
 
 
-CHROME = ChromeWriter()
+CHROME = Writer(
+    title="Chrome trace of a schedule (Perfetto and chrome://tracing open it)",
+    suffixes=(".json", ".json.gz"),
+    writes="schedule",
+    write=_write,
+)
 
 
 def refuse_unwritable(times_s: Seconds, what: str) -> None:

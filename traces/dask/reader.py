@@ -16,7 +16,7 @@ from simsched.errors import FormatError, GraphError
 from simsched.graph import ImportReport, TaskGraph
 from simsched.graph.budget import budget
 from simsched.graph.contracting import contracted
-from simsched.graph.loading import open_plain, read_bounded
+from simsched.graph.loading import Reader, open_plain, read_bounded
 from simsched.traces.dask.stream import Record, kind_of, read_dependencies, read_records
 from simsched.traces.shared.options import TOLERANT, given, mends_if
 from simsched.traces.shared.timeline import chain, numbered, recording
@@ -28,8 +28,31 @@ _FINAL = "finalize-"
 _STREAM = re.compile(rb'[\[{].*"startstops"\s*:\s*\[', re.DOTALL)
 
 
-class DaskReader:
-    """Reads Dask's task streams.
+def _recognises(head: bytes) -> bool:
+    """Recognise records with `startstops`; performance reports and graphs alone get advice."""
+    text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
+    html = text[:1] == b"<" and _HTML.search(text) is not None
+    return html or _GRAPH.match(text) is not None or _STREAM.match(text) is not None
+
+
+def _read(path: Path, *, graph: str | Path | None = None, tolerant: bool | str = False) -> TaskGraph:
+    """Return the graph of the computed tasks.
+
+    Parameters
+    ----------
+    path : Path
+        The task stream, plain or gzipped.
+    graph : str or Path, optional
+        The dependencies of the low-level graph.
+    tolerant : bool or str
+        Keep the complete part of a cut-off file.
+
+    Raises
+    ------
+    FormatError
+        If a file is malformed, or no task computed.
+    GraphError
+        If the dependencies form a cycle.
 
     Examples
     --------
@@ -46,57 +69,33 @@ class DaskReader:
     >>> graph.report.format, graph.kinds.to_list(), graph.durations_s.tolist(), graph.n_edges
     ('dask', ['load', 'sum'], [1.0, 2.0], 1)
     """
+    _advise(path)
+    report = ImportReport(path.name, "dask")
+    records, dropped = read_records(path, mends_if(path, tolerant, report))
+    if not records:
+        raise FormatError(f"{path}: no record with a compute step; is this client.get_task_stream()?")
+    report.note(f"{dropped} records without a compute step, or that failed, are left out.", when=dropped)
+    if graph is None:
+        report.doubt(
+            "The task stream alone tells no dependencies: the tasks of each thread are a chain. Give the low-level "
+            "graph as graph=."
+        )
+        return _graph(path, records, chain(record.lane for record in records), report)
+    file = given(path, "graph", graph, "the graph's dependencies")
+    return _graph(path, records, _edges(file, records, read_dependencies(file), report), report)
 
-    title = "Dask task stream (JSON), with the dependencies of its graph"
-    dependencies = "graph= (without it a chain a thread)"
-    times = "compute steps of the task stream, s"
-    options = {  # noqa: RUF012 - the protocol's attribute
+
+DASK = Reader(
+    title="Dask task stream (JSON), with the dependencies of its graph",
+    dependencies="graph= (without it a chain a thread)",
+    times="compute steps of the task stream, s",
+    options={
         "graph": 'JSON of the low-level graph, {"dependencies": {key: [key, ...]}}; else a chain a thread',
         "tolerant": TOLERANT,
-    }
-
-    def recognises(self, head: bytes) -> bool:
-        """Recognise records with `startstops`; performance reports and graphs alone get advice."""
-        text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
-        html = text[:1] == b"<" and _HTML.search(text) is not None
-        return html or _GRAPH.match(text) is not None or _STREAM.match(text) is not None
-
-    def read(self, path: Path, *, graph: str | Path | None = None, tolerant: bool | str = False) -> TaskGraph:
-        """Return the graph of the computed tasks.
-
-        Parameters
-        ----------
-        path : Path
-            The task stream, plain or gzipped.
-        graph : str or Path, optional
-            The dependencies of the low-level graph.
-        tolerant : bool or str
-            Keep the complete part of a cut-off file.
-
-        Raises
-        ------
-        FormatError
-            If a file is malformed, or no task computed.
-        GraphError
-            If the dependencies form a cycle.
-        """
-        _advise(path)
-        report = ImportReport(path.name, "dask")
-        records, dropped = read_records(path, mends_if(path, tolerant, report))
-        if not records:
-            raise FormatError(f"{path}: no record with a compute step; is this client.get_task_stream()?")
-        report.note(f"{dropped} records without a compute step, or that failed, are left out.", when=dropped)
-        if graph is None:
-            report.doubt(
-                "The task stream alone tells no dependencies: the tasks of each thread are a chain. Give the low-level "
-                "graph as graph=."
-            )
-            return _graph(path, records, chain(record.lane for record in records), report)
-        file = given(path, "graph", graph, "the graph's dependencies")
-        return _graph(path, records, _edges(file, records, read_dependencies(file), report), report)
-
-
-DASK = DaskReader()
+    },
+    recognises=_recognises,
+    read=_read,
+)
 
 
 def _advise(path: Path) -> None:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from simsched.errors import FormatError
 from simsched.graph import NOBODY, ImportReport, TaskGraph
 from simsched.graph.data_checks import with_reads
-from simsched.graph.loading import open_plain, plain_name
+from simsched.graph.loading import Reader, open_plain, plain_name
 from simsched.text import printable
 from simsched.traces.dax.workflow import READS, WRITES, Workflow
 from simsched.traces.shared.spans import Whole
@@ -22,8 +22,15 @@ _BEGINNING = re.compile(
 )
 
 
-class DaxFile:
-    """Reader of Pegasus' DAX files.
+def _read(path: Path) -> TaskGraph:
+    """Return the graph of a file, plain or gzipped.
+
+    Raises
+    ------
+    FormatError
+        If the file is no DAX, or a number in it is impossible.
+    GraphError
+        If dependencies form a cycle.
 
     Examples
     --------
@@ -35,59 +42,45 @@ class DaxFile:
     >>> graph.report.format, graph.kinds.to_list(), graph.durations_s.tolist(), graph.data.size_B.tolist()
     ('dax', ['cut', 'add'], [2.5, 1.0], [100.0])
     """
-
-    title = "workflow of Pegasus in XML (DAX), versions 2 to 3.6"
-    dependencies = "parents and children; without any, files"
-    times = "runtime of jobs, s"
-    options: dict[str, str] = {}  # noqa: RUF012 - the protocol's attribute
-
-    def recognises(self, head: bytes) -> bool:
-        """Recognise XML whose first element is adag."""
-        return _BEGINNING.match(head) is not None
-
-    def read(self, path: Path) -> TaskGraph:
-        """Return the graph of a file, plain or gzipped.
-
-        Raises
-        ------
-        FormatError
-            If the file is no DAX, or a number in it is impossible.
-        GraphError
-            If dependencies form a cycle.
-        """
-        found = Workflow(path)
-        with open_plain(path) as stream:
-            found.read(stream)
-        if not found.ids:
-            raise FormatError(f"{path}: no job in it")
-        report = ImportReport(path.name, "dax")
-        seconds, cores = np.array(found.seconds, np.float64), np.array(found.cores, np.int64)
-        writer, reads = _files(found, report)
-        edges = found.edges()
-        if not len(edges):
-            edges = np.column_stack([writer[reads[:, 1]], reads[:, 0]])
-            edges = edges[(edges[:, 0] >= 0) & (edges[:, 0] != edges[:, 1])]
-            report.note(
-                "no job has parents: edges are from the job that writes a file to its readers",
-                when=len(edges),
-            )
-        _tell(report, found, seconds)
-        graph = TaskGraph.from_edges(
-            seconds,
-            edges,
-            kinds=found.kinds,
-            names=list(found.ids),
-            scopes=found.scopes,
-            widths=cores,
-            name=found.name or plain_name(path, ".xml", ".dax"),
-            report=report,
+    found = Workflow(path)
+    with open_plain(path) as stream:
+        found.read(stream)
+    if not found.ids:
+        raise FormatError(f"{path}: no job in it")
+    report = ImportReport(path.name, "dax")
+    seconds, cores = np.array(found.seconds, np.float64), np.array(found.cores, np.int64)
+    writer, reads = _files(found, report)
+    edges = found.edges()
+    if not len(edges):
+        edges = np.column_stack([writer[reads[:, 1]], reads[:, 0]])
+        edges = edges[(edges[:, 0] >= 0) & (edges[:, 0] != edges[:, 1])]
+        report.note(
+            "no job has parents: edges are from the job that writes a file to its readers",
+            when=len(edges),
         )
-        if not len(found.sizes_B):
-            return graph
-        return with_reads(graph, np.array(found.sizes_B, np.float64), writer, reads[:, 1], reads[:, 0])
+    _tell(report, found, seconds)
+    graph = TaskGraph.from_edges(
+        seconds,
+        edges,
+        kinds=found.kinds,
+        names=list(found.ids),
+        scopes=found.scopes,
+        widths=cores,
+        name=found.name or plain_name(path, ".xml", ".dax"),
+        report=report,
+    )
+    if not len(found.sizes_B):
+        return graph
+    return with_reads(graph, np.array(found.sizes_B, np.float64), writer, reads[:, 1], reads[:, 0])
 
 
-DAX = DaxFile()
+DAX = Reader(
+    title="workflow of Pegasus in XML (DAX), versions 2 to 3.6",
+    dependencies="parents and children; without any, files",
+    times="runtime of jobs, s",
+    recognises=lambda head: _BEGINNING.match(head) is not None,
+    read=_read,
+)
 
 
 def _files(found: Workflow, report: ImportReport) -> tuple[Whole, Whole]:

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from simsched.graph import TaskGraph, data_columns
+from simsched.graph.loading import Reader
 from simsched.traces.dot import tdg
 from simsched.traces.dot.statements import Attributes, read_dot, unescaped
 from simsched.traces.shared.attributes import COLUMNS, LANE_NAMES, OPTIONS, Durations, Nodes
@@ -20,8 +21,15 @@ _BEGINNING = re.compile(
 )  # fmt: skip
 
 
-class DotFile:
-    """Reader of DOT files in general.
+def _read(path: Path, *, duration: str = "duration_s", unit: str = "s") -> TaskGraph:
+    """Return the graph of a file, plain or gzipped.
+
+    Raises
+    ------
+    FormatError
+        If the file is not DOT, is undirected, or an attribute is invalid.
+    GraphError
+        If its edges form a cycle.
 
     Examples
     --------
@@ -35,36 +43,23 @@ class DotFile:
     >>> graph.report.format, graph.kinds.to_list(), graph.durations_s.tolist(), graph.n_edges
     ('dot', ['load', 'sum'], [1.0, 2.0], 1)
     """
-
-    title = "DOT, the text form of Graphviz (.dot, .gv)"
-    dependencies = "in the file"
-    times = "attribute duration_s, or the one that duration= names"
-    options: dict[str, str] = OPTIONS
-
-    def recognises(self, head: bytes) -> bool:
-        """Recognise the opening of a graph, unless it is one of Nanos++."""
-        return _BEGINNING.match(head) is not None and not tdg.TDG.recognises(head)
-
-    def read(self, path: Path, *, duration: str = "duration_s", unit: str = "s") -> TaskGraph:
-        """Return the graph of a file, plain or gzipped.
-
-        Raises
-        ------
-        FormatError
-            If the file is not DOT, is undirected, or an attribute is invalid.
-        GraphError
-            If its edges form a cycle.
-        """
-        durations = Durations.of(path, duration, unit)
-        wanted = {*map(in_dot, COLUMNS), duration}
-        dot = read_dot(path, nodes=wanted, edges=set(data_columns.COLUMNS), graph={LANE_NAMES})
-        rows = {node: _columns(node, attributes, duration) for node, attributes in dot.nodes.items()}
-        edges = np.column_stack((dot.before, dot.after))
-        name, lanes = unescaped(dot.name), unescaped(dot.attributes.get(LANE_NAMES, ""))
-        return Nodes(path, "dot", rows, edges, name, lanes, sorted(dot.unread), dot.of_edges).graph(durations)
+    durations = Durations.of(path, duration, unit)
+    wanted = {*map(in_dot, COLUMNS), duration}
+    dot = read_dot(path, nodes=wanted, edges=set(data_columns.COLUMNS), graph={LANE_NAMES})
+    rows = {node: _columns(node, attributes, duration) for node, attributes in dot.nodes.items()}
+    edges = np.column_stack((dot.before, dot.after))
+    name, lanes = unescaped(dot.name), unescaped(dot.attributes.get(LANE_NAMES, ""))
+    return Nodes(path, "dot", rows, edges, name, lanes, sorted(dot.unread), dot.of_edges).graph(durations)
 
 
-DOT = DotFile()
+DOT = Reader(
+    title="DOT, the text form of Graphviz (.dot, .gv)",
+    dependencies="in the file",
+    times="attribute duration_s, or the one that duration= names",
+    options=OPTIONS,
+    recognises=lambda head: _BEGINNING.match(head) is not None and not tdg.TDG.recognises(head),
+    read=_read,
+)
 
 
 def in_dot(column: str) -> str:

@@ -18,7 +18,7 @@ from pathlib import Path
 from simsched.errors import FormatError
 from simsched.graph import ImportReport, TaskGraph
 from simsched.graph.budget import budget
-from simsched.graph.loading import plain_name
+from simsched.graph.loading import Reader, plain_name
 from simsched.traces.dot.statements import Dot, read_dot
 from simsched.traces.shared.json_stream import shown
 from simsched.traces.shared.options import real_number
@@ -42,8 +42,15 @@ SIZES = ("linear", "log")
 SECONDS = math.ulp(0.0), sys.float_info.max
 
 
-class TdgFile:
-    """Reader of Nanos++'s task dependency graphs.
+def _read(path: Path, *, seconds: object = None, node_size: object = None) -> TaskGraph:
+    """Return the graph of a file, plain or gzipped.
+
+    Raises
+    ------
+    FormatError
+        If the file is no such file, or an option is invalid.
+    GraphError
+        If its edges form a cycle.
 
     Examples
     --------
@@ -60,44 +67,29 @@ class TdgFile:
     >>> graph.report.format, graph.kinds.to_list(), graph.durations_s.tolist(), graph.n_edges
     ('tdg', ['work', 'work'], [0.3576087660663526, 2.6423912339336475], 1)
     """
+    expected = "a finite number above zero"
+    total_s = None if seconds is None else real_number(path, "seconds", seconds, *SECONDS, expected)
+    size = _size(path, node_size)
+    dot = read_dot(path, nodes=("label", "width", "fillcolor"), edges=("color", "lhead", "ltail", "style"))
+    report = ImportReport(path.name, "tdg")
+    tasks = [node for node in dot.nodes if _TASK.fullmatch(node)]
+    if not tasks:
+        raise FormatError(f"{path}: no node in it has a number, as tasks of Nanos++ have")
+    ratios = _ratios(path, dot, tasks, size, report)
+    return _graph(path, dot, tasks, _scaled(ratios, total_s, report), report)
 
-    title = "Nanos++ task dependency graph (.dot)"
-    dependencies = "in the file"
-    times = "ratios from the sizes of nodes; seconds= gives their sum"
-    options: dict[str, str] = {  # noqa: RUF012 - the protocol's type; nothing changes it
+
+TDG = Reader(
+    title="Nanos++ task dependency graph (.dot)",
+    dependencies="in the file",
+    times="ratios from the sizes of nodes; seconds= gives their sum",
+    options={
         "seconds": "sum of the tasks' durations, which the file does not tell; they are unknown when not given",
         "node_size": "log or linear, as Nanos++ was told by --node-size; found by the sizes when not given",
-    }
-
-    def recognises(self, head: bytes) -> bool:
-        """Recognise the attribute of the graph and the first node, as Nanos++ writes them."""
-        return _BEGINNING.match(head) is not None
-
-    def read(self, path: Path, *, seconds: object = None, node_size: object = None) -> TaskGraph:
-        """Return the graph of a file, plain or gzipped.
-
-        Raises
-        ------
-        FormatError
-            If the file is no such file, or an option is invalid.
-        GraphError
-            If its edges form a cycle.
-        """
-        expected = "a finite number above zero"
-        total_s = None if seconds is None else real_number(path, "seconds", seconds, *SECONDS, expected)
-        size = _size(path, node_size)
-        dot = read_dot(
-            path, nodes=("label", "width", "fillcolor"), edges=("color", "lhead", "ltail", "style")
-        )
-        report = ImportReport(path.name, "tdg")
-        tasks = [node for node in dot.nodes if _TASK.fullmatch(node)]
-        if not tasks:
-            raise FormatError(f"{path}: no node in it has a number, as tasks of Nanos++ have")
-        ratios = _ratios(path, dot, tasks, size, report)
-        return _graph(path, dot, tasks, _scaled(ratios, total_s, report), report)
-
-
-TDG = TdgFile()
+    },
+    recognises=lambda head: _BEGINNING.match(head) is not None,
+    read=_read,
+)
 
 
 def _size(path: Path, node_size: object) -> str:

@@ -6,15 +6,20 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from simsched.files import replacing
-from simsched.graph.saving import Subject
+from simsched.graph.saving import Writer
 from simsched.graph.taskgraph import TaskGraph
 from simsched.text import printable
 from simsched.traces.dot.reader import in_dot
 from simsched.traces.shared.attributes import LANE_NAMES, edge_rows, lane_names, rows
 
 
-class DotWriter:
-    """Writer of graphs as DOT.
+def _write(graph: TaskGraph, path: Path) -> None:
+    """Write a graph; ids are the tasks' indices, in order. Data objects that no edge carries are left out.
+
+    Raises
+    ------
+    SimschedError
+        If the file cannot be written.
 
     Examples
     --------
@@ -27,24 +32,16 @@ class DotWriter:
     >>> back.report.format, back.kinds.to_list(), back.durations_s.tolist(), back.n_edges
     ('dot', ['load', 'sum'], [1.0, 2.0], 1)
     """
-
-    title = "DOT, the text form of Graphviz"
-    suffixes = (".dot", ".gv")
-    writes: Subject = "graph"
-
-    def write(self, graph: TaskGraph, path: Path) -> None:
-        """Write a graph; ids are the tasks' indices, in order. Data objects that no edge carries are left out.
-
-        Raises
-        ------
-        SimschedError
-            If the file cannot be written.
-        """
-        with replacing(path) as file:
-            file.writelines(f"{line}\n".encode() for line in _lines(graph))
+    with replacing(path) as file:
+        file.writelines(f"{line}\n".encode() for line in _lines(graph))
 
 
-DOT_WRITER = DotWriter()
+DOT_WRITER = Writer(
+    title="DOT, the text form of Graphviz",
+    suffixes=(".dot", ".gv"),
+    writes="graph",
+    write=_write,
+)
 
 
 def _lines(graph: TaskGraph) -> Iterator[str]:

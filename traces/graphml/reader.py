@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from simsched.graph.loading import Reader
 from simsched.graph.taskgraph import TaskGraph
 from simsched.traces.graphml.elements import read_elements
 from simsched.traces.shared.attributes import OPTIONS, Durations, Nodes
@@ -16,8 +17,16 @@ _BEGINNING = re.compile(
 )
 
 
-class GraphmlFile:
-    """Reader of GraphML files.
+def _read(path: Path, *, duration: str = "duration_s", unit: str = "s") -> TaskGraph:
+    """Return the graph of a file, plain or gzipped.
+
+    Raises
+    ------
+    FormatError
+        If the file is not GraphML, holds anything but one plain directed graph, or a datum is not what it should
+        be.
+    GraphError
+        If its edges form a cycle.
 
     Examples
     --------
@@ -34,32 +43,18 @@ class GraphmlFile:
     >>> graph.report.format, graph.durations_s.tolist(), graph.n_edges
     ('graphml', [1.0, 2.0], 1)
     """
-
-    title = "GraphML (.graphml)"
-    dependencies = "in the file"
-    times = "data duration_s, or that which duration= names"
-    options: dict[str, str] = OPTIONS
-
-    def recognises(self, head: bytes) -> bool:
-        """Recognise XML whose first element is graphml."""
-        return _BEGINNING.match(head) is not None
-
-    def read(self, path: Path, *, duration: str = "duration_s", unit: str = "s") -> TaskGraph:
-        """Return the graph of a file, plain or gzipped.
-
-        Raises
-        ------
-        FormatError
-            If the file is not GraphML, holds anything but one plain directed graph, or a datum is not what it should
-            be.
-        GraphError
-            If its edges form a cycle.
-        """
-        durations = Durations.of(path, duration, unit)
-        file = read_elements(path, duration)
-        return Nodes(
-            path, "graphml", file.rows, file.edges, file.name, file.lane_names, file.unread, file.objects
-        ).graph(durations)
+    durations = Durations.of(path, duration, unit)
+    file = read_elements(path, duration)
+    return Nodes(
+        path, "graphml", file.rows, file.edges, file.name, file.lane_names, file.unread, file.objects
+    ).graph(durations)
 
 
-GRAPHML = GraphmlFile()
+GRAPHML = Reader(
+    title="GraphML (.graphml)",
+    dependencies="in the file",
+    times="data duration_s, or that which duration= names",
+    options=OPTIONS,
+    recognises=lambda head: _BEGINNING.match(head) is not None,
+    read=_read,
+)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from simsched.files import replacing
-from simsched.graph.saving import Subject
+from simsched.graph.saving import Writer
 from simsched.text import printable
 from simsched.traces.shared.attributes import LANE_NAMES, edge_rows, lane_names, rows
 
@@ -16,8 +16,13 @@ if TYPE_CHECKING:
     from simsched.graph.taskgraph import TaskGraph
 
 
-class GraphmlWriter:
-    """Writer of graphs as GraphML.
+def _write(graph: TaskGraph, path: Path) -> None:
+    """Write a graph; ids are the tasks' indices, in order. Data objects that no edge carries are left out.
+
+    Raises
+    ------
+    SimschedError
+        If the file cannot be written.
 
     Examples
     --------
@@ -30,26 +35,18 @@ class GraphmlWriter:
     >>> back.report.format, back.kinds.to_list(), back.durations_s.tolist(), back.n_edges
     ('graphml', ['load', 'sum'], [1.0, 2.0], 1)
     """
+    import networkx as nx
 
-    title = "GraphML"
-    suffixes = (".graphml",)
-    writes: Subject = "graph"
-
-    def write(self, graph: TaskGraph, path: Path) -> None:
-        """Write a graph; ids are the tasks' indices, in order. Data objects that no edge carries are left out.
-
-        Raises
-        ------
-        SimschedError
-            If the file cannot be written.
-        """
-        import networkx as nx
-
-        with replacing(path) as file:
-            nx.write_graphml_xml(_as_networkx(graph), file)
+    with replacing(path) as file:
+        nx.write_graphml_xml(_as_networkx(graph), file)
 
 
-GRAPHML_WRITER = GraphmlWriter()
+GRAPHML_WRITER = Writer(
+    title="GraphML",
+    suffixes=(".graphml",),
+    writes="graph",
+    write=_write,
+)
 
 
 def _as_networkx(graph: TaskGraph) -> nx.DiGraph[int]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from simsched.errors import FormatError
 from simsched.graph import ImportReport, TaskGraph
-from simsched.graph.loading import plain_name
+from simsched.graph.loading import Reader, plain_name
 from simsched.traces.ninja.log import ALL, Command, Log
 from simsched.traces.ninja.rules import Joined, found_by_compilers, rules_of
 from simsched.traces.shared.json_stream import shown
@@ -20,8 +20,27 @@ from simsched.traces.shared.timeline import in_order, packed, recording
 Edges = Sequence[Sequence[int]]
 
 
-class NinjaLog:
-    r"""Reader of ninja's logs.
+def _recognises(head: bytes) -> bool:
+    """Recognise the first line."""
+    return head.startswith(b"# ninja log v")
+
+
+def _read(
+    path: Path,
+    *,
+    graph: str | Path | None = None,
+    deps: str | Path | None = None,
+    build: int | str | None = None,
+    tolerant: bool | str = False,
+) -> TaskGraph:
+    r"""Return the graph of the commands of a build; options as in `options`.
+
+    Raises
+    ------
+    FormatError
+        If a file is malformed, the graph is of another build, or an option is invalid.
+    GraphError
+        If dependencies form a cycle.
 
     Examples
     --------
@@ -35,59 +54,38 @@ class NinjaLog:
     >>> graph.durations_s.tolist(), graph.kinds.to_list(), graph.n_edges
     ([0.04, 0.055, 0.034], ['.o', '.o', 'link'], 2)
     """
+    report = ImportReport(path.name, "ninja")
+    log = Log(path, mends_if(path, tolerant, report))
+    number = _build(path, build, log, report, known=graph is not None)
+    commands = log.commands(number)
+    lanes = packed(*_times_ns(commands))
+    if graph is None:
+        if deps is not None:
+            raise FormatError(f"{path}: deps= needs graph=, the steps that wrote and read those files")
+        edges, kinds = in_order(lanes).tolist(), [""] * len(commands)
+        report.doubt(
+            "a log of ninja tells no dependencies: edges are the order on lanes inferred from overlaps, a chain "
+            "each; graph= takes what ninja -t graph prints"
+        )
+    else:
+        steps = given(path, "graph", graph, "what ninja -t graph prints")
+        edges, kinds = _joined(path, commands, steps, deps, report)
+    return _graph(path, commands, edges, kinds, None if number is None else lanes, report)
 
-    title = "log of a ninja build (.ninja_log)"
-    dependencies = "ninja -t graph (graph=) and .ninja_deps (deps=); without them order on inferred lanes"
-    times = "ms"
-    options = {  # noqa: RUF012 - the protocol's attribute
+
+NINJA = Reader(
+    title="log of a ninja build (.ninja_log)",
+    dependencies="ninja -t graph (graph=) and .ninja_deps (deps=); without them order on inferred lanes",
+    times="ms",
+    options={
         "graph": "what ninja -t graph prints, in a file: the steps and their files",
         "deps": "the file .ninja_deps, or what ninja -t deps prints: headers that compilers read; needs graph=",
         "build": "which build of the log, from 1, or all: each output as it was built last; the last when not given",
         "tolerant": TOLERANT,
-    }
-
-    def recognises(self, head: bytes) -> bool:
-        """Recognise the first line."""
-        return head.startswith(b"# ninja log v")
-
-    def read(
-        self,
-        path: Path,
-        *,
-        graph: str | Path | None = None,
-        deps: str | Path | None = None,
-        build: int | str | None = None,
-        tolerant: bool | str = False,
-    ) -> TaskGraph:
-        """Return the graph of the commands of a build; options as in `options`.
-
-        Raises
-        ------
-        FormatError
-            If a file is malformed, the graph is of another build, or an option is invalid.
-        GraphError
-            If dependencies form a cycle.
-        """
-        report = ImportReport(path.name, "ninja")
-        log = Log(path, mends_if(path, tolerant, report))
-        number = _build(path, build, log, report, known=graph is not None)
-        commands = log.commands(number)
-        lanes = packed(*_times_ns(commands))
-        if graph is None:
-            if deps is not None:
-                raise FormatError(f"{path}: deps= needs graph=, the steps that wrote and read those files")
-            edges, kinds = in_order(lanes).tolist(), [""] * len(commands)
-            report.doubt(
-                "a log of ninja tells no dependencies: edges are the order on lanes inferred from overlaps, a chain "
-                "each; graph= takes what ninja -t graph prints"
-            )
-        else:
-            steps = given(path, "graph", graph, "what ninja -t graph prints")
-            edges, kinds = _joined(path, commands, steps, deps, report)
-        return _graph(path, commands, edges, kinds, None if number is None else lanes, report)
-
-
-NINJA = NinjaLog()
+    },
+    recognises=_recognises,
+    read=_read,
+)
 
 
 def _build(path: Path, build: object, log: Log, report: ImportReport, *, known: bool) -> int | None:

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from simsched.graph import ImportReport, TaskGraph
-from simsched.graph.loading import plain_name
+from simsched.graph.loading import Reader, plain_name
 from simsched.traces.nsys.activities import Activities, Reading
 from simsched.traces.nsys.database import MAGIC, Whole, open_database
 from simsched.traces.shared.options import word
@@ -26,8 +26,13 @@ _WAITS = re.compile(r"cu\w*Synchronize|cu(?:da)?Mem(?:cpy|set)(?!\w*Async)")
 _ALL_STREAMS = re.compile(r"cu(?:daDevice|daThread|Ctx)Synchronize")
 
 
-class NsysExport:
-    """Reader of Nsight Systems' SQLite exports.
+def _read(path: Path, *, calls: str = CALLS[0]) -> TaskGraph:
+    """Return the graph of a file; options as in `options`.
+
+    Raises
+    ------
+    FormatError
+        If the file is no such export, is damaged, or holds anything that runs when it is read.
 
     Examples
     --------
@@ -44,37 +49,26 @@ class NsysExport:
     >>> graph.report.format, graph.kinds.to_list(), graph.durations_s.tolist(), graph.recording.lane_names
     ('nsys', ['gemm'], [2e-06], ('device 0 stream 7',))
     """
+    word(path, "calls", calls, CALLS)
+    with open_database(path) as database:
+        reading = Reading(database)
+        reading.devices()
+        if calls != "none":
+            reading.host()
+        found = reading.done()
+    return _Graph(path, found, calls).built()
 
-    title = "SQLite export of Nsight Systems (nsys export --type sqlite)"
-    dependencies = "launches, order of streams and threads, and calls that wait"
-    times = "ns"
-    options = {  # noqa: RUF012 - the protocol's attribute
+
+NSYS = Reader(
+    title="SQLite export of Nsight Systems (nsys export --type sqlite)",
+    dependencies="launches, order of streams and threads, and calls that wait",
+    times="ns",
+    options={
         "calls": "launches (when not given): calls that launch or wait; all of them; or none: devices alone",
-    }
-
-    def recognises(self, head: bytes) -> bool:
-        """Recognise a database of SQLite."""
-        return head.startswith(MAGIC)
-
-    def read(self, path: Path, *, calls: str = CALLS[0]) -> TaskGraph:
-        """Return the graph of a file; options as in `options`.
-
-        Raises
-        ------
-        FormatError
-            If the file is no such export, is damaged, or holds anything that runs when it is read.
-        """
-        word(path, "calls", calls, CALLS)
-        with open_database(path) as database:
-            reading = Reading(database)
-            reading.devices()
-            if calls != "none":
-                reading.host()
-            found = reading.done()
-        return _Graph(path, found, calls).built()
-
-
-NSYS = NsysExport()
+    },
+    recognises=lambda head: head.startswith(MAGIC),
+    read=_read,
+)
 
 
 class _Graph:

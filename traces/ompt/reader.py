@@ -15,7 +15,7 @@ from simsched.errors import FormatError
 from simsched.graph import ImportReport, TaskGraph
 from simsched.graph.budget import budget
 from simsched.graph.contracting import contracted
-from simsched.graph.loading import plain_name
+from simsched.graph.loading import Reader, plain_name
 from simsched.traces.ompt.events import Log, read_log
 from simsched.traces.ompt.run import Node, TaskRun
 from simsched.traces.shared.json_stream import shown
@@ -26,8 +26,24 @@ from simsched.traces.shared.timeline import numbered, recording
 _FIRST = re.compile(rb'\s*\{\s*"ev"\s*:\s*"(?:tool|thread|create|sched|depend|parallel|implicit|sync)"')
 
 
-class OmptReader:
-    """Reads JSON lines of OMPT callbacks.
+def _read(path: Path, *, names: str | Path | None = None, tolerant: bool | str = False) -> TaskGraph:
+    """Return the graph of the explicit tasks that ran.
+
+    Parameters
+    ----------
+    path : Path
+        The file, plain or gzipped.
+    names : str or Path, optional
+        A text file of lines `ADDRESS NAME`; an address is a `codeptr` of the file, or its `at`.
+    tolerant : bool or str
+        Whether lines that are cut off are skipped.
+
+    Raises
+    ------
+    FormatError
+        If a file is malformed, or no explicit task ran.
+    GraphError
+        If the order is impossible.
 
     Examples
     --------
@@ -49,48 +65,26 @@ class OmptReader:
     >>> graph.report.format, graph.kinds.to_list(), graph.durations_s.tolist(), graph.n_edges
     ('ompt', ['task', 'task'], [1e-07, 2e-07], 1)
     """
+    report = ImportReport(path.name, "ompt")
+    mend = mends_if(path, tolerant, report)
+    log = read_log(path, lines(path, mend), mend)
+    labels = log.places | _names(path, names)
+    run = TaskRun(path, log)
+    _describe(report, log, run)
+    return _graph(path, run, labels, report)
 
-    title = "OpenMP tasks recorded through OMPT (.jsonl)"
-    dependencies = "from depend clauses, taskwait, taskgroup, barriers"
-    times = "in the file, ns"
-    options = {  # noqa: RUF012 - the protocol's attribute
+
+OMPT = Reader(
+    title="OpenMP tasks recorded through OMPT (.jsonl)",
+    dependencies="from depend clauses, taskwait, taskgroup, barriers",
+    times="in the file, ns",
+    options={
         "names": "a text file of lines ADDRESS NAME: what the tasks of each address of code are called",
         "tolerant": TOLERANT,
-    }
-
-    def recognises(self, head: bytes) -> bool:
-        """Recognise the first event."""
-        return _FIRST.match(head) is not None
-
-    def read(self, path: Path, *, names: str | Path | None = None, tolerant: bool | str = False) -> TaskGraph:
-        """Return the graph of the explicit tasks that ran.
-
-        Parameters
-        ----------
-        path : Path
-            The file, plain or gzipped.
-        names : str or Path, optional
-            A text file of lines `ADDRESS NAME`; an address is a `codeptr` of the file, or its `at`.
-        tolerant : bool or str
-            Whether lines that are cut off are skipped.
-
-        Raises
-        ------
-        FormatError
-            If a file is malformed, or no explicit task ran.
-        GraphError
-            If the order is impossible.
-        """
-        report = ImportReport(path.name, "ompt")
-        mend = mends_if(path, tolerant, report)
-        log = read_log(path, lines(path, mend), mend)
-        labels = log.places | _names(path, names)
-        run = TaskRun(path, log)
-        _describe(report, log, run)
-        return _graph(path, run, labels, report)
-
-
-OMPT = OmptReader()
+    },
+    recognises=lambda head: _FIRST.match(head) is not None,
+    read=_read,
+)
 
 
 def _names(path: Path, names: object) -> dict[str, str]:

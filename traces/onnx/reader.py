@@ -15,7 +15,7 @@ from typing import Any
 
 from simsched.errors import FormatError
 from simsched.graph import ImportReport, TaskGraph
-from simsched.graph.loading import plain_name
+from simsched.graph.loading import Reader, plain_name
 from simsched.graph.shapes import format_shape
 from simsched.traces.onnx.flops import flops, shape_attributes
 from simsched.traces.onnx.model import Model, Node, declared, edges, inlined, plain_model
@@ -119,8 +119,26 @@ class _Row:
         return self.inputs is None or self.outputs is None
 
 
-class OnnxReader:
-    """Reader of ONNX models: one task per node, one edge per tensor.
+def _read(
+    path: Path, *, dims: Mapping[str, int] | str | None = None, batch: int | str | None = None
+) -> TaskGraph:
+    """Return the graph of a model.
+
+    Parameters
+    ----------
+    path : Path
+        The model, plain or gzipped. Files with its weights are not needed and never opened.
+    dims : mapping of str to int, or str, optional
+        Sizes of dimensions that the model leaves open, by name: `{"batch": 8}` or `"batch:8+seq:128"`.
+    batch : int or str, optional
+        Size of the first dimension of every input that leaves it open.
+
+    Raises
+    ------
+    FormatError
+        If it is not a model, breaks ONNX's rules, or has no such dimension.
+    GraphError
+        If a number is impossible.
 
     Examples
     --------
@@ -135,51 +153,30 @@ class OnnxReader:
     >>> graph.report.format, graph.kinds.to_list(), graph.flops.tolist(), graph.n_edges
     ('onnx', ['Relu', 'Exp'], [6.0, 6.0], 1)
     """
+    report = ImportReport(path.name, "onnx")
+    proto = read_proto(path)
+    try:
+        proto = inlined(path, proto, report)
+        sized(path, proto, _sizes(path, dims), None if batch is None else _size(path, "batch", batch))
+        model = plain_model(path, proto)
+        _describe_proto(proto, model, report)
+        model = replace(model, declared=dict(declared(infer(proto, report))))
+    except UnicodeDecodeError as error:
+        raise FormatError(f"{path}: a name in the model is not UTF-8 text: {error}") from None
+    return _graph(path, model, report)
 
-    title = "ONNX model (.onnx), without times: costs follow from operations and bytes"
-    dependencies = "tensors"
-    times = "none: from cost curves"
-    options = {  # noqa: RUF012 - the protocol's attribute
+
+ONNX = Reader(
+    title="ONNX model (.onnx), without times: costs follow from operations and bytes",
+    dependencies="tensors",
+    times="none: from cost curves",
+    options={
         "dims": "sizes of dimensions that the model leaves open, as batch:8+seq:128",
         "batch": "size of the first dimension of every input that leaves it open",
-    }
-
-    def recognises(self, head: bytes) -> bool:
-        """Return whether a file starts as the message of a model: its version, and then only its fields."""
-        return starts_as_model(head)
-
-    def read(
-        self, path: Path, *, dims: Mapping[str, int] | str | None = None, batch: int | str | None = None
-    ) -> TaskGraph:
-        """Return the graph of a model.
-
-        Parameters
-        ----------
-        path : Path
-            The model, plain or gzipped. Files with its weights are not needed and never opened.
-        dims : mapping of str to int, or str, optional
-            Sizes of dimensions that the model leaves open, by name: `{"batch": 8}` or `"batch:8+seq:128"`.
-        batch : int or str, optional
-            Size of the first dimension of every input that leaves it open.
-
-        Raises
-        ------
-        FormatError
-            If it is not a model, breaks ONNX's rules, or has no such dimension.
-        GraphError
-            If a number is impossible.
-        """
-        report = ImportReport(path.name, "onnx")
-        proto = read_proto(path)
-        try:
-            proto = inlined(path, proto, report)
-            sized(path, proto, _sizes(path, dims), None if batch is None else _size(path, "batch", batch))
-            model = plain_model(path, proto)
-            _describe_proto(proto, model, report)
-            model = replace(model, declared=dict(declared(infer(proto, report))))
-        except UnicodeDecodeError as error:
-            raise FormatError(f"{path}: a name in the model is not UTF-8 text: {error}") from None
-        return _graph(path, model, report)
+    },
+    recognises=starts_as_model,
+    read=_read,
+)
 
 
 def _sizes(path: Path, given: object) -> dict[str, int]:
@@ -277,6 +274,3 @@ def _describe(report: ImportReport, rows: Sequence[_Row], flop: Sequence[float])
     if strange:
         names = ", ".join(f"{n} {shown(kind)[1:-1]}" for kind, n in strange.most_common(MOST_NAMES))
         report.note(f"Operations are not known of: {names}. Their bytes are all they cost.")
-
-
-ONNX = OnnxReader()

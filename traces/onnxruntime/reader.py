@@ -26,7 +26,7 @@ import numpy as np
 
 from simsched.errors import FormatError
 from simsched.graph import ImportReport, Recording, TaskGraph
-from simsched.graph.loading import Mend
+from simsched.graph.loading import Mend, Reader
 from simsched.graph.shapes import format_shape
 from simsched.traces.onnx.flops import flops, shape_attributes
 from simsched.traces.onnx.model import Model, Node, edges, read_model
@@ -141,8 +141,40 @@ FIRST_CATEGORY = re.compile(rb'"cat"\s*:\s*"([^"]*)"')
 Edges = list[tuple[int, int]]
 
 
-class OnnxRuntimeReader:
-    """Reader of ONNX Runtime profiles.
+def _recognises(head: bytes) -> bool:
+    """Return whether a file starts as a JSON list whose first event is a session's or a node's."""
+    first = FIRST_CATEGORY.search(head)
+    listed = head.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"[")
+    return listed and first is not None and first[1] in (b"Session", b"Node")
+
+
+def _read(
+    path: Path,
+    *,
+    model: str | Path | None = None,
+    run: int | str | None = None,
+    tolerant: bool | str = False,
+) -> TaskGraph:
+    """Return the graph of one run.
+
+    Parameters
+    ----------
+    path : Path
+        The profile, plain or gzipped.
+    model : str or Path, optional
+        The optimized model of the same session, plain or gzipped.
+    run : int or str, optional
+        Index of the run in time order, as a number or its digits; the last complete one if not given, since
+        the first ones warm up.
+    tolerant : bool or str
+        Whether to read the complete part of a cut-off profile, and to mend characters JSON does not allow.
+
+    Raises
+    ------
+    FormatError
+        If a file is malformed, there is no such run, or the model is of another session.
+    GraphError
+        If a number is impossible.
 
     Examples
     --------
@@ -160,59 +192,28 @@ class OnnxRuntimeReader:
     >>> graph.report.format, graph.kinds.to_list(), graph.durations_s.tolist(), graph.n_edges
     ('onnxruntime', ['Relu', 'Exp'], [1e-05, 2e-05], 1)
     """
+    report = ImportReport(path.name, "onnxruntime")
+    mend = mends_if(path, tolerant, report)
+    optimized = None if model is None else read_model(given(path, "model", model, "the optimized model"))
+    contents = read_contents(path, mend)
+    chosen = _choose(path, contents.runs, run)
+    # A second pass mends nothing new.
+    events = _events(path, contents, chosen, report, mend and (lambda _: None))
+    return _graph(path, contents.runs[chosen], events, optimized, report)
 
-    title = "ONNX Runtime profile, with the optimized model of the same session (model=) for its dependencies"
-    dependencies = "from the optimized model (without it a chain a thread)"
-    times = "profile, us"
-    options = {  # noqa: RUF012 - the protocol's attribute
+
+ONNXRUNTIME = Reader(
+    title="ONNX Runtime profile, with the optimized model of the same session (model=) for its dependencies",
+    dependencies="from the optimized model (without it a chain a thread)",
+    times="profile, us",
+    options={
         "model": "the .onnx that the same session saved at optimized_model_filepath; else a chain a thread",
         "run": "which model_run, from 0 in time order; the last complete one if not given",
         "tolerant": TOLERANT,
-    }
-
-    def recognises(self, head: bytes) -> bool:
-        """Return whether a file starts as a JSON list whose first event is a session's or a node's."""
-        first = FIRST_CATEGORY.search(head)
-        listed = head.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"[")
-        return listed and first is not None and first[1] in (b"Session", b"Node")
-
-    def read(
-        self,
-        path: Path,
-        *,
-        model: str | Path | None = None,
-        run: int | str | None = None,
-        tolerant: bool | str = False,
-    ) -> TaskGraph:
-        """Return the graph of one run.
-
-        Parameters
-        ----------
-        path : Path
-            The profile, plain or gzipped.
-        model : str or Path, optional
-            The optimized model of the same session, plain or gzipped.
-        run : int or str, optional
-            Index of the run in time order, as a number or its digits; the last complete one if not given, since
-            the first ones warm up.
-        tolerant : bool or str
-            Whether to read the complete part of a cut-off profile, and to mend characters JSON does not allow.
-
-        Raises
-        ------
-        FormatError
-            If a file is malformed, there is no such run, or the model is of another session.
-        GraphError
-            If a number is impossible.
-        """
-        report = ImportReport(path.name, "onnxruntime")
-        mend = mends_if(path, tolerant, report)
-        optimized = None if model is None else read_model(given(path, "model", model, "the optimized model"))
-        contents = read_contents(path, mend)
-        chosen = _choose(path, contents.runs, run)
-        # A second pass mends nothing new.
-        events = _events(path, contents, chosen, report, mend and (lambda _: None))
-        return _graph(path, contents.runs[chosen], events, optimized, report)
+    },
+    recognises=_recognises,
+    read=_read,
+)
 
 
 def _choose(path: Path, runs: Sequence[ModelRun], wanted: object) -> int:
@@ -338,6 +339,3 @@ def _lanes(rows: Sequence[Row], run: ModelRun) -> tuple[list[int], list[str]]:
     )
     lanes = {thread: i for i, thread in enumerate(dict.fromkeys(row.event.thread for row in by_start))}
     return [lanes[row.event.thread] for row in rows], list(lanes)
-
-
-ONNXRUNTIME = OnnxRuntimeReader()

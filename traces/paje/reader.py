@@ -14,7 +14,7 @@ from pathlib import Path
 from simsched.errors import FormatError
 from simsched.graph import ImportReport, TaskGraph
 from simsched.graph.contracting import Edge
-from simsched.graph.loading import Mend, plain_name
+from simsched.graph.loading import Mend, Reader, plain_name
 from simsched.graph.shapes import format_shape
 from simsched.traces.paje.events import WANTED, Interval, Trace, events
 from simsched.traces.shared.json_stream import shown
@@ -35,8 +35,35 @@ WAITING = frozenset(
 )  # fmt: skip
 
 
-class PajeReader:
-    """Reader of Paje traces of any producer.
+def _read(
+    path: Path,
+    *,
+    states: str | None = None,
+    unit: str | None = None,
+    dag: str | Path | None = None,
+    tolerant: bool | str = False,
+) -> TaskGraph:
+    """Return the graph of the states that are tasks.
+
+    Parameters
+    ----------
+    path : Path
+        The file, plain or gzipped.
+    states : str, optional
+        Names of the states that are tasks, separated by commas.
+    unit : str, optional
+        Unit of the trace: `s`, `ms`, `us` or `ns`.
+    dag : str or Path, optional
+        StarPU's `dag.dot` of the same run, plain or gzipped.
+    tolerant : bool or str
+        Whether lines that are no event are skipped.
+
+    Raises
+    ------
+    FormatError
+        If a file or an option is malformed, or no state is a task.
+    GraphError
+        If dependencies form a cycle.
 
     Examples
     --------
@@ -79,61 +106,27 @@ class PajeReader:
     >>> graph.report.format, graph.kinds.to_list(), graph.durations_s.tolist(), graph.n_edges
     ('paje', ['load', 'sum'], [1.0, 2.0], 1)
     """
+    report = ImportReport(path.name, "paje")
+    mend = mends_if(path, tolerant, report)
+    trace = Trace(UNITS[_unit(path, unit, report, mend)], mend is not None)
+    trace.add(events(path, lines(path, mend), WANTED, mend))
+    tasks = _tasks(path, trace, states, report)
+    return _graph(path, trace, tasks, dag, report)
 
-    title = "Paje trace (StarPU's paje.trace, SimGrid, poti)"
-    dependencies = "links, and a chain per lane; StarPU's dag.dot (dag=)"
-    times = "in the file, s (StarPU: ms)"
-    options = {  # noqa: RUF012 - the protocol's attribute
+
+PAJE = Reader(
+    title="Paje trace (StarPU's paje.trace, SimGrid, poti)",
+    dependencies="links, and a chain per lane; StarPU's dag.dot (dag=)",
+    times="in the file, s (StarPU: ms)",
+    options={
         "states": "names of the states that are tasks, separated by commas; else all but waiting ones",
         "unit": "what the trace counts in: s, ms, us or ns; s if not given, ms for StarPU's",
         "dag": "StarPU's dag.dot of the same run: its edges in place of chains",
         "tolerant": TOLERANT,
-    }
-
-    def recognises(self, head: bytes) -> bool:
-        """Recognise the first definition of an event."""
-        return _FIRST.match(head) is not None
-
-    def read(
-        self,
-        path: Path,
-        *,
-        states: str | None = None,
-        unit: str | None = None,
-        dag: str | Path | None = None,
-        tolerant: bool | str = False,
-    ) -> TaskGraph:
-        """Return the graph of the states that are tasks.
-
-        Parameters
-        ----------
-        path : Path
-            The file, plain or gzipped.
-        states : str, optional
-            Names of the states that are tasks, separated by commas.
-        unit : str, optional
-            Unit of the trace: `s`, `ms`, `us` or `ns`.
-        dag : str or Path, optional
-            StarPU's `dag.dot` of the same run, plain or gzipped.
-        tolerant : bool or str
-            Whether lines that are no event are skipped.
-
-        Raises
-        ------
-        FormatError
-            If a file or an option is malformed, or no state is a task.
-        GraphError
-            If dependencies form a cycle.
-        """
-        report = ImportReport(path.name, "paje")
-        mend = mends_if(path, tolerant, report)
-        trace = Trace(UNITS[_unit(path, unit, report, mend)], mend is not None)
-        trace.add(events(path, lines(path, mend), WANTED, mend))
-        tasks = _tasks(path, trace, states, report)
-        return _graph(path, trace, tasks, dag, report)
-
-
-PAJE = PajeReader()
+    },
+    recognises=lambda head: _FIRST.match(head) is not None,
+    read=_read,
+)
 
 
 def _unit(path: Path, unit: object, report: ImportReport, mend: Mend | None) -> str:

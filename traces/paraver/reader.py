@@ -7,6 +7,7 @@ from pathlib import Path
 
 from simsched.errors import FormatError
 from simsched.graph import ImportReport, TaskGraph
+from simsched.graph.loading import Reader
 from simsched.traces.paraver.assembly import assemble
 from simsched.traces.paraver.records import Records, read_records
 from simsched.traces.paraver.tasks import follow
@@ -20,8 +21,21 @@ ADVICE = (
 )
 
 
-class ParaverFile:
-    r"""Reader of Paraver traces of OmpSs programs.
+def _read(
+    path: Path,
+    *,
+    pcf: str | Path | None = None,
+    row: str | Path | None = None,
+    tolerant: bool | str = False,
+) -> TaskGraph:
+    r"""Return the graph of a trace, plain or gzipped.
+
+    Raises
+    ------
+    FormatError
+        If the file is not a Paraver trace, holds no tasks, or a companion cannot be read.
+    GraphError
+        If its dependencies form a cycle.
 
     Examples
     --------
@@ -43,54 +57,34 @@ class ParaverFile:
     >>> graph.report.format, graph.kinds.to_list(), graph.durations_s.tolist(), graph.n_edges
     ('paraver', ['potrf', 'gemm'], [2e-08, 5e-08], 1)
     """
+    report = ImportReport(path.name, "paraver")
+    mend = mends_if(path, tolerant, report)
+    labels_file, names_file = companion(path, pcf, "pcf"), companion(path, row, "row")
+    vocabulary = Vocabulary(None if labels_file is None else read_labels(labels_file))
+    report.note(
+        "no .pcf file: numbers of events were taken as Nanos++ has them, kinds of tasks are unknown",
+        when=labels_file is None,
+    )
+    records = read_records(path, vocabulary, mend)
+    if not (records.event == Event.TASK).any():
+        raise FormatError(f"{path}: {_without_tasks(records)}; {ADVICE}")
+    report.facts["unit"] = "ns" if records.header.unit_ns == 1 else f"{records.header.unit_ns} ns"
+    names = read_rows(names_file) if names_file is not None else []
+    return assemble(path, records, follow(records, vocabulary), vocabulary, names, report)
 
-    title = "Paraver trace of OmpSs (.prv, with .pcf and .row)"
-    dependencies = "events and communications of the runtime, and its taskwaits"
-    times = "trace, ns or us"
-    options: dict[str, str] = {  # noqa: RUF012 - the protocol's type; nothing changes it
+
+PARAVER = Reader(
+    title="Paraver trace of OmpSs (.prv, with .pcf and .row)",
+    dependencies="events and communications of the runtime, and its taskwaits",
+    times="trace, ns or us",
+    options={
         "pcf": "the .pcf file, which says what the numbers mean; the one beside the trace when not given",
         "row": "the .row file, which names the threads; the one beside the trace when not given",
         "tolerant": TOLERANT,
-    }
-
-    def recognises(self, head: bytes) -> bool:
-        """Recognise the header."""
-        return _BEGINNING.match(head) is not None
-
-    def read(
-        self,
-        path: Path,
-        *,
-        pcf: str | Path | None = None,
-        row: str | Path | None = None,
-        tolerant: bool | str = False,
-    ) -> TaskGraph:
-        """Return the graph of a trace, plain or gzipped.
-
-        Raises
-        ------
-        FormatError
-            If the file is not a Paraver trace, holds no tasks, or a companion cannot be read.
-        GraphError
-            If its dependencies form a cycle.
-        """
-        report = ImportReport(path.name, "paraver")
-        mend = mends_if(path, tolerant, report)
-        labels_file, names_file = companion(path, pcf, "pcf"), companion(path, row, "row")
-        vocabulary = Vocabulary(None if labels_file is None else read_labels(labels_file))
-        report.note(
-            "no .pcf file: numbers of events were taken as Nanos++ has them, kinds of tasks are unknown",
-            when=labels_file is None,
-        )
-        records = read_records(path, vocabulary, mend)
-        if not (records.event == Event.TASK).any():
-            raise FormatError(f"{path}: {_without_tasks(records)}; {ADVICE}")
-        report.facts["unit"] = "ns" if records.header.unit_ns == 1 else f"{records.header.unit_ns} ns"
-        names = read_rows(names_file) if names_file is not None else []
-        return assemble(path, records, follow(records, vocabulary), vocabulary, names, report)
-
-
-PARAVER = ParaverFile()
+    },
+    recognises=lambda head: _BEGINNING.match(head) is not None,
+    read=_read,
+)
 
 
 def _without_tasks(records: Records) -> str:

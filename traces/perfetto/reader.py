@@ -12,7 +12,7 @@ import numpy as np
 
 from simsched.errors import FormatError
 from simsched.graph import ImportReport, TaskGraph
-from simsched.graph.loading import plain_name
+from simsched.graph.loading import Reader, plain_name
 from simsched.traces.perfetto.packets import Content, read_packets
 from simsched.traces.shared.choice import OPTIONS, Choice
 from simsched.traces.shared.options import mends_if
@@ -46,8 +46,41 @@ _PACKET = {
 _OTHERS = dict.fromkeys((1, 11, 12, 36, 43, 44, 50, 59), BYTES) | dict.fromkeys((13, 58), VARINT)
 
 
-class PerfettoTrace:
-    """Reader of Perfetto traces.
+def _recognises(head: bytes) -> bool:
+    """Recognise the first packet by its fields."""
+    outer = header(head)
+    if outer is None or outer[:2] != (1, BYTES):
+        return False
+    at, end = outer[2], outer[2] + outer[3]
+    sure = False
+    while at < min(end, len(head)) and (found := header(head[at : at + 20])) is not None:
+        number, kind, begin, length = found
+        if _PACKET.get(number, _OTHERS.get(number, kind)) != kind:
+            return False
+        sure |= number in _PACKET
+        at += begin + length
+    return sure and not XPLANE.recognises(head)
+
+
+def _read(
+    path: Path,
+    *,
+    depth: int | str | None = None,
+    names: str | None = None,
+    lanes: str | None = None,
+    level: str = "outermost",
+    edges: str = "lanes+flows",
+    process: str | int | None = None,
+    tolerant: bool | str = False,
+) -> TaskGraph:
+    """Return the graph of a file; options as in `options`.
+
+    Raises
+    ------
+    FormatError
+        If the file is no such trace, holds no slices, an option is none of its words, or chooses nothing.
+    GraphError
+        If a trace of simsched's own holds an impossible graph.
 
     Examples
     --------
@@ -60,86 +93,51 @@ class PerfettoTrace:
     >>> back.report.format, back.name, back.kinds.to_list(), back.n_edges, back.recorded.makespan_s
     ('perfetto', 'two', ['load', 'sum'], 1, 3.0)
     """
-
-    title = "Perfetto trace (protobuf): track events of any program"
-    dependencies = "recorded order of each track, a chain, and flows as hints; simsched's own: as written"
-    times = "ns"
-    options = OPTIONS
-
-    def recognises(self, head: bytes) -> bool:
-        """Recognise the first packet by its fields."""
-        outer = header(head)
-        if outer is None or outer[:2] != (1, BYTES):
-            return False
-        at, end = outer[2], outer[2] + outer[3]
-        sure = False
-        while at < min(end, len(head)) and (found := header(head[at : at + 20])) is not None:
-            number, kind, begin, length = found
-            if _PACKET.get(number, _OTHERS.get(number, kind)) != kind:
-                return False
-            sure |= number in _PACKET
-            at += begin + length
-        return sure and not XPLANE.recognises(head)
-
-    def read(
-        self,
-        path: Path,
-        *,
-        depth: int | str | None = None,
-        names: str | None = None,
-        lanes: str | None = None,
-        level: str = "outermost",
-        edges: str = "lanes+flows",
-        process: str | int | None = None,
-        tolerant: bool | str = False,
-    ) -> TaskGraph:
-        """Return the graph of a file; options as in `options`.
-
-        Raises
-        ------
-        FormatError
-            If the file is no such trace, holds no slices, an option is none of its words, or chooses nothing.
-        GraphError
-            If a trace of simsched's own holds an impossible graph.
-        """
-        choice = Choice.of(path, level, depth, names, lanes, edges)
-        report = ImportReport(path.name, "perfetto")
-        content = read_packets(path, mends_if(path, tolerant, report))
-        if content.own is not None:
-            report.note(
-                "options choose nothing here: the graph was taken as written",
-                when=(choice, process) != (Choice(), None),
-            )
-            return _written(path, content, report)
-        dropped = {f"dropped, {what}": count for what, count in sorted(content.counts.items()) if count}
-        if not len(content.spans):
-            there = [f"{what}: {count}" for what, count in dropped.items()]
-            raise FormatError(
-                f"{path}: no slice of a track event in the trace; "
-                + ("; ".join([*there, *report.notes]) or "nothing ran, or was recorded")
-            )
-        rows = of_process(path, content.spans, process)
-        # No copy of millions of spans where all are taken.
-        within = content.spans if process is None else content.spans.taken(rows)
-        rows = rows[choose(path, within, choice, report)]
-        del within
-        tasks = content.spans.taken(rows)
-        flows = arrows(tasks, *_flows(content, tasks, rows), report)
-        del content, rows
-        report.facts.update(dropped)
-        _tell(report, edges, len(flows))
-        chosen = edges_of(tasks, flows, choice)
-        del flows
-        return graph_of(
-            path,
-            tasks,
-            chosen,
-            report,
-            plain_name(path, ".pftrace", ".perfetto-trace"),
+    choice = Choice.of(path, level, depth, names, lanes, edges)
+    report = ImportReport(path.name, "perfetto")
+    content = read_packets(path, mends_if(path, tolerant, report))
+    if content.own is not None:
+        report.note(
+            "options choose nothing here: the graph was taken as written",
+            when=(choice, process) != (Choice(), None),
         )
+        return _written(path, content, report)
+    dropped = {f"dropped, {what}": count for what, count in sorted(content.counts.items()) if count}
+    if not len(content.spans):
+        there = [f"{what}: {count}" for what, count in dropped.items()]
+        raise FormatError(
+            f"{path}: no slice of a track event in the trace; "
+            + ("; ".join([*there, *report.notes]) or "nothing ran, or was recorded")
+        )
+    rows = of_process(path, content.spans, process)
+    # No copy of millions of spans where all are taken.
+    within = content.spans if process is None else content.spans.taken(rows)
+    rows = rows[choose(path, within, choice, report)]
+    del within
+    tasks = content.spans.taken(rows)
+    flows = arrows(tasks, *_flows(content, tasks, rows), report)
+    del content, rows
+    report.facts.update(dropped)
+    _tell(report, edges, len(flows))
+    chosen = edges_of(tasks, flows, choice)
+    del flows
+    return graph_of(
+        path,
+        tasks,
+        chosen,
+        report,
+        plain_name(path, ".pftrace", ".perfetto-trace"),
+    )
 
 
-PERFETTO_TRACE = PerfettoTrace()
+PERFETTO_TRACE = Reader(
+    title="Perfetto trace (protobuf): track events of any program",
+    dependencies="recorded order of each track, a chain, and flows as hints; simsched's own: as written",
+    times="ns",
+    options=OPTIONS,
+    recognises=_recognises,
+    read=_read,
+)
 
 
 def _tell(report: ImportReport, edges: str, flows: int) -> None:

@@ -15,7 +15,7 @@ import numpy as np
 from simsched.errors import MissingExtraError
 from simsched.files import replacing
 from simsched.graph.columns import plain_text
-from simsched.graph.saving import Subject
+from simsched.graph.saving import Writer
 from simsched.plots.corunning import corunning_frame
 from simsched.schedule import Schedule
 from simsched.schedule.export import description
@@ -27,8 +27,15 @@ SEQUENCE, CLEARED = 1, 1
 ROOT, RUNNING, FIRST_LANE = 1, 2, 16
 
 
-class PerfettoWriter:
-    """Writer of schedules as Perfetto traces.
+def _write(schedule: Schedule, path: Path) -> None:
+    """Write a schedule: one track per executor, one arrow per edge, a counter of running tasks.
+
+    Raises
+    ------
+    SimschedError
+        If a time is unknown, infinite or beyond 2**62 ns, or the file cannot be written.
+    MissingExtraError
+        If Perfetto's library is not installed.
 
     Examples
     --------
@@ -41,37 +48,27 @@ class PerfettoWriter:
     ...     Path(folder, "run.pftrace").stat().st_size > 100
     True
     """
-
-    title = "Perfetto trace of a schedule (protobuf)"
-    suffixes = (".pftrace", ".perfetto-trace")
-    writes: Subject = "schedule"
-
-    def write(self, schedule: Schedule, path: Path) -> None:
-        """Write a schedule: one track per executor, one arrow per edge, a counter of running tasks.
-
-        Raises
-        ------
-        SimschedError
-            If a time is unknown, infinite or beyond 2**62 ns, or the file cannot be written.
-        MissingExtraError
-            If Perfetto's library is not installed.
-        """
-        try:
-            from perfetto.trace_builder.proto_builder import StreamingTraceProtoBuilder
-        except ImportError:
-            raise MissingExtraError("perfetto", "formats", "writing Perfetto traces") from None
-        for times in (schedule.ready_s, schedule.start_s, schedule.finish_s):
-            refuse_unwritable(times, "Perfetto trace")
-        with replacing(path) as file:
-            builder = StreamingTraceProtoBuilder(file)
-            for fill in _packets(schedule):
-                packet = builder.create_packet()
-                packet.trusted_packet_sequence_id = SEQUENCE
-                fill(packet)
-                builder.write_packet(packet)
+    try:
+        from perfetto.trace_builder.proto_builder import StreamingTraceProtoBuilder
+    except ImportError:
+        raise MissingExtraError("perfetto", "formats", "writing Perfetto traces") from None
+    for times in (schedule.ready_s, schedule.start_s, schedule.finish_s):
+        refuse_unwritable(times, "Perfetto trace")
+    with replacing(path) as file:
+        builder = StreamingTraceProtoBuilder(file)
+        for fill in _packets(schedule):
+            packet = builder.create_packet()
+            packet.trusted_packet_sequence_id = SEQUENCE
+            fill(packet)
+            builder.write_packet(packet)
 
 
-PERFETTO = PerfettoWriter()
+PERFETTO = Writer(
+    title="Perfetto trace of a schedule (protobuf)",
+    suffixes=(".pftrace", ".perfetto-trace"),
+    writes="schedule",
+    write=_write,
+)
 
 
 def _packets(schedule: Schedule) -> Iterator[Any]:

@@ -19,7 +19,7 @@ import numpy as np
 
 from simsched.errors import FormatError
 from simsched.graph import ImportReport, RecordedOn, TaskGraph
-from simsched.graph.loading import HEAD_B, Mend, open_plain, plain_name, read_bounded
+from simsched.graph.loading import HEAD_B, Mend, Reader, open_plain, plain_name, read_bounded
 from simsched.traces.pytorch.aten import short
 from simsched.traces.pytorch.calls import untimed
 from simsched.traces.pytorch.devices import with_devices
@@ -41,8 +41,57 @@ MAX_THREADS = 2**16
 _EXECUTION_TRACE_MARKS = (b'"rf_id"', b'"op_schema"', b"[pytorch|profiler|execution_")
 
 
-class PyTorch:
-    """Reader of Kineto traces with their execution traces.
+def _recognises(head: bytes) -> bool:
+    """Return whether a file is a Kineto trace, or an execution trace given in its place."""
+    begin = head.lstrip()[:1]
+    if begin == b"[":
+        return any(mark in head for mark in _MARKS_OF_LISTS)
+    if begin != b"{":
+        return False
+    if _is_execution_trace(head):
+        return True
+    # VizTracer's files have the time base of Kineto's in their metadata.
+    events = b'"traceEvents"' in head or b'"schemaVersion"' in head
+    return (
+        events
+        and b'"viztracer_metadata"' not in head
+        and any(mark in head for mark in (*_MARKS, *_MARKS_OF_LISTS))
+    )
+
+
+def _read(
+    path: Path,
+    *,
+    execution_trace: str | Path | None = None,
+    step: int | str | None = None,
+    threads: int | str | None = None,
+    devices: bool | str = False,
+    tolerant: bool | str = False,
+) -> TaskGraph:
+    """Return the graph of one step.
+
+    Parameters
+    ----------
+    path : Path
+        The Kineto trace, plain or gzipped; or an execution trace, for a graph without seconds.
+    execution_trace : str or Path, optional
+        The execution trace of the same run, plain or gzipped.
+    step : int or str, optional
+        Number of the ProfilerStep, or its digits; the last complete one when not given.
+    threads : int or str, optional
+        Threads that ran each operator (`torch.get_num_threads()`), or their digits, which PyTorch does not write
+        down; by default the number noted by simsched's recorder, else 1.
+    devices : bool or str, optional
+        Whether the activity of devices is tasks, too; operators are then cut where they launched it.
+    tolerant : bool or str, optional
+        Whether to read the complete part of a file that is cut off or not quite valid.
+
+    Raises
+    ------
+    FormatError
+        If a file is damaged, there is no such step, or the two files belong to different runs.
+    GraphError
+        If launches and waits of devices contradict each other.
 
     Examples
     --------
@@ -53,86 +102,33 @@ class PyTorch:
     >>> graph.report.format, graph.n_tasks, round(graph.recorded.makespan_s, 3)
     ('pytorch', 164, 0.132)
     """
+    report = ImportReport(path.name, "pytorch")
+    mend, on_devices = mends_if(path, tolerant, report), flag(path, "devices", devices)
+    asked = None
+    if threads is not None:
+        asked = whole_number(path, "threads", threads, range(1, MAX_THREADS + 1), f"1 to {MAX_THREADS}")
+    if on_devices and execution_trace is not None:
+        raise FormatError(f"{path}: devices=true takes the Kineto trace alone; leave execution_trace= out")
+    if _holds_no_times(path):
+        _require_alone(path, execution_trace, step)
+        return untimed(path, asked, report, mend)
+    return _timed(path, execution_trace, step, asked, report, mend, devices=on_devices)
 
-    title = "PyTorch: Kineto trace, joined with the execution trace of the same run"
-    dependencies = "from the tensors of the execution trace (without it a chain a thread)"
-    times = "Kineto trace, ns"
-    options = {  # noqa: RUF012 - the protocol's attribute, never changed
+
+PYTORCH = Reader(
+    title="PyTorch: Kineto trace, joined with the execution trace of the same run",
+    dependencies="from the tensors of the execution trace (without it a chain a thread)",
+    times="Kineto trace, ns",
+    options={
         "execution_trace": "file of ExecutionTraceObserver from the same run; without it, a chain per thread",
         "step": "number of the ProfilerStep to take; the last complete one when not given",
         "threads": "intra-op threads of the run; what the recorder noted, else 1, when not given",
         "devices": "true to take what ran on devices as tasks, too: kernels on streams, after their launches",
         "tolerant": TOLERANT,
-    }
-
-    def recognises(self, head: bytes) -> bool:
-        """Return whether a file is a Kineto trace, or an execution trace given in its place."""
-        begin = head.lstrip()[:1]
-        if begin == b"[":
-            return any(mark in head for mark in _MARKS_OF_LISTS)
-        if begin != b"{":
-            return False
-        if _is_execution_trace(head):
-            return True
-        # VizTracer's files have the time base of Kineto's in their metadata.
-        events = b'"traceEvents"' in head or b'"schemaVersion"' in head
-        return (
-            events
-            and b'"viztracer_metadata"' not in head
-            and any(mark in head for mark in (*_MARKS, *_MARKS_OF_LISTS))
-        )
-
-    def read(
-        self,
-        path: Path,
-        *,
-        execution_trace: str | Path | None = None,
-        step: int | str | None = None,
-        threads: int | str | None = None,
-        devices: bool | str = False,
-        tolerant: bool | str = False,
-    ) -> TaskGraph:
-        """Return the graph of one step.
-
-        Parameters
-        ----------
-        path : Path
-            The Kineto trace, plain or gzipped; or an execution trace, for a graph without seconds.
-        execution_trace : str or Path, optional
-            The execution trace of the same run, plain or gzipped.
-        step : int or str, optional
-            Number of the ProfilerStep, or its digits; the last complete one when not given.
-        threads : int or str, optional
-            Threads that ran each operator (`torch.get_num_threads()`), or their digits, which PyTorch does not write
-            down; by default the number noted by simsched's recorder, else 1.
-        devices : bool or str, optional
-            Whether the activity of devices is tasks, too; operators are then cut where they launched it.
-        tolerant : bool or str, optional
-            Whether to read the complete part of a file that is cut off or not quite valid.
-
-        Raises
-        ------
-        FormatError
-            If a file is damaged, there is no such step, or the two files belong to different runs.
-        GraphError
-            If launches and waits of devices contradict each other.
-        """
-        report = ImportReport(path.name, "pytorch")
-        mend, on_devices = mends_if(path, tolerant, report), flag(path, "devices", devices)
-        asked = None
-        if threads is not None:
-            asked = whole_number(path, "threads", threads, range(1, MAX_THREADS + 1), f"1 to {MAX_THREADS}")
-        if on_devices and execution_trace is not None:
-            raise FormatError(
-                f"{path}: devices=true takes the Kineto trace alone; leave execution_trace= out"
-            )
-        if _holds_no_times(path):
-            _require_alone(path, execution_trace, step)
-            return untimed(path, asked, report, mend)
-        return _timed(path, execution_trace, step, asked, report, mend, devices=on_devices)
-
-
-PYTORCH = PyTorch()
+    },
+    recognises=_recognises,
+    read=_read,
+)
 
 
 def _timed(

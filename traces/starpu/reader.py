@@ -20,7 +20,7 @@ from simsched.errors import FormatError
 from simsched.graph import ImportReport, TaskGraph
 from simsched.graph.budget import budget
 from simsched.graph.contracting import Edge, contracted
-from simsched.graph.loading import plain_name
+from simsched.graph.loading import Reader, plain_name
 from simsched.graph.shapes import format_shape
 from simsched.traces.shared.json_stream import shown
 from simsched.traces.shared.objects import Objects
@@ -33,8 +33,24 @@ _JOB = re.compile(rb"^JobId: ?\S", re.MULTILINE)
 _OWN = re.compile(rb"^(?:SubmitOrder|SubmitTime|StartTime|Priority|DependsOn|Tag):", re.MULTILINE)
 
 
-class StarPUReader:
-    """Reader of StarPU's records of tasks.
+def _read(path: Path, *, dag: str | Path | None = None, tolerant: bool | str = False) -> TaskGraph:
+    """Return the graph of the tasks that ran.
+
+    Parameters
+    ----------
+    path : Path
+        The file, plain or gzipped.
+    dag : str or Path, optional
+        The `dag.dot` of the same run, plain or gzipped.
+    tolerant : bool or str
+        Whether to read the complete part of a file that is cut off.
+
+    Raises
+    ------
+    FormatError
+        If a file is malformed, or no task ran.
+    GraphError
+        If dependencies form a cycle.
 
     Examples
     --------
@@ -62,47 +78,25 @@ class StarPUReader:
     >>> graph.report.format, graph.kinds.to_list(), graph.durations_s.tolist(), graph.n_edges
     ('starpu', ['potrf', 'trsm'], [0.002, 0.001], 1)
     """
+    report = ImportReport(path.name, "starpu")
+    jobs = _jobs(path, list(records(path, mends_if(path, tolerant, report))))
+    edges = _dependencies(path, jobs, report)
+    if dag is not None:
+        edges += dag_edges(given(path, "dag", dag, "the dag.dot"), jobs, edges, report)
+    return _graph(path, list(jobs.values()), edges, report)
 
-    title = "StarPU records of tasks (tasks.rec)"
-    dependencies = "in the file; also of dag.dot (dag=)"
-    times = "in the file, ms"
-    options = {  # noqa: RUF012 - the protocol's attribute
+
+STARPU = Reader(
+    title="StarPU records of tasks (tasks.rec)",
+    dependencies="in the file; also of dag.dot (dag=)",
+    times="in the file, ms",
+    options={
         "dag": "the dag.dot of the same run, whose edges are added: those of records without DependsOn",
         "tolerant": TOLERANT,
-    }
-
-    def recognises(self, head: bytes) -> bool:
-        """Recognise the keys of the first records."""
-        return all((_FIRST.match(head), _JOB.search(head), _OWN.search(head)))
-
-    def read(self, path: Path, *, dag: str | Path | None = None, tolerant: bool | str = False) -> TaskGraph:
-        """Return the graph of the tasks that ran.
-
-        Parameters
-        ----------
-        path : Path
-            The file, plain or gzipped.
-        dag : str or Path, optional
-            The `dag.dot` of the same run, plain or gzipped.
-        tolerant : bool or str
-            Whether to read the complete part of a file that is cut off.
-
-        Raises
-        ------
-        FormatError
-            If a file is malformed, or no task ran.
-        GraphError
-            If dependencies form a cycle.
-        """
-        report = ImportReport(path.name, "starpu")
-        jobs = _jobs(path, list(records(path, mends_if(path, tolerant, report))))
-        edges = _dependencies(path, jobs, report)
-        if dag is not None:
-            edges += dag_edges(given(path, "dag", dag, "the dag.dot"), jobs, edges, report)
-        return _graph(path, list(jobs.values()), edges, report)
-
-
-STARPU = StarPUReader()
+    },
+    recognises=lambda head: all((_FIRST.match(head), _JOB.search(head), _OWN.search(head))),
+    read=_read,
+)
 
 
 def _jobs(path: Path, found: list[Record]) -> dict[str, Record]:

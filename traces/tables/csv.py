@@ -19,8 +19,8 @@ import numpy as np
 from simsched.errors import FormatError
 from simsched.files import replacing
 from simsched.graph.budget import budget
-from simsched.graph.loading import CHUNK_B, HEAD_B, open_plain, read_bounded
-from simsched.graph.saving import Subject
+from simsched.graph.loading import CHUNK_B, HEAD_B, Reader, open_plain, read_bounded
+from simsched.graph.saving import Writer
 from simsched.text import one_line
 from simsched.traces.shared.json_stream import shown
 from simsched.traces.tables.frames import (
@@ -48,8 +48,22 @@ SUFFIX = ".csv"
 UNKNOWN = {"", "nan", "na", "n/a", "null", "none"}
 
 
-class CsvTables:
-    """Reader and writer of CSV tables.
+def _read(path: Path, *, edges: str | Path | None = None) -> TaskGraph:
+    """Return the graph of two files, plain or gzipped.
+
+    Parameters
+    ----------
+    path : Path
+        The table of tasks.
+    edges : str or Path, optional
+        The table of edges.
+
+    Raises
+    ------
+    FormatError
+        If a file is no such table; the message gives row and column.
+    GraphError
+        If the tables describe an impossible graph.
 
     Examples
     --------
@@ -62,59 +76,57 @@ class CsvTables:
     >>> back.report.format, back.kinds.to_list(), back.durations_s.tolist(), back.n_edges
     ('csv', ['load', 'sum'], [1.0, 2.0], 1)
     """
-
-    title = "CSV tables of tasks and edges"
-    dependencies = "the table of edges (edges=, or beside it)"
-    times = "duration_s, seconds"
-    suffixes = (".tasks.csv",)
-    writes: Subject = "graph"
-    options = EDGES
-
-    def recognises(self, head: bytes) -> bool:
-        """Recognise a first line that names a column `duration_s`, also with other separators."""
-        return any("duration_s" in re.split(r"[;\t ]+", cell) for cell in _header(head))
-
-    def read(self, path: Path, *, edges: str | Path | None = None) -> TaskGraph:
-        """Return the graph of two files, plain or gzipped.
-
-        Parameters
-        ----------
-        path : Path
-            The table of tasks.
-        edges : str or Path, optional
-            The table of edges.
-
-        Raises
-        ------
-        FormatError
-            If a file is no such table; the message gives row and column.
-        GraphError
-            If the tables describe an impossible graph.
-        """
-        companion = edges_file(path, edges, SUFFIX)
-        tasks, ignored = _table(path, TASK_COLUMNS, ("duration_s",))
-        ends, more = _table(companion, EDGE_COLUMNS, ENDS)
-        for column in tasks:
-            if column in NUMBERS:
-                tasks[column] = _numbers(path, column, tasks[column])
-            elif column in WHOLE:
-                tasks[column] = _whole(path, column, tasks[column].replace("", "1"))
-        tasks, ends = _labelled(companion, tasks, _with_data(companion, ends))
-        if "lane" in tasks and (lanes := _as_whole(tasks["lane"])) is not None:
-            tasks["lane"] = lanes
-        return graph_of(path, tasks, ends, ignored + more, "csv", SUFFIX)
-
-    def write(self, graph: TaskGraph, path: Path) -> None:
-        """Write both tables; raise `SimschedError` if a file cannot be written or is not called NAME.tasks.csv."""
-        companion = beside(path, SUFFIX)
-        tasks, edges = to_tables(graph)
-        with replacing(path) as file, replacing(companion) as other:
-            for frame, to in ((tasks, file), (edges, other)):
-                # Quoted texts survive line ends in them.
-                frame.to_csv(to, index=False, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
+    companion = edges_file(path, edges, SUFFIX)
+    tasks, ignored = _table(path, TASK_COLUMNS, ("duration_s",))
+    ends, more = _table(companion, EDGE_COLUMNS, ENDS)
+    for column in tasks:
+        if column in NUMBERS:
+            tasks[column] = _numbers(path, column, tasks[column])
+        elif column in WHOLE:
+            tasks[column] = _whole(path, column, tasks[column].replace("", "1"))
+    tasks, ends = _labelled(companion, tasks, _with_data(companion, ends))
+    if "lane" in tasks and (lanes := _as_whole(tasks["lane"])) is not None:
+        tasks["lane"] = lanes
+    return graph_of(path, tasks, ends, ignored + more, "csv", SUFFIX)
 
 
-CSV = CsvTables()
+def _write(graph: TaskGraph, path: Path) -> None:
+    """Write both tables; raise `SimschedError` if a file cannot be written or is not called NAME.tasks.csv.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> import simsched as ss
+    >>> with TemporaryDirectory() as folder:
+    ...     ss.TaskGraph.from_edges([1.0, 2.0], [(0, 1)]).save(f"{folder}/two.tasks.csv")
+    ...     sorted(file.name for file in Path(folder).iterdir())
+    ['two.edges.csv', 'two.tasks.csv']
+    """
+    companion = beside(path, SUFFIX)
+    tasks, edges = to_tables(graph)
+    with replacing(path) as file, replacing(companion) as other:
+        for frame, to in ((tasks, file), (edges, other)):
+            # Quoted texts survive line ends in them.
+            frame.to_csv(to, index=False, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
+
+
+CSV = Reader(
+    title="CSV tables of tasks and edges",
+    dependencies="the table of edges (edges=, or beside it)",
+    times="duration_s, seconds",
+    options=EDGES,
+    recognises=lambda head: any("duration_s" in re.split(r"[;\t ]+", cell) for cell in _header(head)),
+    read=_read,
+)
+
+
+CSV_WRITER = Writer(
+    title="CSV tables of tasks and edges",
+    suffixes=(".tasks.csv",),
+    writes="graph",
+    write=_write,
+)
 
 
 def _header(head: bytes) -> list[str]:

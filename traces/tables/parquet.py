@@ -11,8 +11,8 @@ from simsched.errors import FormatError, MissingExtraError
 from simsched.files import replacing
 from simsched.graph.budget import budget
 from simsched.graph.checks import MAX_WIDTH
-from simsched.graph.loading import open_plain
-from simsched.graph.saving import Subject
+from simsched.graph.loading import Reader, open_plain
+from simsched.graph.saving import Writer
 from simsched.text import one_line
 from simsched.traces.tables.frames import (
     EDGE_COLUMNS,
@@ -36,8 +36,24 @@ SUFFIX = ".parquet"
 MAGIC = b"PAR1"
 
 
-class ParquetTables:
-    """Reader and writer of Parquet tables.
+def _read(path: Path, *, edges: str | Path | None = None) -> TaskGraph:
+    """Return the graph of two files.
+
+    Parameters
+    ----------
+    path : Path
+        The table of tasks.
+    edges : str or Path, optional
+        The table of edges.
+
+    Raises
+    ------
+    FormatError
+        If a file is no such table.
+    GraphError
+        If the tables describe an impossible graph.
+    MissingExtraError
+        If pyarrow is not installed.
 
     Examples
     --------
@@ -50,54 +66,50 @@ class ParquetTables:
     >>> back.report.format, back.kinds.to_list(), back.durations_s.tolist(), back.n_edges
     ('parquet', ['load', 'sum'], [1.0, 2.0], 1)
     """
-
-    title = "Parquet tables of tasks and edges"
-    dependencies = "the table of edges (edges=, or beside it)"
-    times = "duration_s, seconds"
-    suffixes = (".tasks.parquet",)
-    writes: Subject = "graph"
-    options = EDGES
-
-    def recognises(self, head: bytes) -> bool:
-        """Recognise the magic number; the columns are at the end, where `read` checks them."""
-        return head.startswith(MAGIC)
-
-    def read(self, path: Path, *, edges: str | Path | None = None) -> TaskGraph:
-        """Return the graph of two files.
-
-        Parameters
-        ----------
-        path : Path
-            The table of tasks.
-        edges : str or Path, optional
-            The table of edges.
-
-        Raises
-        ------
-        FormatError
-            If a file is no such table.
-        GraphError
-            If the tables describe an impossible graph.
-        MissingExtraError
-            If pyarrow is not installed.
-        """
-        tasks, ignored = _table(path, TASK_COLUMNS, ("duration_s",))
-        ends, more = _table(edges_file(path, edges, SUFFIX), EDGE_COLUMNS, ENDS)
-        if "width" in tasks:
-            tasks["width"] = _widths(tasks["width"])
-        return graph_of(path, tasks, ends, ignored + more, "parquet", SUFFIX)
-
-    def write(self, graph: TaskGraph, path: Path) -> None:
-        """Write both tables; raise `SimschedError` if a file cannot be written or is not called NAME.tasks.parquet."""
-        _pyarrow()
-        companion = beside(path, SUFFIX)
-        tasks, edges = to_tables(graph)
-        with replacing(path) as file, replacing(companion) as other:
-            for frame, to in ((tasks, file), (edges, other)):
-                frame.to_parquet(to, engine="pyarrow", index=False)
+    tasks, ignored = _table(path, TASK_COLUMNS, ("duration_s",))
+    ends, more = _table(edges_file(path, edges, SUFFIX), EDGE_COLUMNS, ENDS)
+    if "width" in tasks:
+        tasks["width"] = _widths(tasks["width"])
+    return graph_of(path, tasks, ends, ignored + more, "parquet", SUFFIX)
 
 
-PARQUET = ParquetTables()
+def _write(graph: TaskGraph, path: Path) -> None:
+    """Write both tables; raise `SimschedError` if a file cannot be written or is not called NAME.tasks.parquet.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> import simsched as ss
+    >>> with TemporaryDirectory() as folder:
+    ...     ss.TaskGraph.from_edges([1.0, 2.0], [(0, 1)]).save(f"{folder}/two.tasks.parquet")
+    ...     sorted(file.name for file in Path(folder).iterdir())
+    ['two.edges.parquet', 'two.tasks.parquet']
+    """
+    _pyarrow()
+    companion = beside(path, SUFFIX)
+    tasks, edges = to_tables(graph)
+    with replacing(path) as file, replacing(companion) as other:
+        for frame, to in ((tasks, file), (edges, other)):
+            frame.to_parquet(to, engine="pyarrow", index=False)
+
+
+PARQUET = Reader(
+    title="Parquet tables of tasks and edges",
+    dependencies="the table of edges (edges=, or beside it)",
+    times="duration_s, seconds",
+    options=EDGES,
+    recognises=lambda head: head.startswith(MAGIC),
+    read=_read,
+)
+
+
+PARQUET_WRITER = Writer(
+    title="Parquet tables of tasks and edges",
+    suffixes=(".tasks.parquet",),
+    writes="graph",
+    write=_write,
+)
 
 
 def _pyarrow() -> Any:

@@ -19,7 +19,7 @@ import numpy as np
 from simsched.errors import FormatError
 from simsched.graph import ImportReport, TaskGraph
 from simsched.graph.budget import budget
-from simsched.graph.loading import open_plain, plain_name, read_bounded
+from simsched.graph.loading import Reader, open_plain, plain_name, read_bounded
 from simsched.text import one_line
 from simsched.traces.dot.statements import read_dot, unescaped
 from simsched.traces.shared.choice import OPTIONS, Choice
@@ -36,8 +36,23 @@ _BEGINNING = re.compile(rb'\s*(?:\[\s*)?\{\s*"executor"\s*:\s*"')
 _NAMELESS = re.compile(r"[0-9]+_[0-9]+")
 
 
-class TaskflowProfile:
-    """Reader of TFProf's recordings.
+def _read(
+    path: Path,
+    *,
+    graph: str | Path | None = None,
+    depth: int | str | None = None,
+    names: str | None = None,
+    lanes: str | None = None,
+    level: str = "outermost",
+) -> TaskGraph:
+    """Return the graph of a file; options as in `options`.
+
+    Raises
+    ------
+    FormatError
+        If a file is malformed, nothing ran, or the graph has none of the names.
+    GraphError
+        If dependencies form a cycle.
 
     Examples
     --------
@@ -48,54 +63,32 @@ class TaskflowProfile:
     >>> graph.kinds.to_list(), graph.durations_s.tolist(), graph.n_edges, graph.recording.lane_names
     (['load', 'sum'], [4e-05, 1.9e-05], 1, ('worker 0',))
     """
+    choice = Choice.of(path, level, depth, names, lanes, "lanes")
+    report = ImportReport(path.name, "taskflow")
+    spans = _spans(path)
+    tasks = spans.taken(choose(path, spans, choice, report))
+    if graph is None:
+        edges = in_order(tasks.lane)
+        report.doubt(
+            "the profiler records no dependencies: edges are the order of each worker, a chain; graph= takes what "
+            "Taskflow::dump writes"
+        )
+    else:
+        edges = _joined(given(path, "graph", graph, "what Taskflow::dump writes"), tasks, report)
+    return graph_of(path, tasks, edges, report, plain_name(path, ".json", ".tfp"))
 
-    title = "recording of Taskflow's profiler (TFProf)"
-    dependencies = "the graph of Taskflow::dump (graph=); without it order of each worker, a chain"
-    times = "us"
-    options = {  # noqa: RUF012 - the protocol's attribute
+
+TASKFLOW = Reader(
+    title="recording of Taskflow's profiler (TFProf)",
+    dependencies="the graph of Taskflow::dump (graph=); without it order of each worker, a chain",
+    times="us",
+    options={
         "graph": "what Taskflow::dump writes, in a file: joined by the names of tasks",
         **{name: OPTIONS[name] for name in ("depth", "names", "lanes", "level")},
-    }
-
-    def recognises(self, head: bytes) -> bool:
-        """Recognise the id of the executor."""
-        return _BEGINNING.match(head) is not None
-
-    def read(
-        self,
-        path: Path,
-        *,
-        graph: str | Path | None = None,
-        depth: int | str | None = None,
-        names: str | None = None,
-        lanes: str | None = None,
-        level: str = "outermost",
-    ) -> TaskGraph:
-        """Return the graph of a file; options as in `options`.
-
-        Raises
-        ------
-        FormatError
-            If a file is malformed, nothing ran, or the graph has none of the names.
-        GraphError
-            If dependencies form a cycle.
-        """
-        choice = Choice.of(path, level, depth, names, lanes, "lanes")
-        report = ImportReport(path.name, "taskflow")
-        spans = _spans(path)
-        tasks = spans.taken(choose(path, spans, choice, report))
-        if graph is None:
-            edges = in_order(tasks.lane)
-            report.doubt(
-                "the profiler records no dependencies: edges are the order of each worker, a chain; graph= takes what "
-                "Taskflow::dump writes"
-            )
-        else:
-            edges = _joined(given(path, "graph", graph, "what Taskflow::dump writes"), tasks, report)
-        return graph_of(path, tasks, edges, report, plain_name(path, ".json", ".tfp"))
-
-
-TASKFLOW = TaskflowProfile()
+    },
+    recognises=lambda head: _BEGINNING.match(head) is not None,
+    read=_read,
+)
 
 
 @cache

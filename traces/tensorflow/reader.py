@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from simsched.errors import FormatError
 from simsched.graph import ImportReport, TaskGraph
-from simsched.graph.loading import HEAD_B, open_plain, read_bounded
+from simsched.graph.loading import HEAD_B, Reader, open_plain, read_bounded
 from simsched.graph.shapes import format_shape, numel
 from simsched.traces.shared.libraries import of_tensorflow
 from simsched.traces.shared.options import TOLERANT, given, mends_if
@@ -201,8 +201,24 @@ _OTHERS = {
 PSEUDO = frozenset({"_SOURCE", "_SINK"})
 
 
-class RunMetadataReader:
-    """Reader of TensorFlow's run metadata.
+def _read(path: Path, *, graph: str | Path | None = None, tolerant: bool | str = False) -> TaskGraph:
+    """Return the graph of a step.
+
+    Parameters
+    ----------
+    path : Path
+        The file, plain or gzipped.
+    graph : str or Path, optional
+        A GraphDef, plain or gzipped; the names of fused and folded nodes differ from those executed.
+    tolerant : bool or str
+        Keep the complete part of a cut-off binary file.
+
+    Raises
+    ------
+    FormatError
+        If a file is malformed, or no task is left.
+    GraphError
+        If the dependencies form a cycle.
 
     Examples
     --------
@@ -220,58 +236,36 @@ class RunMetadataReader:
     >>> graph.report.format, graph.kinds.to_list(), graph.durations_s.tolist(), graph.n_edges
     ('tensorflow', ['Relu', 'Exp'], [5e-06, 5e-06], 1)
     """
+    with open_plain(path, lambda _: None) as file:
+        if (other := _other(read_bounded(file, HEAD_B))) is not None:
+            raise FormatError(f"{path}: this is {other} (docs/formats/tensorflow.md)")
+    report = ImportReport(path.name, "tensorflow")
+    run = read_run(path, mends_if(path, tolerant, report))
+    definitions = run.definitions + (_given(path, graph, run.definitions) if graph is not None else [])
+    ops, kernels, copies = split(e for e in run.executions if e.name not in PSEUDO)
+    if not ops and not kernels:
+        raise FormatError(f"{path}: no node ran; record with trace_level=RunOptions.FULL_TRACE")
+    result = joined(path, ops, definitions)
+    _tell_origin(run, result, graph, report)
+    _tell_dropped(run, copies, report)
+    if kernels:
+        _add_kernels(result, kernels, report)
+    of_tensorflow(report, (node.op for node in result.nodes), run.producer)
+    clock_ns = 1 if any(e.start_ns % 1000 for e in run.executions) else 1000
+    return graph_of(path, result, run.threads, clock_ns, report)
 
-    title = "TensorFlow RunMetadata, binary (.pb) or text (.pbtxt)"
-    dependencies = "partition graphs in the file (else graph=, else labels)"
-    times = "step statistics, ns (us in old ones)"
-    options = {  # noqa: RUF012 - the protocol's attribute
+
+RUNMETADATA = Reader(
+    title="TensorFlow RunMetadata, binary (.pb) or text (.pbtxt)",
+    dependencies="partition graphs in the file (else graph=, else labels)",
+    times="step statistics, ns (us in old ones)",
+    options={
         "graph": "a GraphDef, binary or text, for nodes that no partition graph in the file has",
         "tolerant": TOLERANT,
-    }
-
-    def recognises(self, head: bytes) -> bool:
-        """Recognise the statistics of a device at the beginning; graphs and profiles get advice."""
-        return bool(_BINARY.match(head) or _TEXT.match(head)) or _other(head) is not None
-
-    def read(self, path: Path, *, graph: str | Path | None = None, tolerant: bool | str = False) -> TaskGraph:
-        """Return the graph of a step.
-
-        Parameters
-        ----------
-        path : Path
-            The file, plain or gzipped.
-        graph : str or Path, optional
-            A GraphDef, plain or gzipped; the names of fused and folded nodes differ from those executed.
-        tolerant : bool or str
-            Keep the complete part of a cut-off binary file.
-
-        Raises
-        ------
-        FormatError
-            If a file is malformed, or no task is left.
-        GraphError
-            If the dependencies form a cycle.
-        """
-        with open_plain(path, lambda _: None) as file:
-            if (other := _other(read_bounded(file, HEAD_B))) is not None:
-                raise FormatError(f"{path}: this is {other} (docs/formats/tensorflow.md)")
-        report = ImportReport(path.name, "tensorflow")
-        run = read_run(path, mends_if(path, tolerant, report))
-        definitions = run.definitions + (_given(path, graph, run.definitions) if graph is not None else [])
-        ops, kernels, copies = split(e for e in run.executions if e.name not in PSEUDO)
-        if not ops and not kernels:
-            raise FormatError(f"{path}: no node ran; record with trace_level=RunOptions.FULL_TRACE")
-        result = joined(path, ops, definitions)
-        _tell_origin(run, result, graph, report)
-        _tell_dropped(run, copies, report)
-        if kernels:
-            _add_kernels(result, kernels, report)
-        of_tensorflow(report, (node.op for node in result.nodes), run.producer)
-        clock_ns = 1 if any(e.start_ns % 1000 for e in run.executions) else 1000
-        return graph_of(path, result, run.threads, clock_ns, report)
-
-
-RUNMETADATA = RunMetadataReader()
+    },
+    recognises=lambda head: bool(_BINARY.match(head) or _TEXT.match(head)) or _other(head) is not None,
+    read=_read,
+)
 
 
 def _other(head: bytes) -> str | None:

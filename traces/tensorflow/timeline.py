@@ -14,7 +14,7 @@ from typing import Any
 from simsched.errors import FormatError
 from simsched.graph import ImportReport, TaskGraph
 from simsched.graph.columns import plain_text
-from simsched.graph.loading import Mend
+from simsched.graph.loading import Mend, Reader
 from simsched.traces.shared.json_elements import objects
 from simsched.traces.shared.json_stream import shown
 from simsched.traces.shared.libraries import of_tensorflow
@@ -31,8 +31,28 @@ _COMPUTE = " Compute"
 MAX_TS_US = 2**63 // 1000
 
 
-class TimelineReader:
-    """Reader of timelines of TensorFlow.
+def _recognises(head: bytes) -> bool:
+    """Recognise the names of processes: `Allocators`, and `... Compute` for each device."""
+    named = b'"traceEvents"' in head and b'"process_name"' in head
+    return head.lstrip().startswith(b"{") and named and _PROCESS.search(head) is not None
+
+
+def _read(path: Path, *, tolerant: bool | str = False) -> TaskGraph:
+    """Return the graph of a step.
+
+    Parameters
+    ----------
+    path : Path
+        The file, plain or gzipped.
+    tolerant : bool or str
+        Keep the complete part of a cut-off file.
+
+    Raises
+    ------
+    FormatError
+        If the file is malformed or holds no op.
+    GraphError
+        If the dependencies form a cycle.
 
     Examples
     --------
@@ -51,55 +71,32 @@ class TimelineReader:
     >>> graph.report.format, graph.kinds.to_list(), graph.durations_s.tolist(), graph.n_edges
     ('tensorflow-timeline', ['Relu', 'Exp'], [1e-05, 5e-06], 1)
     """
-
-    title = "TensorFlow timeline (Chrome JSON)"
-    dependencies = "inputs of the ops (added control dependencies are lost)"
-    times = "timeline, us"
-    options = {"tolerant": TOLERANT}  # noqa: RUF012 - the protocol's attribute
-
-    def recognises(self, head: bytes) -> bool:
-        """Recognise the names of processes: `Allocators`, and `... Compute` for each device."""
-        named = b'"traceEvents"' in head and b'"process_name"' in head
-        return head.lstrip().startswith(b"{") and named and _PROCESS.search(head) is not None
-
-    def read(self, path: Path, *, tolerant: bool | str = False) -> TaskGraph:
-        """Return the graph of a step.
-
-        Parameters
-        ----------
-        path : Path
-            The file, plain or gzipped.
-        tolerant : bool or str
-            Keep the complete part of a cut-off file.
-
-        Raises
-        ------
-        FormatError
-            If the file is malformed or holds no op.
-        GraphError
-            If the dependencies form a cycle.
-        """
-        report = ImportReport(path.name, "tensorflow-timeline")
-        found = _executions(path, mends_if(path, tolerant, report))
-        ops, kernels, copies = split(e for e in found if e.name != "_SOURCE")
-        if not ops:
-            raise FormatError(
-                f"{path}: no event of category Op on a device; is this a timeline of TensorFlow?"
-            )
-        result = joined(path, ops, [])
-        report.note(
-            "A timeline tells what ops read, as whole microseconds and with lanes made up: control dependencies that "
-            "TensorFlow added and shapes are lost. The run metadata that it was made of tells them."
-        )
-        report.note(f"Left out: {copies} copies of GPU records (stream:all, memcpy).", when=copies)
-        if kernels:
-            report.facts["kernels"] = len(kernels)
-            add_kernels(result, kernels)
-        of_tensorflow(report, (task.label.op for task in result.tasks))
-        return graph_of(path, result, {}, 1000, report)
+    report = ImportReport(path.name, "tensorflow-timeline")
+    found = _executions(path, mends_if(path, tolerant, report))
+    ops, kernels, copies = split(e for e in found if e.name != "_SOURCE")
+    if not ops:
+        raise FormatError(f"{path}: no event of category Op on a device; is this a timeline of TensorFlow?")
+    result = joined(path, ops, [])
+    report.note(
+        "A timeline tells what ops read, as whole microseconds and with lanes made up: control dependencies that "
+        "TensorFlow added and shapes are lost. The run metadata that it was made of tells them."
+    )
+    report.note(f"Left out: {copies} copies of GPU records (stream:all, memcpy).", when=copies)
+    if kernels:
+        report.facts["kernels"] = len(kernels)
+        add_kernels(result, kernels)
+    of_tensorflow(report, (task.label.op for task in result.tasks))
+    return graph_of(path, result, {}, 1000, report)
 
 
-TIMELINE = TimelineReader()
+TIMELINE = Reader(
+    title="TensorFlow timeline (Chrome JSON)",
+    dependencies="inputs of the ops (added control dependencies are lost)",
+    times="timeline, us",
+    options={"tolerant": TOLERANT},
+    recognises=_recognises,
+    read=_read,
+)
 
 
 def _executions(path: Path, mend: Mend | None) -> list[Execution]:

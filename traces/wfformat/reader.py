@@ -13,6 +13,7 @@ import numpy as np
 from simsched.errors import FormatError
 from simsched.graph import NOBODY, ImportReport, TaskGraph
 from simsched.graph.columns import plain_text
+from simsched.graph.loading import Reader
 from simsched.graph.recording import RecordedOn
 from simsched.traces.shared.json_stream import shown
 from simsched.traces.shared.libraries import recorded_on
@@ -44,8 +45,29 @@ MAX_CORES = 2**31 - 1
 MOST_PROCESSORS = 3
 
 
-class WfFormatReader:
-    """Reader of WfFormat 1.0 to 1.6.
+def _recognises(head: bytes) -> bool:
+    """Recognise a workflow with one of the format's parts, and the version if it comes first."""
+    if not head.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{"):
+        return False
+    return _WORKFLOW.search(head) is not None or (_VERSION.search(head) is not None and b'"workflow"' in head)
+
+
+def _read(path: Path, *, tolerant: bool | str = False) -> TaskGraph:
+    """Return the graph of a workflow.
+
+    Parameters
+    ----------
+    path : Path
+        The file, plain or gzipped.
+    tolerant : bool or str
+        Keep the complete part of a cut-off file.
+
+    Raises
+    ------
+    FormatError
+        If the file is malformed or holds no task.
+    GraphError
+        If the dependencies form a cycle.
 
     Examples
     --------
@@ -63,65 +85,41 @@ class WfFormatReader:
     >>> graph.report.format, graph.kinds.to_list(), graph.durations_s.tolist(), graph.n_edges
     ('wfformat', ['load', 'sum'], [1.0, 2.0], 1)
     """
-
-    title = "WfFormat of WfCommons, 1.0 to 1.6"
-    dependencies = "parents and children"
-    times = "runtimes of the execution, s (no starts)"
-    options = {"tolerant": TOLERANT}  # noqa: RUF012 - the protocol's attribute
-
-    def recognises(self, head: bytes) -> bool:
-        """Recognise a workflow with one of the format's parts, and the version if it comes first."""
-        if not head.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{"):
-            return False
-        return _WORKFLOW.search(head) is not None or (
-            _VERSION.search(head) is not None and b'"workflow"' in head
-        )
-
-    def read(self, path: Path, *, tolerant: bool | str = False) -> TaskGraph:
-        """Return the graph of a workflow.
-
-        Parameters
-        ----------
-        path : Path
-            The file, plain or gzipped.
-        tolerant : bool or str
-            Keep the complete part of a cut-off file.
-
-        Raises
-        ------
-        FormatError
-            If the file is malformed or holds no task.
-        GraphError
-            If the dependencies form a cycle.
-        """
-        report = ImportReport(path.name, "wfformat")
-        found = read_instance(path, mends_if(path, tolerant, report))
-        if not found.tasks:
-            raise FormatError(
-                "; ".join(
-                    [
-                        f"{path}: no tasks in workflow.specification.tasks, workflow.tasks or workflow.jobs",
-                        *report.notes,
-                    ]
-                )
+    report = ImportReport(path.name, "wfformat")
+    found = read_instance(path, mends_if(path, tolerant, report))
+    if not found.tasks:
+        raise FormatError(
+            "; ".join(
+                [
+                    f"{path}: no tasks in workflow.specification.tasks, workflow.tasks or workflow.jobs",
+                    *report.notes,
+                ]
             )
-        edges = _edges(path, found, report)
-        _tell(found, report)
-        graph = TaskGraph.from_edges(
-            [task.runtime_s for task in found.tasks],
-            edges,
-            kinds=[_kind(task) for task in found.tasks],
-            names=[task.name for task in found.tasks],
-            bytes_B=[task.moved_B if found.own else _bytes(task, found.sizes_B) for task in found.tasks],
-            widths=[_width(path, task) for task in found.tasks],
-            name=plain_text(found.first("name")) or path.name.split(".")[0],
-            recorded_on=_recorded_on(found, report),
-            report=report,
         )
-        return _files(found).on(graph)
+    edges = _edges(path, found, report)
+    _tell(found, report)
+    graph = TaskGraph.from_edges(
+        [task.runtime_s for task in found.tasks],
+        edges,
+        kinds=[_kind(task) for task in found.tasks],
+        names=[task.name for task in found.tasks],
+        bytes_B=[task.moved_B if found.own else _bytes(task, found.sizes_B) for task in found.tasks],
+        widths=[_width(path, task) for task in found.tasks],
+        name=plain_text(found.first("name")) or path.name.split(".")[0],
+        recorded_on=_recorded_on(found, report),
+        report=report,
+    )
+    return _files(found).on(graph)
 
 
-WFFORMAT = WfFormatReader()
+WFFORMAT = Reader(
+    title="WfFormat of WfCommons, 1.0 to 1.6",
+    dependencies="parents and children",
+    times="runtimes of the execution, s (no starts)",
+    options={"tolerant": TOLERANT},
+    recognises=_recognises,
+    read=_read,
+)
 
 
 def _edges(path: Path, found: Instance, report: ImportReport) -> list[tuple[int, int]]:

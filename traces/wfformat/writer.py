@@ -19,7 +19,7 @@ from simsched.files import replacing
 from simsched.graph.adjacency import Csr
 from simsched.graph.columns import plain_text
 from simsched.graph.data import read_by
-from simsched.graph.saving import Subject
+from simsched.graph.saving import Writer
 from simsched.graph.taskgraph import TaskGraph
 from simsched.traces.wfformat.layouts import OWN
 from simsched.version import version
@@ -28,8 +28,11 @@ EPOCH = "1970-01-01T00:00:00Z"
 SUFFIX = ".wfformat.json"
 
 
-class WfFormatWriter:
-    """Writer of graphs as WfFormat.
+def _write(graph: TaskGraph, path: Path) -> None:
+    """Write a graph with at least one task; `FormatError` if it has none, `SimschedError` if it cannot be written.
+
+    Names, kinds (as `category`), edges, durations, widths, bytes and data objects (as files) come back; shapes,
+    scopes, FLOPs, seconds by kind of core and the recording are not part of the format.
 
     Examples
     --------
@@ -42,41 +45,33 @@ class WfFormatWriter:
     >>> back.report.format, back.kinds.to_list(), back.durations_s.tolist(), back.n_edges
     ('wfformat', ['load', 'sum'], [1.0, 2.0], 1)
     """
-
-    title = "WfFormat 1.5 of WfCommons"
-    suffixes = (SUFFIX,)
-    writes: Subject = "graph"
-
-    def write(self, graph: TaskGraph, path: Path) -> None:
-        """Write a graph with at least one task; `FormatError` if it has none, `SimschedError` if it cannot be written.
-
-        Names, kinds (as `category`), edges, durations, widths, bytes and data objects (as files) come back; shapes,
-        scopes, FLOPs, seconds by kind of core and the recording are not part of the format.
-        """
-        if not graph.n_tasks:
-            raise FormatError(f"{path}: a workflow has at least one task, this graph has none")
-        with replacing(path) as file:
-            _put(file, {"name": graph.name or "graph", "description": f"{OWN}{version()}"})
-            file.write(b',"schemaVersion":"1.5","workflow":{"specification":{"tasks":[\n')
-            reads, writes = _files(graph)
-            _put_all(file, (_specified(graph, task, reads, writes) for task in range(graph.n_tasks)))
-            if graph.data is not None:
-                file.write(b'\n],"files":[\n')
-                sizes = enumerate(graph.data.size_B.tolist())
-                _put_all(
-                    file, ({"id": _file(i), "sizeInBytes": _plain(size)} for i, size in sizes if size >= 0)
-                )
+    if not graph.n_tasks:
+        raise FormatError(f"{path}: a workflow has at least one task, this graph has none")
+    with replacing(path) as file:
+        _put(file, {"name": graph.name or "graph", "description": f"{OWN}{version()}"})
+        file.write(b',"schemaVersion":"1.5","workflow":{"specification":{"tasks":[\n')
+        reads, writes = _files(graph)
+        _put_all(file, (_specified(graph, task, reads, writes) for task in range(graph.n_tasks)))
+        if graph.data is not None:
+            file.write(b'\n],"files":[\n')
+            sizes = enumerate(graph.data.size_B.tolist())
+            _put_all(file, ({"id": _file(i), "sizeInBytes": _plain(size)} for i, size in sizes if size >= 0))
+        file.write(b"\n]}")
+        known = [task for task in range(graph.n_tasks) if not math.isnan(graph.durations_s[task])]
+        if known:
+            _put(file, {"makespanInSeconds": _makespan_s(graph), "executedAt": EPOCH}, b',"execution":{')
+            file.write(b',"tasks":[\n')
+            _put_all(file, (_executed(graph, task) for task in known))
             file.write(b"\n]}")
-            known = [task for task in range(graph.n_tasks) if not math.isnan(graph.durations_s[task])]
-            if known:
-                _put(file, {"makespanInSeconds": _makespan_s(graph), "executedAt": EPOCH}, b',"execution":{')
-                file.write(b',"tasks":[\n')
-                _put_all(file, (_executed(graph, task) for task in known))
-                file.write(b"\n]}")
-            file.write(b"}}\n")
+        file.write(b"}}\n")
 
 
-WFFORMAT_WRITER = WfFormatWriter()
+WFFORMAT_WRITER = Writer(
+    title="WfFormat 1.5 of WfCommons",
+    suffixes=(SUFFIX,),
+    writes="graph",
+    write=_write,
+)
 
 
 def _put(file: IO[bytes], fields: dict[str, Any], opening: bytes = b"{") -> None:

@@ -16,7 +16,7 @@ import numpy as np
 
 from simsched.errors import FormatError
 from simsched.graph import ImportReport, TaskGraph
-from simsched.graph.loading import plain_name
+from simsched.graph.loading import Reader, plain_name
 from simsched.traces.shared.choice import OPTIONS, Choice
 from simsched.traces.shared.json_stream import shown
 from simsched.traces.shared.options import mends_if
@@ -30,8 +30,40 @@ TASKS = ("ops", "spans")
 _PLANES = re.compile(rb"/host:|/device:|Task Environment")
 
 
-class XPlane:
-    r"""Reader of XLA's profiles.
+def _recognises(head: bytes) -> bool:
+    """Recognise a first plane by its name."""
+    outer = header(head)
+    if outer is None or outer[:2] != (PLANE, BYTES):
+        return False
+    at = outer[2]
+    found = header(head[at : at + 20])
+    if found is not None and found[:2] == (1, VARINT):
+        at += found[2] + found[3]
+        found = header(head[at : at + 20])
+    return (
+        found is not None
+        and found[:2] == (PLANE_NAME, BYTES)
+        and _PLANES.match(head[at + found[2] : at + found[2] + found[3]]) is not None
+    )
+
+
+def _read(
+    path: Path,
+    *,
+    tasks: str | None = None,
+    depth: int | str | None = None,
+    names: str | None = None,
+    lanes: str | None = None,
+    level: str = "outermost",
+    process: str | int | None = None,
+    tolerant: bool | str = False,
+) -> TaskGraph:
+    r"""Return the graph of a file; options as in `options`.
+
+    Raises
+    ------
+    FormatError
+        If the file is no such profile, holds no events, an option is none of its words, or chooses nothing.
 
     Examples
     --------
@@ -42,78 +74,42 @@ class XPlane:
     >>> graph.report.format, graph.kinds.to_list(), graph.durations_s.tolist()
     ('xplane', ['run', 'run'], [2e-09, 1e-09])
     """
+    if tasks not in (None, *TASKS):
+        raise FormatError(f"{path}: tasks is {shown(tasks)}; expected one of {', '.join(TASKS)}")
+    choice = Choice.of(path, level, depth, names, lanes, "lanes")
+    report = ImportReport(path.name, "xplane")
+    space = read_space(path, mends_if(path, tolerant, report))
+    there = np.flatnonzero(space.op >= 0)
+    if tasks == "ops" and not len(there):
+        raise FormatError(f"{path}: no event says which operation of XLA it runs; tasks=spans takes others")
+    rows = there if len(there) and tasks != "spans" else np.arange(len(space.spans))
+    rows = rows[of_process(path, space.spans.taken(rows), process)]
+    rows = rows[choose(path, space.spans.taken(rows), choice, report)]
+    spans = space.spans.taken(rows)
+    report.facts.update({f"dropped, {what}": count for what, count in space.counts.items() if count})
+    if len(there) and tasks != "spans":
+        spans.name = space.op[rows]
+        edges = _operations(path, space, rows, report)
+    else:
+        edges = edges_of(spans, np.zeros((0, 2), np.int64), choice)
+        report.doubt(
+            "spans tell no dependencies: edges are the recorded order of each line, a chain; no policy can run the "
+            "tasks of a line in parallel"
+        )
+    return graph_of(path, spans, edges, report, plain_name(path, ".pb", ".xplane"))
 
-    title = "profile of XLA (.xplane.pb): JAX, TensorFlow, PyTorch/XLA"
-    dependencies = "HLO in the file; without it order of each line, a chain"
-    times = "ps, as whole ns"
-    options = {  # noqa: RUF012 - the protocol's attribute
+
+XPLANE = Reader(
+    title="profile of XLA (.xplane.pb): JAX, TensorFlow, PyTorch/XLA",
+    dependencies="HLO in the file; without it order of each line, a chain",
+    times="ps, as whole ns",
+    options={
         "tasks": "ops (when not given, where there are any): operations of XLA; or spans, which the others choose",
         **{name: told for name, told in OPTIONS.items() if name != "edges"},
-    }
-
-    def recognises(self, head: bytes) -> bool:
-        """Recognise a first plane by its name."""
-        outer = header(head)
-        if outer is None or outer[:2] != (PLANE, BYTES):
-            return False
-        at = outer[2]
-        found = header(head[at : at + 20])
-        if found is not None and found[:2] == (1, VARINT):
-            at += found[2] + found[3]
-            found = header(head[at : at + 20])
-        return (
-            found is not None
-            and found[:2] == (PLANE_NAME, BYTES)
-            and _PLANES.match(head[at + found[2] : at + found[2] + found[3]]) is not None
-        )
-
-    def read(
-        self,
-        path: Path,
-        *,
-        tasks: str | None = None,
-        depth: int | str | None = None,
-        names: str | None = None,
-        lanes: str | None = None,
-        level: str = "outermost",
-        process: str | int | None = None,
-        tolerant: bool | str = False,
-    ) -> TaskGraph:
-        """Return the graph of a file; options as in `options`.
-
-        Raises
-        ------
-        FormatError
-            If the file is no such profile, holds no events, an option is none of its words, or chooses nothing.
-        """
-        if tasks not in (None, *TASKS):
-            raise FormatError(f"{path}: tasks is {shown(tasks)}; expected one of {', '.join(TASKS)}")
-        choice = Choice.of(path, level, depth, names, lanes, "lanes")
-        report = ImportReport(path.name, "xplane")
-        space = read_space(path, mends_if(path, tolerant, report))
-        there = np.flatnonzero(space.op >= 0)
-        if tasks == "ops" and not len(there):
-            raise FormatError(
-                f"{path}: no event says which operation of XLA it runs; tasks=spans takes others"
-            )
-        rows = there if len(there) and tasks != "spans" else np.arange(len(space.spans))
-        rows = rows[of_process(path, space.spans.taken(rows), process)]
-        rows = rows[choose(path, space.spans.taken(rows), choice, report)]
-        spans = space.spans.taken(rows)
-        report.facts.update({f"dropped, {what}": count for what, count in space.counts.items() if count})
-        if len(there) and tasks != "spans":
-            spans.name = space.op[rows]
-            edges = _operations(path, space, rows, report)
-        else:
-            edges = edges_of(spans, np.zeros((0, 2), np.int64), choice)
-            report.doubt(
-                "spans tell no dependencies: edges are the recorded order of each line, a chain; no policy can run the "
-                "tasks of a line in parallel"
-            )
-        return graph_of(path, spans, edges, report, plain_name(path, ".pb", ".xplane"))
-
-
-XPLANE = XPlane()
+    },
+    recognises=_recognises,
+    read=_read,
+)
 
 
 def _operations(path: Path, space: Space, rows: Whole, report: ImportReport) -> Whole:

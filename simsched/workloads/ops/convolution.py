@@ -114,13 +114,17 @@ def conv2d_transpose(x: Tensor, filters: Tensor, stride: int, high: int, wide: i
         if outputs(size, 1, stride, "same") != small:
             raise GraphError(f"a stride of {stride} does not lead from {size} to {small} pixels")
     flops, given = 2.0 * n * rows * columns * filters.elements, net.input(4)
-
-    def gradient(dy: Tensor) -> Iterator[Tensor | None]:
-        yield None
-        yield net.op("Conv2DBackpropFilter", [dy, given, x], filters.dims, flops) if filters.trained else None
-        yield net.op("Conv2D", [dy, filters], x.dims, flops) if x.trained else None
-
-    return net.op("Conv2DBackpropInput", [given, filters, x], (n, high, wide, made), flops, gradient)
+    return net.op(
+        "Conv2DBackpropInput",
+        [given, filters, x],
+        (n, high, wide, made),
+        flops,
+        lambda dy: (
+            None,
+            net.op("Conv2DBackpropFilter", [dy, given, x], filters.dims, flops) if filters.trained else None,
+            net.op("Conv2D", [dy, filters], x.dims, flops) if x.trained else None,
+        ),
+    )
 
 
 def max_pool(x: Tensor, window: int, stride: int, padding: Padding = "valid") -> Tensor:
@@ -147,11 +151,9 @@ def max_pool(x: Tensor, window: int, stride: int, padding: Padding = "valid") ->
     ((8, 16, 16, 3), ['MaxPool'], [24576.0])
     """
     dims, flops = _pooled(x, window, stride, padding)
-
-    def gradient(dy: Tensor) -> Iterator[Tensor]:
-        yield dy.net.op("MaxPoolGrad", [x, y, dy], x.dims, flops)
-
-    y = x.net.op("MaxPool", [x], dims, flops, gradient)
+    y = x.net.op(
+        "MaxPool", [x], dims, flops, lambda dy: (dy.net.op("MaxPoolGrad", [x, y, dy], x.dims, flops),)
+    )
     return y
 
 
@@ -179,11 +181,13 @@ def average_pool(x: Tensor, window: int, stride: int, padding: Padding = "valid"
     ((8, 16, 16, 3), ['AvgPool'], [24576.0])
     """
     dims, flops = _pooled(x, window, stride, padding)
-
-    def gradient(dy: Tensor) -> Iterator[Tensor]:
-        yield dy.net.op("AvgPoolGrad", [dy.net.input(4), dy], x.dims, flops)
-
-    return x.net.op("AvgPool", [x], dims, flops, gradient)
+    return x.net.op(
+        "AvgPool",
+        [x],
+        dims,
+        flops,
+        lambda dy: (dy.net.op("AvgPoolGrad", [dy.net.input(4), dy], x.dims, flops),),
+    )
 
 
 def _pooled(x: Tensor, window: int, stride: int, padding: Padding) -> tuple[Dims, float]:

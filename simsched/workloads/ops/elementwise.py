@@ -30,12 +30,7 @@ def add(a: Tensor, b: Tensor) -> Tensor:
     >>> y.dims, net.graph("net").kinds.to_list(), net.graph("net").flops.tolist()
     ((64, 20), ['AddV2'], [1280.0])
     """
-
-    def gradient(dy: Tensor) -> Iterator[Tensor | None]:
-        yield _as(dy, a)
-        yield _as(dy, b)
-
-    return _binary("AddV2", a, b, gradient)
+    return _binary("AddV2", a, b, lambda dy: (_as(dy, a), _as(dy, b)))
 
 
 def add_n(parts: Sequence[Tensor]) -> Tensor:
@@ -100,12 +95,7 @@ def subtract(a: Tensor, b: Tensor) -> Tensor:
     >>> y.dims, net.graph("net").kinds.to_list(), net.graph("net").flops.tolist()
     ((64, 20), ['Sub'], [1280.0])
     """
-
-    def gradient(dy: Tensor) -> Iterator[Tensor | None]:
-        yield _as(dy, a)
-        yield _as(negative(dy), b) if b.trained else None
-
-    return _binary("Sub", a, b, gradient)
+    return _binary("Sub", a, b, lambda dy: (_as(dy, a), _as(negative(dy), b) if b.trained else None))
 
 
 def multiply(a: Tensor, b: Tensor) -> Tensor:
@@ -130,12 +120,15 @@ def multiply(a: Tensor, b: Tensor) -> Tensor:
     >>> y.dims, net.graph("net").kinds.to_list(), net.graph("net").flops.tolist()
     ((64, 20), ['Mul'], [1280.0])
     """
-
-    def gradient(dy: Tensor) -> Iterator[Tensor | None]:
-        yield _as(multiply(dy, b), a) if a.trained else None
-        yield _as(multiply(dy, a), b) if b.trained else None
-
-    return _binary("Mul", a, b, gradient)
+    return _binary(
+        "Mul",
+        a,
+        b,
+        lambda dy: (
+            _as(multiply(dy, b), a) if a.trained else None,
+            _as(multiply(dy, a), b) if b.trained else None,
+        ),
+    )
 
 
 def divide(a: Tensor, b: Tensor) -> Tensor:
@@ -160,12 +153,15 @@ def divide(a: Tensor, b: Tensor) -> Tensor:
     >>> y.dims, net.graph("net").kinds.to_list(), net.graph("net").flops.tolist()
     ((64, 20), ['RealDiv'], [1280.0])
     """
-
-    def gradient(dy: Tensor) -> Iterator[Tensor | None]:
-        yield _as(divide(dy, b), a) if a.trained else None
-        yield _as(negative(divide(multiply(dy, y), b)), b) if b.trained else None
-
-    y = _binary("RealDiv", a, b, gradient)
+    y = _binary(
+        "RealDiv",
+        a,
+        b,
+        lambda dy: (
+            _as(divide(dy, b), a) if a.trained else None,
+            _as(negative(divide(multiply(dy, y), b)), b) if b.trained else None,
+        ),
+    )
     return y
 
 
@@ -191,12 +187,15 @@ def floor_mod(a: Tensor, b: Tensor) -> Tensor:
     >>> y.dims, net.graph("net").kinds.to_list(), net.graph("net").flops.tolist()
     ((64, 20), ['FloorMod'], [1280.0])
     """
-
-    def gradient(dy: Tensor) -> Iterator[Tensor | None]:
-        yield _as(dy, a)
-        yield _as(multiply(dy, negative(_binary("FloorDiv", a, b))), b) if b.trained else None
-
-    return _binary("FloorMod", a, b, gradient)
+    return _binary(
+        "FloorMod",
+        a,
+        b,
+        lambda dy: (
+            _as(dy, a),
+            _as(multiply(dy, negative(_binary("FloorDiv", a, b))), b) if b.trained else None,
+        ),
+    )
 
 
 def less(a: Tensor, b: Tensor) -> Tensor:
@@ -277,11 +276,7 @@ def negative(x: Tensor) -> Tensor:
     >>> y.dims, net.graph("net").kinds.to_list(), net.graph("net").flops.tolist()
     ((64, 20), ['Neg'], [1280.0])
     """
-
-    def gradient(dy: Tensor) -> Iterator[Tensor]:
-        yield negative(dy)
-
-    return x.net.op("Neg", [x], x.dims, x.elements, gradient)
+    return x.net.op("Neg", [x], x.dims, x.elements, lambda dy: (negative(dy),))
 
 
 def bias_add(x: Tensor, bias: Tensor) -> Tensor:
@@ -306,12 +301,15 @@ def bias_add(x: Tensor, bias: Tensor) -> Tensor:
     >>> y.dims, net.graph("net").kinds.to_list(), net.graph("net").flops.tolist()
     ((64, 20), ['BiasAdd'], [1280.0])
     """
-
-    def gradient(dy: Tensor) -> Iterator[Tensor | None]:
-        yield dy if x.trained else None
-        yield dy.net.op("BiasAddGrad", [dy], bias.dims, dy.elements) if bias.trained else None
-
-    return _binary("BiasAdd", x, bias, gradient)
+    return _binary(
+        "BiasAdd",
+        x,
+        bias,
+        lambda dy: (
+            dy if x.trained else None,
+            dy.net.op("BiasAddGrad", [dy], bias.dims, dy.elements) if bias.trained else None,
+        ),
+    )
 
 
 def _binary(kind: str, a: Tensor, b: Tensor, gradient: Gradient | None = None) -> Tensor:
@@ -368,11 +366,7 @@ def dropout(x: Tensor) -> Tensor:
     net = x.net
     if not net.training:
         return x
-
-    def gradient(dy: Tensor) -> Iterator[Tensor]:
-        yield multiply(dy, mask)
-
     # A random number, a comparison, a product.
-    y = net.op("Dropout", [x], x.dims, 3.0 * x.elements, gradient)
+    y = net.op("Dropout", [x], x.dims, 3.0 * x.elements, lambda dy: (multiply(dy, mask),))
     mask = net.also(y, *x.dims)
     return y

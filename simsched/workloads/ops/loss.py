@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from simsched.workloads.ops.elementwise import multiply
 from simsched.workloads.ops.views import reshaped
 from simsched.workloads.tensor import Tensor
@@ -33,18 +31,13 @@ def cross_entropy(logits: Tensor) -> Tensor:
     ((64,), ['SparseSoftmaxCrossEntropyWithLogits'], [3840.0])
     """
     net, (n, _) = logits.net, logits.dims
-
-    def gradient(dy: Tensor) -> Iterator[Tensor | None]:
-        yield multiply(towards_logits, reshaped(dy, n, 1))
-        yield None
-
     # maximum, subtract, exp, sum, divide, and the label's share
     losses = net.op(
         "SparseSoftmaxCrossEntropyWithLogits",
         [logits, net.input(n)],
         (n,),
         6.0 * logits.elements,
-        gradient,
+        lambda dy: (multiply(towards_logits, reshaped(dy, n, 1)), None),
     )
     towards_logits = net.also(losses, *logits.dims)
     return losses
@@ -73,12 +66,16 @@ def sigmoid_cross_entropy(logits: Tensor) -> Tensor:
     ((), ['SigmoidCrossEntropyWithLogits'], [5760.0])
     """
     net, labels = logits.net, logits.net.input(*logits.dims)
-
-    def gradient(dy: Tensor) -> Iterator[Tensor | None]:
-        # sigmoid(x) - z, scaled
-        yield net.op(
-            "SigmoidCrossEntropyWithLogitsGrad", [logits, labels, dy], logits.dims, 3.0 * logits.elements
-        )
-        yield None
-
-    return net.op("SigmoidCrossEntropyWithLogits", [logits, labels], (), 9.0 * logits.elements, gradient)
+    # sigmoid(x) - z, scaled
+    return net.op(
+        "SigmoidCrossEntropyWithLogits",
+        [logits, labels],
+        (),
+        9.0 * logits.elements,
+        lambda dy: (
+            net.op(
+                "SigmoidCrossEntropyWithLogitsGrad", [logits, labels, dy], logits.dims, 3.0 * logits.elements
+            ),
+            None,
+        ),
+    )

@@ -76,11 +76,9 @@ def local_response_norm(x: Tensor, channels: int = 5) -> Tensor:
     ((8, 32, 32, 3), ['LRN'], [245760.0])
     """
     flops = 2.0 * channels * x.elements
-
-    def gradient(dy: Tensor) -> Iterator[Tensor]:
-        yield dy.net.op("LRNGrad", [dy, x, y], x.dims, 2.0 * flops)
-
-    y = x.net.op("LRN", [x], x.dims, flops, gradient)
+    y = x.net.op(
+        "LRN", [x], x.dims, flops, lambda dy: (dy.net.op("LRNGrad", [dy, x, y], x.dims, 2.0 * flops),)
+    )
     return y
 
 
@@ -105,13 +103,15 @@ def softmax(x: Tensor) -> Tensor:
     >>> y.dims, net.graph("net").kinds.to_list(), net.graph("net").flops.tolist()
     ((64, 20), ['Softmax'], [6400.0])
     """
-
-    def gradient(dy: Tensor) -> Iterator[Tensor]:
-        # dx = y (dy - sum(dy y))
-        yield dy.net.op("SoftmaxGrad", [dy, y], dy.dims, 4.0 * dy.elements)
-
     # maximum, subtract, exp, sum, divide
-    y = x.net.op("Softmax", [x], x.dims, 5.0 * x.elements, gradient)
+    # dx = y (dy - sum(dy y))
+    y = x.net.op(
+        "Softmax",
+        [x],
+        x.dims,
+        5.0 * x.elements,
+        lambda dy: (dy.net.op("SoftmaxGrad", [dy, y], dy.dims, 4.0 * dy.elements),),
+    )
     return y
 
 
@@ -221,11 +221,13 @@ def gelu(x: Tensor) -> Tensor:
     >>> y.dims, net.graph("net").kinds.to_list(), net.graph("net").flops.tolist()
     ((64, 20), ['Gelu'], [1280.0])
     """
-
-    def gradient(dy: Tensor) -> Iterator[Tensor]:
-        yield dy.net.op("GeluGrad", [dy, x], dy.dims, 2.0 * dy.elements)
-
-    return x.net.op("Gelu", [x], x.dims, x.elements, gradient)
+    return x.net.op(
+        "Gelu",
+        [x],
+        x.dims,
+        x.elements,
+        lambda dy: (dy.net.op("GeluGrad", [dy, x], dy.dims, 2.0 * dy.elements),),
+    )
 
 
 def relu(x: Tensor) -> Tensor:
@@ -280,9 +282,11 @@ def leaky_relu(x: Tensor) -> Tensor:
 
 def _activation(x: Tensor, kind: str, gradient_passes: float) -> Tensor:
     """Add an activation whose gradient (kind and `Grad`) is computed from its output."""
-
-    def gradient(dy: Tensor) -> Iterator[Tensor]:
-        yield dy.net.op(f"{kind}Grad", [dy, y], dy.dims, gradient_passes * dy.elements)
-
-    y = x.net.op(kind, [x], x.dims, x.elements, gradient)
+    y = x.net.op(
+        kind,
+        [x],
+        x.dims,
+        x.elements,
+        lambda dy: (dy.net.op(f"{kind}Grad", [dy, y], dy.dims, gradient_passes * dy.elements),),
+    )
     return y

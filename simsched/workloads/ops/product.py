@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from simsched.errors import GraphError
 from simsched.workloads.ops.views import transposed
 from simsched.workloads.tensor import Tensor
@@ -37,11 +35,15 @@ def matmul(a: Tensor, b: Tensor) -> Tensor:
     """
     if len(a.dims) < 2 or a.dims[:-2] != b.dims[:-2] or a.dims[-1] != b.dims[-2]:
         raise GraphError(f"a product of {a.dims} and {b.dims}; the inner sizes and those in front must agree")
-
-    def gradient(dy: Tensor) -> Iterator[Tensor | None]:
-        yield matmul(dy, transposed(b)) if a.trained else None
-        yield matmul(transposed(a), dy) if b.trained else None
-
     dims = (*a.dims[:-1], b.dims[-1])
     kind = "MatMul" if len(a.dims) == 2 else "BatchMatMulV2"
-    return a.net.op(kind, [a, b], dims, 2.0 * a.elements * b.dims[-1], gradient)
+    return a.net.op(
+        kind,
+        [a, b],
+        dims,
+        2.0 * a.elements * b.dims[-1],
+        lambda dy: (
+            matmul(dy, transposed(b)) if a.trained else None,
+            matmul(transposed(a), dy) if b.trained else None,
+        ),
+    )

@@ -29,11 +29,7 @@ def transposed(x: Tensor) -> Tensor:
     ((10, 20), 0)
     """
     *front, m, n = x.dims
-
-    def gradient(dy: Tensor) -> Iterator[Tensor]:
-        yield transposed(dy)
-
-    return x.net.views(x, [(*front, n, m)], gradient)[0]
+    return x.net.views(x, [(*front, n, m)], lambda dy: (transposed(dy),))[0]
 
 
 def reshaped(x: Tensor, *dims: int) -> Tensor:
@@ -63,11 +59,7 @@ def reshaped(x: Tensor, *dims: int) -> Tensor:
     """
     if math.prod(dims) != x.elements:
         raise GraphError(f"{x.dims} has {x.elements} elements; a shape of {dims} has others")
-
-    def gradient(dy: Tensor) -> Iterator[Tensor]:
-        yield reshaped(dy, *x.dims)
-
-    return x.net.views(x, [dims], gradient)[0]
+    return x.net.views(x, [dims], lambda dy: (reshaped(dy, *x.dims),))[0]
 
 
 def chunks(x: Tensor, parts: int) -> tuple[Tensor, ...]:
@@ -131,11 +123,9 @@ def permuted(x: Tensor, *axes: int) -> Tensor:
     ((8, 4, 32, 16), ['Transpose'], [0.0])
     """
     back = sorted(range(len(axes)), key=axes.__getitem__)
-
-    def gradient(dy: Tensor) -> Iterator[Tensor]:
-        yield permuted(dy, *back)
-
-    return x.net.op("Transpose", [x], tuple(x.dims[axis] for axis in axes), 0.0, gradient)
+    return x.net.op(
+        "Transpose", [x], tuple(x.dims[axis] for axis in axes), 0.0, lambda dy: (permuted(dy, *back),)
+    )
 
 
 def concat(parts: Sequence[Tensor]) -> Tensor:
