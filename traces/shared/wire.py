@@ -17,6 +17,8 @@ from simsched.graph.loading import Mend, open_plain
 PIECE_B = 1024 * 1024
 #: A packet or event; real ones have some kilobytes, packets of system traces up to a megabyte.
 MAX_FIELD_B = 64 * 1024 * 1024
+#: Of the fields that are walked one by one, a few millions per second.
+MAX_FIELDS = 4_000_000
 VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5
 #: Bytes of a fixed field, by wire type.
 FIXED_B = {FIXED64: 8, FIXED32: 4}
@@ -51,6 +53,7 @@ class Wire:
         self._buffer, self._begin = b"", 0
         #: Place in the file.
         self.at = 0
+        self._fields = 0
 
     def pieces(self, end: int | None = None) -> Iterator[tuple[int, bytes]]:
         """Yield whole fields, some at a time, as place and bytes, up to a place; None: up to the end of the file."""
@@ -74,10 +77,16 @@ class Wire:
         """Yield fields one by one; what of a content is not read before the next is taken is passed over."""
         while self._left(end, 20):
             place = self.at
-            head = header(self._held(end))
+            held = self._held(min(place + 20, end or place + 20))
+            head = header(held)
             if head is None:
+                if whole_fields(held) < 0:
+                    raise self.wrong(place, "no field of protobuf")
                 self._cut_off(place)
                 return
+            self._fields += 1
+            if self._fields > MAX_FIELDS:
+                raise FormatError(f"{self._path}: more than {MAX_FIELDS} fields; refused")
             number, kind, begin, length = head
             self._pass(begin)
             field = Field(number, kind, self.at, self.at + length)
@@ -88,12 +97,21 @@ class Wire:
                 self._cut_off(place)
                 return
 
+    def messages(self, number: int, end: int | None = None) -> Iterator[Field]:
+        """Yield the messages or texts of one number, as `fields` does."""
+        return (one for one in self.fields(end) if (one.number, one.kind) == (number, BYTES))
+
     def content(self, field: Field) -> bytes:
         """Return the content of a field of bytes, as far as it is there; raise `FormatError` if it is too long."""
         if field.end - field.begin > MAX_FIELD_B:
             raise self.wrong(field.begin, f"a field of {field.end - field.begin} bytes")
-        self._left(field.end, field.end - field.begin)
+        if self._left(field.end, field.end - field.begin) < field.end - field.begin and self._mend is None:
+            self._cut_off(field.begin)
         return self._held(field.end)
+
+    def field(self, one: Field) -> bytes:
+        """Return a field of bytes as it stands in its message, for `parsed`: a message of one field is a message."""
+        return spelled(one.number, self.content(one))
 
     def wrong(self, place: int, problem: str) -> FormatError:
         """Return the error of a place."""
@@ -188,6 +206,27 @@ def varint(data: bytes | memoryview, at: int) -> tuple[int, int]:
         if byte < 128:
             return value, at + shift + 1
     return 0, 0
+
+
+def spelled(number: int, content: bytes) -> bytes:
+    r"""Return a field of bytes as it stands in a message.
+
+    Examples
+    --------
+    >>> spelled(1, b"abc")
+    b'\n\x03abc'
+    """
+    return _number(number << 3 | BYTES) + _number(len(content)) + content
+
+
+def _number(value: int) -> bytes:
+    """Undo `varint`."""
+    parts = bytearray()
+    while value > 127:
+        parts.append(value & 127 | 128)
+        value >>= 7
+    parts.append(value)
+    return bytes(parts)
 
 
 def whole_fields(data: bytes) -> int:

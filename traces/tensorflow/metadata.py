@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,13 +11,17 @@ from typing import Any
 from simsched.errors import FormatError
 from simsched.graph.budget import budget
 from simsched.graph.columns import plain_text
-from simsched.graph.loading import Mend
-from simsched.traces.shared.json_stream import shown
+from simsched.graph.loading import HEAD_B, Mend, open_plain, read_bounded
+from simsched.traces.shared.wire import BYTES, Field, Wire, open_wire, parsed, spelled
+from simsched.traces.tensorflow.messages import messages, parse_text
 from simsched.traces.tensorflow.records import Definition, Execution, definition, execution
-from simsched.traces.tensorflow.wire import Part, Source, parse_text, read_bytes
 
-#: Executions and nodes of a file; the largest published steps have some 100,000.
-MAX_RECORDS = 1_000_000
+#: Numbers of fields: of run metadata, of its parts that hold devices or graphs, and of a graph.
+STEP_STATS, GRAPH, FUNCTION = 1, 3, 4
+INNER = 1
+NODE, VERSIONS = 1, 4
+#: Nodes have some 300 bytes; only constants are long.
+MAX_NODE_B, MAX_FIELD_B = 1024 * 1024, 64 * 1024
 #: The first field of a text, after white space and comments.
 _FIELD = re.compile(rb"(?:\s|#[^\n]*\n)*[A-Za-z_]\w*\s*[:{<]")
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f]")
@@ -61,14 +65,8 @@ def read_run(path: Path, mend: Mend | None = None) -> RunMetadata:
     FormatError
         If it is none, or something in it is impossible.
     """
-    data = read_bytes(path, mend)
-    source = (
-        _of_text(path, data)
-        if looks_like_text(data)
-        else _of_binary(Part(Source(path, len(data), mend), memoryview(data)))
-    )
     run = RunMetadata([], [], 0, {})
-    for place, (what, where, message) in enumerate(source):
+    for place, (what, where, message) in enumerate((_of_text if _is_text(path) else _of_binary)(path, mend)):
         budget().check(path, place + 1, "tasks")
         if what == "stats":
             found = execution(path, len(run.executions) + run.without_time, where, message)
@@ -101,16 +99,8 @@ def read_graph(path: Path, graph: int) -> list[Definition]:
     FormatError
         If it is none or holds no nodes.
     """
-    data = read_bytes(path)
     found: list[Definition] = []
-    if looks_like_text(data):
-        nodes = iter(parse_text(path, data, "GraphDef").node)
-    else:
-        nodes = (
-            part.parsed("NodeDef")
-            for _, part in Part(Source(path, len(data)), memoryview(data)).parts(node=1)
-        )
-    for node in nodes:
+    for node in _nodes(path):
         budget().check(path, len(found) + 1, "tasks")
         found.append(definition(path, graph, node, False))
     if not found:
@@ -118,42 +108,74 @@ def read_graph(path: Path, graph: int) -> list[Definition]:
     return found
 
 
-def _of_text(path: Path, data: bytes) -> Iterator[tuple[str, Any, Any]]:
-    message = parse_text(path, data, "RunMetadata")
+def _is_text(path: Path) -> bool:
+    with open_plain(path, lambda _: None) as file:
+        return looks_like_text(read_bounded(file, HEAD_B))
+
+
+def _nodes(path: Path) -> Iterator[Any]:
+    if _is_text(path):
+        yield from parse_text(path, "GraphDef", None).node
+        return
+    with open_wire(path) as wire:
+        for part in _parts(wire, None, None):
+            yield from part.node
+
+
+def _of_text(path: Path, mend: Mend | None) -> Iterator[tuple[str, Any, Any]]:
+    message = parse_text(path, "RunMetadata", mend)
     for device in message.step_stats.dev_stats:
-        name = plain_text(device.device)
-        yield from (("stats", name, stats) for stats in device.node_stats)
-        yield from (("thread", name, thread) for thread in device.thread_names)
+        yield from _of_device([device])
     graphs = [(graph, False) for graph in message.partition_graphs]
     graphs += [(g, True) for function in message.function_graphs for g in function.partition_graphs]
     for number, (graph, in_function) in enumerate(graphs):
-        yield from (("node", (number, in_function), node) for node in graph.node)
-        yield "versions", "", graph.versions
+        yield from _of_graph([graph], (number, in_function))
 
 
-def _of_binary(whole: Part) -> Iterator[tuple[str, Any, Any]]:
+def _of_binary(path: Path, mend: Mend | None) -> Iterator[tuple[str, Any, Any]]:
     graphs = 0
-    for what, part in whole.parts(step_stats=1, graph=3, functions=4):
-        if what == "step_stats":
-            for _, device in part.parts(device=1):
-                yield from _of_device(device)
-            continue
-        inside = part.parts(graph=1) if what == "functions" else [(what, part)]
-        for _, graph in inside:
-            for field, inner in graph.parts(node=1, versions=4):
-                if (message := inner.parsed("NodeDef" if field == "node" else "Versions")) is not None:
-                    yield field, (graphs, what == "functions"), message
-            graphs += 1
+    with open_wire(path, mend) as wire:
+        for part in wire.fields():
+            if (part.number, part.kind) == (STEP_STATS, BYTES):
+                for device in wire.messages(INNER, part.end):
+                    pieces = wire.pieces(device.end)
+                    kind = messages()["DeviceStepStats"]
+                    yield from _of_device(parsed(wire, kind, piece, place, mend) for place, piece in pieces)
+            elif part.kind == BYTES and part.number in (GRAPH, FUNCTION):
+                in_function = part.number == FUNCTION
+                for graph in wire.messages(INNER, part.end) if in_function else [part]:
+                    yield from _of_graph(_parts(wire, graph.end, mend), (graphs, in_function))
+                    graphs += 1
 
 
-def _of_device(device: Part) -> Iterator[tuple[str, Any, Any]]:
+def _of_device(parts: Iterable[Any]) -> Iterator[tuple[str, Any, Any]]:
     name = ""
-    for what, part in device.parts(name=1, stats=2, thread=3):
-        if what == "name":
-            name = plain_text(bytes(part.data))
-            if len(name) > 1000:
-                raise part.wrong(f"a device called {shown(name)}; is this RunMetadata?")
-            continue
-        message = part.parsed("NodeExecStats" if what == "stats" else "ThreadName")
-        if message is not None:
-            yield what, name, message
+    for part in parts:
+        name = plain_text(part.device) or name
+        yield from (("stats", name, stats) for stats in part.node_stats)
+        yield from (("thread", name, thread) for thread in part.thread_names)
+
+
+def _of_graph(parts: Iterable[Any], which: tuple[int, bool]) -> Iterator[tuple[str, Any, Any]]:
+    for part in parts:
+        yield from (("node", which, node) for node in part.node)
+        if part.HasField("versions"):
+            yield "versions", "", part.versions
+
+
+def _parts(wire: Wire, end: int | None, mend: Mend | None) -> Iterator[Any]:
+    """Yield nodes and versions of a graph, each as a graph of its own, without what is long in nodes: constants."""
+    for one in wire.fields(end):
+        if one.kind == BYTES and one.number in (NODE, VERSIONS):
+            field = wire.field(one) if one.end - one.begin <= MAX_NODE_B else _shortened(wire, one)
+            yield parsed(wire, messages()["GraphDef"], field, one.begin, mend)
+
+
+def _shortened(wire: Wire, node: Field) -> bytes:
+    fields = (
+        one for one in wire.fields(node.end) if one.kind == BYTES and one.end - one.begin <= MAX_FIELD_B
+    )
+    kept = b"".join(map(wire.field, fields))
+    if len(kept) > MAX_NODE_B:
+        raise wire.wrong(node.begin, f"a node of more than {MAX_NODE_B} bytes without its constants")
+    return spelled(NODE, kept)

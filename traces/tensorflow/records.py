@@ -14,7 +14,7 @@ from simsched.graph.columns import plain_text
 from simsched.graph.shapes import MAX_RANK, numel
 from simsched.traces.shared.json_stream import shown
 from simsched.traces.tensorflow.flops import ATTRIBUTES as WINDOWS
-from simsched.traces.tensorflow.wire import DTYPES, REFERENCE
+from simsched.traces.tensorflow.messages import DTYPES, REFERENCE
 
 Dims = tuple[int, ...]
 MAX_ELEMENTS = 2.0**62

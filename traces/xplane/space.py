@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -119,10 +118,10 @@ class Reading:
         self._runs: dict[tuple[int, int, str], int] = {}
         self.counts = {"instants and summaries": 0}
         with open_wire(path, mend) as wire:
-            for plane in _fields(wire, None, PLANE):
+            for plane in wire.messages(PLANE):
                 self._tables(wire, plane)
         with open_wire(path, _silent if mend else None) as wire:
-            for number, plane in enumerate(_fields(wire, None, PLANE)):
+            for number, plane in enumerate(wire.messages(PLANE)):
                 if number < len(self._planes):
                     self._lines(wire, plane, self._planes[number])
 
@@ -142,9 +141,7 @@ class Reading:
         for one in wire.fields(plane.end):
             if one.kind != BYTES or one.number == LINE:
                 continue
-            # A field of a plane is a plane of one field.
-            content = wire.content(one)
-            whole = parsed(wire, messages()["Plane"], _tagged(one, content), one.begin, self._mend)
+            whole = parsed(wire, messages()["Plane"], wire.field(one), one.begin, self._mend)
             found.name = plain_text(whole.name) or found.name
             for entry in whole.stat_metadata:
                 found.stats[entry.key] = plain_text(entry.value.name)
@@ -160,9 +157,8 @@ class Reading:
 
     def _lines(self, wire: Wire, plane: Field, tables: Tables) -> None:
         wanted = {number: name for number, name in tables.stats.items() if name in _WANTED}
-        for one in wire.fields(plane.end):
-            if one.number == LINE and one.kind == BYTES:
-                self._line(wire, one, tables, wanted)
+        for one in wire.messages(LINE, plane.end):
+            self._line(wire, one, tables, wanted)
 
     def _line(self, wire: Wire, line: Field, tables: Tables, wanted: dict[int, str]) -> None:
         lane, first, begin_ns, name, ident = len(self._lanes), len(self._start), 0, "", 0
@@ -211,24 +207,6 @@ class Reading:
 
 def _silent(sentence: str) -> None:
     """Pass over what was said when the file was read for the first time."""
-
-
-def _fields(wire: Wire, end: int | None, number: int) -> Iterator[Field]:
-    return (one for one in wire.fields(end) if one.number == number and one.kind == BYTES)
-
-
-def _tagged(one: Field, content: bytes) -> bytes:
-    """Return a field of bytes as it stands in its message."""
-    return _varint(one.number << 3 | BYTES) + _varint(len(content)) + content
-
-
-def _varint(value: int) -> bytes:
-    parts = bytearray()
-    while value > 127:
-        parts.append(value & 127 | 128)
-        value >>= 7
-    parts.append(value)
-    return bytes(parts)
 
 
 def _values(event: Any, tables: Tables, wanted: dict[int, str]) -> dict[str, int | str]:

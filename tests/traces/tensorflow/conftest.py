@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from simsched.graph import TaskGraph
+from simsched.traces.tensorflow.messages import messages
 from simsched.traces.tensorflow.reader import RUNMETADATA
-from simsched.traces.tensorflow.wire import messages
 
 CPU = "/job:localhost/replica:0/task:0/device:CPU:0"
 START_NS = 1_795_166_617_528_527_313

@@ -14,8 +14,8 @@ import simsched as ss
 from simsched.errors import FormatError, GraphError, MissingExtraError
 from simsched.graph import TaskGraph
 from simsched.graph.loading import load
+from simsched.traces.tensorflow.messages import messages
 from simsched.traces.tensorflow.reader import RUNMETADATA
-from simsched.traces.tensorflow.wire import messages
 
 pytest.importorskip("google.protobuf")
 
@@ -201,9 +201,10 @@ def test_refused(diamond: Any, change: Callable[[Any], object], error: type[Exce
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"\x0a\x05\x0a\x09", "cut off"),
-        (b"\xff" * 20, "a number without an end"),
-        (b"\x0b", "wire type 3"),
+        (b"\x0a\x05\x0a\x09", "reaches beyond the message that holds it"),
+        (b"\x0a\x05\x0a\x03", "cut off"),
+        (b"\xff" * 20, "no field of protobuf"),
+        (b"\x0b", "no field of protobuf"),
         (b"step_stats { dev_stats { x", "not the text of a RunMetadata"),
         (b"step_stats { dev_stats { node_stats { thread_id: -1 } } }", "not the text of a RunMetadata"),
         (b"a { " * 5000, "not the text of a RunMetadata"),
@@ -255,7 +256,7 @@ def test_a_constant_with_a_long_value(diamond: Any, named_edges: Named) -> None:
     step.message.partition_graphs[0].node[1].attr.add(key=b"value").value.s = b"\0" * 3_000_000
     assert named_edges(step.read()) == EDGES
     step.message.partition_graphs[0].node[1].input.extend([b"a"] * 400_000)
-    with pytest.raises(FormatError, match="a node or record of more than 1048576 bytes; refused"):
+    with pytest.raises(FormatError, match="a node of more than 1048576 bytes"):
         step.read()
 
 
@@ -263,7 +264,7 @@ def test_a_constant_with_a_long_value(diamond: Any, named_edges: Named) -> None:
     "bomb", [b"\x7a\x00", b"\x0a\x00", b"\x1a\x02\x0a\x00", b"\x1a\x00", b"\x22\x02\x0a\x00"]
 )
 def test_bombs_of_small_messages(tmp_path: Path, bomb: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("simsched.traces.tensorflow.wire.MAX_FIELDS", 1000)
+    monkeypatch.setattr("simsched.traces.shared.wire.MAX_FIELDS", 1000)
     path = tmp_path / "x.pb"
     path.write_bytes(bomb * 2000)
     with pytest.raises(FormatError, match=r"more than 1000 fields; refused|has no name"):
