@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,23 @@ from simsched.graph.columns import Floats, plain_text
 from simsched.graph.recording import Recording
 
 MAX_WIDTH = 2**31 - 1
+
+
+def refuse_where(
+    wrong: npt.NDArray[np.bool_], story: Callable[[int], str], error: type[Exception] = GraphError
+) -> None:
+    """Raise an error about the first entry that is wrong, by its place; raise none where no entry is."""
+    if wrong.any():
+        raise error(story(int(wrong.argmax())))
+
+
+def refuse_sizes(sizes: Floats, story: Callable[[int], str]) -> None:
+    """Raise `GraphError` about the first of some numbers that is below zero or infinite."""
+    wrong = (sizes < 0) | np.isinf(sizes)
+    more = f" ({wrong.sum()} like it)" if wrong.sum() > 1 else ""
+    refuse_where(
+        wrong, lambda i: f"{story(i)}; it must be zero or more and finite, or NaN where unknown{more}"
+    )
 
 
 def numbers(values: npt.ArrayLike | Iterator[float], n: int | None, what: str, unit: str) -> Floats:
@@ -43,7 +60,7 @@ def numbers(values: npt.ArrayLike | Iterator[float], n: int | None, what: str, u
     if array.ndim != 1 or (n is not None and len(array) != n):
         expected = "one number a task" if n is None else f"({n},), one number a task"
         raise GraphError(f"the {what} column has shape {array.shape}; expected {expected}")
-    _refuse_negative(array, what, unit)
+    refuse_sizes(array, lambda i: f"task {i} has {what} {array[i]} {unit}")
     return array
 
 
@@ -72,16 +89,6 @@ def durations(values: npt.ArrayLike | Iterator[float]) -> tuple[Floats, Floats |
     return matrix.mean(axis=1), matrix
 
 
-def _refuse_negative(array: Floats, what: str, unit: str) -> None:
-    bad = np.flatnonzero((array < 0) | np.isinf(array))
-    if len(bad):
-        more = f" ({len(bad)} such tasks)" if len(bad) > 1 else ""
-        raise GraphError(
-            f"task {bad[0]} has {what} {array[bad[0]]} {unit}; it must be zero or more and finite, or NaN "
-            f"where unknown{more}"
-        )
-
-
 def unknown(n: int) -> Floats:
     """Return `n` unknown numbers."""
     return np.full(n, np.nan)
@@ -103,10 +110,10 @@ def widths(values: npt.ArrayLike, n: int) -> npt.NDArray[np.int32]:
             f"widths are whole numbers of threads, one for all or one a task ({n}); "
             f"got {array.dtype} of shape {array.shape}"
         )
-    bad = np.flatnonzero((array < 1) | (array > MAX_WIDTH))
-    if len(bad):
-        found = array.reshape(-1)[bad[0]]
-        raise GraphError(f"task {bad[0]} was recorded with {found} threads; widths are 1 to {MAX_WIDTH}")
+    refuse_where(
+        (array < 1) | (array > MAX_WIDTH),
+        lambda i: f"task {i} was recorded with {array.reshape(-1)[i]} threads; widths are 1 to {MAX_WIDTH}",
+    )
     return np.broadcast_to(array, (n,)).astype(np.int32)
 
 
@@ -125,20 +132,18 @@ def recording(values: Recording | None, n: int) -> Recording | None:
         raise GraphError(f"recording is {values!r:.80}; expected a Recording")
     start = numbers(values.start_s, n, "recorded start", "seconds")
     finish = numbers(values.finish_s, n, "recorded finish", "seconds")
-    wrong = np.flatnonzero(~(finish >= start))
-    if len(wrong):
-        task = wrong[0]
-        raise GraphError(
-            f"task {task} was recorded from {start[task]} to {finish[task]} seconds; check the times"
-        )
+    refuse_where(
+        ~(finish >= start),
+        lambda i: f"task {i} was recorded from {start[i]} to {finish[i]} seconds; check the times",
+    )
     lanes = _array(values.lanes, "lanes are whole numbers")
     if lanes.shape != (n,) or (n and lanes.dtype.kind not in "iu"):
         raise GraphError(f"lanes are {n} whole numbers, one a task; got {lanes.dtype} of shape {lanes.shape}")
     names = tuple(map(plain_text, values.lane_names))
-    unnamed = np.flatnonzero((lanes < 0) | (lanes >= len(names)))
-    if len(unnamed):
-        task = unnamed[0]
-        raise GraphError(f"task {task} was recorded on lane {lanes[task]}; there are {len(names)}, from 0")
+    refuse_where(
+        (lanes < 0) | (lanes >= len(names)),
+        lambda i: f"task {i} was recorded on lane {lanes[i]}; there are {len(names)}, from 0",
+    )
     return Recording(
         start, finish, lanes.astype(np.int32), names, _priorities(values.priorities, n), values.origin_ns
     )

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from simsched.errors import GraphError
 from simsched.graph.adjacency import Csr, Index, pointers
+from simsched.graph.checks import refuse_sizes, refuse_where
 from simsched.graph.columns import Floats
 from simsched.graph.edges import pairs_of
 
@@ -120,13 +121,14 @@ def of_edges(
     same = (producer[number] == pairs[:, 0]) & (
         (size_B[number] == bytes_B) | (np.isnan(size_B[number]) & np.isnan(bytes_B))
     )
-    if not same.all():
-        edge = int(np.argmin(same))
-        raise GraphError(
+    refuse_where(
+        ~same,
+        lambda edge: (
             f"edge {place[edge]} carries object {given[edge]} of task {pairs[edge, 0]}, {bytes_B[edge]:g} bytes, and "
             f"edge {place[first[number[edge]]]} that of task {producer[number[edge]]}, {size_B[number[edge]]:g} bytes; "
             "an object has one producer and one size"
-        )
+        ),
+    )
     return DataObjects(size_B, producer.astype(np.int32), read_by(len(first), number, pairs[:, 1]))
 
 
@@ -210,11 +212,7 @@ def _sizes(values: npt.ArrayLike, m: int) -> Floats:
         array = np.full(m, array)
     if array.shape != (m,):
         raise GraphError(f"edge_bytes have shape {array.shape}; expected ({m},), one number per edge")
-    bad = np.flatnonzero((array < 0) | np.isinf(array))
-    if len(bad):
-        raise GraphError(
-            f"edge {bad[0]} carries {array[bad[0]]} bytes; it must be zero or more and finite, or NaN where unknown"
-        )
+    refuse_sizes(array, lambda edge: f"edge {edge} carries {array[edge]} bytes")
     return array
 
 

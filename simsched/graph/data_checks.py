@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from simsched.errors import GraphError
 from simsched.graph.adjacency import Csr
+from simsched.graph.checks import refuse_sizes, refuse_where
 from simsched.graph.data import NOBODY, DataObjects, edges_of, read_by
 from simsched.graph.taskgraph import TaskGraph
 
@@ -65,18 +66,17 @@ def checked(data: DataObjects, successors: Csr) -> DataObjects:
         )
     _refuse_outside(readers, 0, n, "reader")
     of = np.repeat(np.arange(k), np.diff(indptr))
-    falls = np.flatnonzero((of[1:] == of[:-1]) & (readers[1:] <= readers[:-1]))
-    if len(falls):
-        raise GraphError(
-            f"readers of object {of[falls[0]]} do not ascend: {readers[falls[0] : falls[0] + 2].tolist()}"
-        )
-    lost = np.flatnonzero((producer[of] >= 0) & (edges_of(producer[of], readers, successors) < 0))
-    if len(lost):
-        one = of[lost[0]]
-        raise GraphError(
-            f"object {one} of task {producer[one]} is read by task {readers[lost[0]]}, which is no successor of it; "
+    refuse_where(
+        (of[1:] == of[:-1]) & (readers[1:] <= readers[:-1]),
+        lambda i: f"readers of object {of[i]} do not ascend: {readers[i : i + 2].tolist()}",
+    )
+    refuse_where(
+        (producer[of] >= 0) & (edges_of(producer[of], readers, successors) < 0),
+        lambda i: (
+            f"object {of[i]} of task {producer[of[i]]} is read by task {readers[i]}, which is no successor of it; "
             "add the edge"
-        )
+        ),
+    )
     return DataObjects(
         size_B, producer.astype(np.int32), Csr(indptr.astype(np.int64), readers.astype(np.int32))
     )
@@ -117,11 +117,7 @@ def _checked_sizes(values: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
     array = np.array(values, np.float64)
     if array.ndim != 1:
         raise GraphError(f"sizes of objects have shape {array.shape}; expected one number per object")
-    bad = np.flatnonzero((array < 0) | np.isinf(array))
-    if len(bad):
-        raise GraphError(
-            f"object {bad[0]} has {array[bad[0]]} bytes; it must be zero or more and finite, or NaN where unknown"
-        )
+    refuse_sizes(array, lambda i: f"object {i} has {array[i]} bytes")
     return array
 
 
@@ -135,6 +131,7 @@ def _whole(values: npt.NDArray[Any], shape: tuple[int, ...], what: str) -> npt.N
 
 
 def _refuse_outside(tasks: npt.NDArray[Any], least: int, n: int, what: str) -> None:
-    wrong = np.flatnonzero((tasks < least) | (tasks >= n))
-    if len(wrong):
-        raise GraphError(f"{what} {tasks[wrong[0]]} of an object is no task; tasks are 0 to {n - 1}")
+    refuse_where(
+        (tasks < least) | (tasks >= n),
+        lambda i: f"{what} {tasks[i]} of an object is no task; tasks are 0 to {n - 1}",
+    )

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from simsched.errors import GraphError
 from simsched.graph.adjacency import Csr, find_cycle, from_edges
+from simsched.graph.checks import refuse_where
 from simsched.parameters import is_whole
 
 MAX_EDGES = 2**31 - 1
@@ -42,9 +43,10 @@ def adjacency(n: int, edges: npt.ArrayLike | Iterable[Sequence[int]], called: Ca
         raise GraphError(f"{len(pairs)} edges are more than {MAX_EDGES}, the most a graph can hold")
     _refuse_outside(pairs, n)
     sources, targets = pairs.astype(np.int64, copy=False).T
-    loops = np.flatnonzero(sources == targets)
-    if len(loops):
-        raise GraphError(f"edge {loops[0]} is a self-loop on {called(int(sources[loops[0]]))}; leave it out")
+    refuse_where(
+        sources == targets,
+        lambda edge: f"edge {edge} is a self-loop on {called(int(sources[edge]))}; leave it out",
+    )
     successors, merged = from_edges(n, sources, targets)
     refuse_cycle(successors, called)
     return successors, merged

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from simsched.errors import GraphError
 from simsched.graph import data_columns
+from simsched.graph.checks import refuse_where
 from simsched.graph.columns import Floats, plain_text
 from simsched.graph.report import ImportReport
 from simsched.later import later
@@ -128,13 +129,13 @@ def refuse_other_means(means: Floats, matrix: Floats) -> None:
     GraphError
         If one is not.
     """
-    wrong = np.flatnonzero(~np.isclose(means, matrix.mean(axis=1), rtol=1e-9, atol=0, equal_nan=True))
-    if len(wrong):
-        task = wrong[0]
-        raise GraphError(
+    refuse_where(
+        ~np.isclose(means, matrix.mean(axis=1), rtol=1e-9, atol=0, equal_nan=True),
+        lambda task: (
             f"task {task} has duration_s {means[task]:g}, but its seconds by kind of core have the mean "
             f"{matrix[task].mean():g}; leave duration_s out"
-        )
+        ),
+    )
 
 
 def _data(edges: pd.DataFrame) -> tuple[Floats | None, npt.NDArray[np.int64] | None]:

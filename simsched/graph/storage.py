@@ -60,6 +60,7 @@ import numpy as np
 from simsched.errors import FormatError, GraphError
 from simsched.graph import checks, stored
 from simsched.graph.archive import DAMAGED, Archive, Array, write
+from simsched.graph.header import Header, checked
 from simsched.graph.loading import find_file
 from simsched.graph.taskgraph import RecordedOn, TaskGraph
 from simsched.version import version
@@ -185,7 +186,7 @@ def read(path: str | Path) -> TaskGraph:
     _refuse_other_versions(archive, header)
     try:
         return _graph(archive, header)
-    except (stored.MisfitError, GraphError) as error:
+    except GraphError as error:
         raise FormatError(f"{file}: {error}; {DAMAGED}") from None
 
 
@@ -204,14 +205,11 @@ def _refuse_other_versions(archive: Archive, header: dict[str, Any]) -> None:
 
 
 def _graph(archive: Archive, header: dict[str, Any]) -> TaskGraph:
-    fields = stored.Fields(header, HEADER)
-    n, m = fields.count("tasks"), fields.count("edges")
-    named, lane_names = fields.flag("names"), fields.strings_or_none("lane_names")
-    objects, kinds = fields.count_or_none("objects"), fields.count_or_none("kinds_of_cores")
-    _refuse_unknown_members(archive, named, lane_names is not None, objects is not None, kinds is not None)
-    names = stored.names(archive, n) if named else None
-    labels = fields.object("labels")
-    successors = stored.successors(archive, n, m, names)
+    known = checked(header, HEADER)
+    n = known.tasks
+    _refuse_unknown_members(archive, known)
+    names = stored.names(archive, n) if known.names else None
+    successors = stored.successors(archive, n, known.edges, names)
     durations = checks.numbers(archive.array("durations_s", "<f8", n), n, "duration", "seconds")
     return TaskGraph(
         successors=successors,
@@ -219,40 +217,35 @@ def _graph(archive: Archive, header: dict[str, Any]) -> TaskGraph:
         widths=checks.widths(archive.array("widths", "<i4", n), n),
         flops=checks.numbers(archive.array("flops", "<f8", n), n, "FLOPs", "operations"),
         bytes_B=checks.numbers(archive.array("bytes_B", "<f8", n), n, "bytes_B", "bytes"),
-        kinds=stored.labels(archive, "kinds", labels, n),
-        shapes=stored.labels(archive, "shapes", labels, n),
-        scopes=stored.labels(archive, "scopes", labels, n),
+        kinds=stored.labels(archive, "kinds", known.labels.kinds, n),
+        shapes=stored.labels(archive, "shapes", known.labels.shapes, n),
+        scopes=stored.labels(archive, "scopes", known.labels.scopes, n),
         names=names,
-        name=fields.string("name"),
-        recorded_on=_recorded_on(fields),
-        report=stored.report(fields.object("report")),
-        recording=None if lane_names is None else stored.recording(archive, lane_names, n),
-        data=None if objects is None else stored.data(archive, objects, successors),
-        seconds_by_kind=None if kinds is None else stored.seconds_by_kind(archive, durations, kinds),
+        name=known.name,
+        recorded_on=None if known.recorded_on is None else RecordedOn(**dict(known.recorded_on)),
+        report=stored.report(known.report),
+        recording=None if known.lane_names is None else stored.recording(archive, known.lane_names, n),
+        data=None if known.objects is None else stored.data(archive, known.objects, successors),
+        seconds_by_kind=(
+            None
+            if known.kinds_of_cores is None
+            else stored.seconds_by_kind(archive, durations, known.kinds_of_cores)
+        ),
     )
 
 
-def _refuse_unknown_members(
-    archive: Archive, named: bool, recorded: bool, objects: bool, by_kind: bool
-) -> None:
+def _refuse_unknown_members(archive: Archive, header: Header) -> None:
     known = {"durations_s", "widths", "flops", "bytes_B", "indptr", "indices", *LABELS}
-    known |= {"names_data", "names_offsets"} if named else set()
-    known |= {"start_s", "finish_s", "lanes", "priorities"} if recorded else set()
-    known |= {f"object_{part}" for part in ("size_B", "producer", "indptr", "readers")} if objects else set()
-    known |= {"seconds_by_kind"} if by_kind else set()
+    if header.names:
+        known |= {"names_data", "names_offsets"}
+    if header.lane_names is not None:
+        known |= {"start_s", "finish_s", "lanes", "priorities"}
+    if header.objects is not None:
+        known |= {f"object_{part}" for part in ("size_B", "producer", "indptr", "readers")}
+    if header.kinds_of_cores is not None:
+        known.add("seconds_by_kind")
     unknown = set(archive.names) - {f"{name}.npy" for name in known} - {HEADER}
     if unknown:
         raise archive.error(
             min(unknown), f"is not a member of version {VERSION}, or the header denies it; {DAMAGED}"
         )
-
-
-def _recorded_on(fields: stored.Fields) -> RecordedOn | None:
-    machine = fields.object_or_none("recorded_on")
-    if machine is None:
-        return None
-    return RecordedOn(
-        machine.string("name"),
-        machine.positive_or_none("core_flops"),
-        machine.positive_or_none("core_bandwidth_Bps"),
-    )

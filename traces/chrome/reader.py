@@ -57,15 +57,11 @@ def _read(
 
     Examples
     --------
-    >>> from pathlib import Path
-    >>> from tempfile import TemporaryDirectory
     >>> import simsched as ss
     >>> text = '''{"traceEvents": [
     ... {"ph": "X", "name": "load", "ts": 0, "dur": 4, "pid": 1, "tid": 1},
     ... {"ph": "X", "name": "sum", "ts": 5, "dur": 2, "pid": 1, "tid": 1}]}'''
-    >>> with TemporaryDirectory() as folder:
-    ...     _ = Path(folder, "run.json").write_text(text)
-    ...     graph = ss.load(Path(folder, "run.json"))
+    >>> graph = ss.load(text.encode())
     >>> graph.report.format, graph.kinds.to_list(), graph.durations_s.tolist(), graph.n_edges
     ('chrome', ['load', 'sum'], [4e-06, 2e-06], 1)
     """
@@ -92,14 +88,10 @@ def _read(
     flows = arrows(tasks, *arrow_ends(events, tasks), report)
     _tell(report, events, len(flows), edges)
     return graph_of(
-        path,
-        tasks,
-        edges_of(tasks, flows, choice),
-        report,
-        plain_name(path, ".json"),
+        path, tasks, edges_of(tasks, flows, choice), report, plain_name(path, ".json"),
         names=[f"{events.spans[row].name}@{events.spans[row].order}" for row in rows.tolist()],
         recorded_on=recorded_on(events.metadata.get("cpu-brand")),
-    )
+    )  # fmt: skip
 
 
 CHROME_TRACE = Reader(

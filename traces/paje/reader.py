@@ -43,20 +43,7 @@ def _read(
     dag: str | Path | None = None,
     tolerant: bool | str = False,
 ) -> TaskGraph:
-    """Return the graph of the states that are tasks.
-
-    Parameters
-    ----------
-    path : Path
-        The file, plain or gzipped.
-    states : str, optional
-        Names of the states that are tasks, separated by commas.
-    unit : str, optional
-        Unit of the trace: `s`, `ms`, `us` or `ns`.
-    dag : str or Path, optional
-        StarPU's `dag.dot` of the same run, plain or gzipped.
-    tolerant : bool or str
-        Whether lines that are no event are skipped.
+    """Return the graph of the states that are tasks; options as in `options`.
 
     Raises
     ------
@@ -67,8 +54,6 @@ def _read(
 
     Examples
     --------
-    >>> from pathlib import Path
-    >>> from tempfile import TemporaryDirectory
     >>> import simsched as ss
     >>> text = '''%EventDef PajeDefineContainerType 0
     ... % Alias string
@@ -100,9 +85,7 @@ def _read(
     ... 3 1.0 S w sum
     ... 3 3.0 S w Idle
     ... '''
-    >>> with TemporaryDirectory() as folder:
-    ...     _ = Path(folder, "run.trace").write_text(text)
-    ...     graph = ss.load(Path(folder, "run.trace"))
+    >>> graph = ss.load(text.encode())
     >>> graph.report.format, graph.kinds.to_list(), graph.durations_s.tolist(), graph.n_edges
     ('paje', ['load', 'sum'], [1.0, 2.0], 1)
     """

@@ -121,13 +121,7 @@ def _read(
     _tell(report, edges, len(flows))
     chosen = edges_of(tasks, flows, choice)
     del flows
-    return graph_of(
-        path,
-        tasks,
-        chosen,
-        report,
-        plain_name(path, ".pftrace", ".perfetto-trace"),
-    )
+    return graph_of(path, tasks, chosen, report, plain_name(path, ".pftrace", ".perfetto-trace"))
 
 
 PERFETTO_TRACE = Reader(
