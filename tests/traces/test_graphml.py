@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 
 from simsched.errors import FormatError, GraphError
 from simsched.graph import TaskGraph
-from simsched.traces.graphml.reader import GRAPHML
+from simsched.traces.graphml.format import GRAPHML
 
 BY_HAND = """<?xml version="1.0" encoding="UTF-8"?>
 <!-- by hand -->

@@ -1,8 +1,16 @@
-"""Workflows of Pegasus in XML (DAX): jobs as tasks, files as data objects."""
+"""Workflows of Pegasus in XML (DAX): jobs as tasks, files as data objects.
+
+References
+----------
+dax-2.1.xsd to dax-3.6.xsd of Pegasus: `adag` holds `job` (and `dax`, `dag`: workflows as jobs), each with `uses`, and
+`child` with `parent`. Sizes and run times, which generators of workflows write, are attributes.
+"""
 
 from __future__ import annotations
 
+import math
 import re
+from array import array
 from pathlib import Path
 
 import numpy as np
@@ -10,11 +18,188 @@ import numpy.typing as npt
 
 from simsched.errors import FormatError
 from simsched.graph import NOBODY, ImportReport, TaskGraph
+from simsched.graph.budget import budget
 from simsched.graph.data_checks import with_reads
 from simsched.graph.loading import Reader, open_plain, plain_name
 from simsched.text import printable
-from simsched.traces.dax.workflow import READS, WRITES, Workflow
+from simsched.traces.shared.json_stream import shown
 from simsched.traces.shared.spans import Whole
+from simsched.traces.shared.xml import XmlReading
+
+JOBS = ("job", "dax", "dag")
+READS, WRITES = 1, 2
+NONE = -1
+_LINKS = {"input": READS, "output": WRITES, "inout": READS | WRITES}
+_NUMBER = re.compile(
+    r"\s*\+?(?:[0-9]{1,25}(?:\.[0-9]{0,25})?|\.[0-9]{1,25})(?:[eE][+-]?[0-9]{1,3})?\s*", re.ASCII
+)
+MAX_S, MAX_SIZE_B = 1e9, 1e18
+MAX_CORES = 2**20
+#: Of a profile or a datum that is kept; arguments of jobs are not.
+MOST_TEXT = 1000
+
+
+class Workflow(XmlReading):
+    """Jobs, files and dependencies of a DAX, as columns.
+
+    Parameters
+    ----------
+    path : Path
+        The file, for messages.
+    """
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self.name = self.version = ""
+        #: Of each job.
+        self.ids: dict[str, int] = {}
+        self.kinds, self.scopes = list[str](), list[str]()
+        self.seconds, self.cores = array("d"), array("l")
+        #: Of each file, by name.
+        self.files: dict[str, int] = {}
+        self.sizes_B = array("d")
+        #: Of each use: job, file, whether it reads, writes or both.
+        self.use_job, self.use_file, self.use_how = array("i"), array("i"), array("b")
+        #: Of each parent: its job, its child, the line; for a job that comes later, -2 - its index in `later`.
+        self.parents, self.children, self.edge_lines = array("i"), array("i"), array("i")
+        self.later: list[str] = []
+        self._known: dict[str, str] = {}
+        self._job = self._file = self._child = NONE
+        self._key, self._text = "", ""
+        self._root = False
+
+    def start(self, kind: str, attributes: dict[str, str]) -> None:
+        """Take the beginning of an element."""
+        if not self._root:
+            self._begin(kind, attributes)
+        elif kind == "uses" and self._job >= 0:
+            self._uses(attributes)
+        elif kind in JOBS and self._job < 0:
+            self._begin_job(kind, attributes)
+        elif kind == "child":
+            self._child = self._referred(attributes, kind)
+        elif kind == "parent":
+            if self._child == NONE:
+                raise self.refused("a parent stands in no child")
+            budget().check(self.path, len(self.parents) + 1, "edges")
+            self.parents.append(self._referred(attributes, kind))
+            self.children.append(self._child)
+            self.edge_lines.append(self.parser.CurrentLineNumber)
+        elif kind == "file" and self._job < 0:
+            self._file = self._of(self._needed(attributes, "name", kind))
+        elif kind == "profile" and self._job >= 0 and attributes.get("namespace") == "pegasus":
+            self._listen(attributes.get("key", ""), "runtime", "cores")
+        elif kind == "metadata" and self._file >= 0:
+            self._listen(attributes.get("key", ""), "size")
+
+    def end(self, kind: str) -> None:
+        """Take the end of an element."""
+        if kind in JOBS:
+            self._job = NONE
+        if kind in ("uses", "file"):
+            self._file = NONE
+        if kind == "child":
+            self._child = NONE
+        if self._key and kind in ("profile", "metadata"):
+            self._told(self._key, self._text)
+            self._key, self._text = "", ""
+            self.parser.CharacterDataHandler = None
+
+    def _begin(self, kind: str, attributes: dict[str, str]) -> None:
+        if kind != "adag":
+            raise self.refused(f"the element {shown(kind)}; expected adag, the root of a DAX")
+        self._root = True
+        self.name, self.version = attributes.get("name", ""), attributes.get("version", "")
+
+    def _begin_job(self, kind: str, attributes: dict[str, str]) -> None:
+        ident = self._needed(attributes, "id", kind)
+        self._job = len(self.ids)
+        budget().check(self.path, self._job + 1, "tasks")
+        if self.ids.setdefault(ident, self._job) != self._job:
+            raise self.refused(f"a second {kind} with the id {shown(ident)}")
+        self.kinds.append(self._once(attributes.get("name") or attributes.get("file") or kind))
+        self.scopes.append(self._once(attributes.get("namespace", "")))
+        told = attributes.get("runtime")
+        self.seconds.append(math.nan if told is None else self._number("runtime", told, MAX_S))
+        self.cores.append(1)
+
+    def _uses(self, attributes: dict[str, str]) -> None:
+        how = _LINKS.get(attributes.get("link", "").lower(), 0)
+        name = attributes.get("file") or attributes.get("name")
+        if not how or attributes.get("executable", "").lower() == "true":
+            return
+        if not name:
+            raise self.refused("uses without file or name")
+        budget().check(self.path, len(self.use_job) + 1, "edges")
+        self._file = self._of(name)
+        self.use_job.append(self._job)
+        self.use_file.append(self._file)
+        self.use_how.append(how)
+        if "size" in attributes:
+            self._told("size", attributes["size"])
+
+    def _of(self, name: str) -> int:
+        number = self.files.setdefault(name, len(self.files))
+        if number == len(self.sizes_B):
+            self.sizes_B.append(math.nan)
+        return number
+
+    def _listen(self, key: str, *wanted: str) -> None:
+        if key.lower() in wanted:
+            self._key, self._text = key.lower(), ""
+            self.parser.CharacterDataHandler = self._characters
+
+    def _characters(self, text: str) -> None:
+        if len(self._text) < MOST_TEXT:
+            self._text += text
+
+    def _told(self, key: str, text: str) -> None:
+        if key == "size" and self._file >= 0:
+            self.sizes_B[self._file] = self._number("size", text, MAX_SIZE_B)
+        elif key == "runtime" and self._job >= 0 and math.isnan(self.seconds[self._job]):
+            self.seconds[self._job] = self._number("runtime", text, MAX_S)
+        elif key == "cores" and self._job >= 0:
+            cores = self._number("cores", text, MAX_CORES)
+            self.cores[self._job] = max(1, math.ceil(cores))
+
+    def _number(self, what: str, text: str, most: float) -> float:
+        value = float(text) if _NUMBER.fullmatch(text) else math.nan
+        if not 0 <= value <= most:
+            raise self.refused(f"{what} is {shown(text)}; expected a number from 0 to {most:g}")
+        return value
+
+    def _needed(self, attributes: dict[str, str], key: str, kind: str) -> str:
+        if not attributes.get(key):
+            raise self.refused(f"{kind} without {key}")
+        return attributes[key]
+
+    def _referred(self, attributes: dict[str, str], kind: str) -> int:
+        """Return the job that a parent or child refers to."""
+        ident = self._needed(attributes, "ref", kind)
+        if ident in self.ids:
+            return self.ids[ident]
+        self.later.append(ident)
+        return -1 - len(self.later)
+
+    def edges(self) -> npt.NDArray[np.int64]:
+        """Return the edges between parents and children, shape (m, 2); raise `FormatError` where a job is not there."""
+        pairs = np.column_stack([np.array(ends, np.int64) for ends in (self.parents, self.children)])
+        jobs = np.array([self.ids.get(ident, NONE) for ident in self.later], np.int64)
+        late = pairs < NONE
+        pairs[late] = jobs[-2 - pairs[late]]
+        unknown = np.argwhere(pairs == NONE)
+        if len(unknown):
+            row, end = unknown[0].tolist()
+            ident = self.later[-2 - (self.parents, self.children)[end][row]]
+            raise FormatError(
+                f"{self.path}: line {self.edge_lines[row]}: a parent or child is job {shown(ident)}, which is not there"
+            )
+        return pairs
+
+    def _once(self, text: str) -> str:
+        """Return the first text that is equal, as thousands of jobs share a name."""
+        return self._known.setdefault(text, text)
+
 
 #: After blanks, instructions and comments.
 _BEGINNING = re.compile(

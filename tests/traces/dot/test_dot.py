@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 
 from simsched.errors import FormatError, GraphError
 from simsched.graph import TaskGraph
-from simsched.traces.dot.reader import DOT
+from simsched.traces.dot.format import DOT
 
 TRICKY = r"""
 // what a program may write

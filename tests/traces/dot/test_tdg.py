@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 import simsched as ss
 from simsched.errors import FormatError, GraphError
 from simsched.graph import TaskGraph
-from simsched.traces.dot.reader import DOT
+from simsched.traces.dot.format import DOT
 from simsched.traces.dot.tdg import TDG
 
 SAMPLES = Path(__file__).parents[3] / "../shared/samples/ompss"

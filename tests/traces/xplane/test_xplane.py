@@ -14,7 +14,7 @@ from simsched.graph import TaskGraph
 pytest.importorskip("google.protobuf")
 
 from simsched.traces.shared.protobuf import message_classes
-from simsched.traces.xplane import hlo, space
+from simsched.traces.xplane import reader, space
 
 SEEDS = Path(__file__).parents[1] / "seeds" / "xplane"
 #: Two runs, recorded with JAX 0.10.2 on a CPU, of x = sort(a @ b); y = cumsum(a @ c); z = sort(b @ c); x @ y + z @ z.
@@ -68,7 +68,7 @@ def looped() -> bytes:
     classes = message_classes(
         "looped", {"Space": "planes 1 Plane*", **space.MESSAGES, "Plane": whole}, "tests"
     )
-    inner = message_classes("looped_hlo", hlo.MESSAGES, "tests")["Hlo"]()
+    inner = message_classes("looped_hlo", reader.MESSAGES, "tests")["Hlo"]()
     main = inner.hlo_module.computations.add(id=1, root_id=13)
     body = inner.hlo_module.computations.add(id=2, root_id=22)
     for computation, name, ident, operands, called in (

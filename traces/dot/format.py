@@ -1,17 +1,86 @@
-"""DOT files: nodes with their attributes, every edge a dependency."""
+"""DOT files, read and written: nodes with their attributes, every edge a dependency."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 
+from simsched.files import replacing
 from simsched.graph import TaskGraph, data_columns
 from simsched.graph.loading import Reader
+from simsched.graph.saving import Writer
+from simsched.text import printable
 from simsched.traces.dot import tdg
 from simsched.traces.dot.statements import Attributes, read_dot, unescaped
-from simsched.traces.shared.attributes import COLUMNS, LANE_NAMES, OPTIONS, Durations, Nodes
+from simsched.traces.shared.attributes import (
+    COLUMNS,
+    LANE_NAMES,
+    OPTIONS,
+    Durations,
+    Nodes,
+    edge_rows,
+    lane_names,
+    rows,
+)
+
+
+def _write(graph: TaskGraph, path: Path) -> None:
+    """Write a graph; ids are the tasks' indices, in order. Data objects that no edge carries are left out.
+
+    Raises
+    ------
+    SimschedError
+        If the file cannot be written.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> import simsched as ss
+    >>> graph = ss.TaskGraph.from_edges([1.0, 2.0], [(0, 1)], kinds=["load", "sum"], name="two")
+    >>> with TemporaryDirectory() as folder:
+    ...     graph.save(f"{folder}/two.dot")
+    ...     back = ss.load(f"{folder}/two.dot")
+    >>> back.report.format, back.kinds.to_list(), back.durations_s.tolist(), back.n_edges
+    ('dot', ['load', 'sum'], [1.0, 2.0], 1)
+    """
+    with replacing(path) as file:
+        file.writelines(f"{line}\n".encode() for line in _lines(graph))
+
+
+DOT_WRITER = Writer(
+    title="DOT, the text form of Graphviz",
+    suffixes=(".dot", ".gv"),
+    writes="graph",
+    write=_write,
+)
+
+
+def _lines(graph: TaskGraph) -> Iterator[str]:
+    yield f"digraph {quoted(_escaped(printable(graph.name)))} {{"
+    if lanes := lane_names(graph):
+        yield f"  {LANE_NAMES}={quoted(_escaped(lanes))};"
+    for task, row in enumerate(rows(graph)):
+        values = ", ".join(
+            f"{in_dot(column)}={quoted(_escaped(str(value)))}" for column, value in row.items()
+        )
+        yield f"  {quoted(str(task))} [{values}];"
+    for before, after, carried in edge_rows(graph):
+        values = ", ".join(f"{key}={quoted(str(value))}" for key, value in carried.items())
+        yield f"  {quoted(str(before))} -> {quoted(str(after))}{f' [{values}]' if values else ''};"
+    yield "}"
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\")
+
+
+def quoted(text: str) -> str:
+    """Return text as a quoted id of DOT."""
+    return '"' + text.replace('"', '\\"') + '"'
+
 
 _BLANK = rb"(?:\s|//[^\n]*+\n|/\*(?:[^*]|\*(?!/))*+\*/|\#[^\n]*+\n)*+"
 _BEGINNING = re.compile(
