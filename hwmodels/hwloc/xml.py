@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from xml.parsers import expat
 
 import numpy as np
 import numpy.typing as npt
@@ -14,14 +13,10 @@ from simsched.errors import FormatError, MachineError
 from simsched.graph.budget import limited
 from simsched.graph.columns import plain_text
 from simsched.graph.loading import find_file, open_plain, read_bounded
-
-# Expat itself, not a wrapper around it: it has no way to fetch a DOCTYPE's files, and it expands entities only where
-# a file declares some, which is rejected below before the first is read. defusedxml does the same by the same means.
-
+from simsched.graph.xml import XmlReading, refuse_entities
 
 #: Bounds of files: real ones have some 100 bytes, 3 elements and 12 levels per hardware thread, or fewer.
 MOST_B, MOST_ELEMENTS, MOST_DEPTH = 64 * 1024**2, 200_000, 100
-_ENTITY = re.compile(rb"&(?!(?:amp|lt|gt|quot|apos|#[0-9]{1,7}|#x[0-9a-fA-F]{1,6});)[^;&<>\"'\s]{0,40};?")
 
 
 class Element:
@@ -51,87 +46,66 @@ def read_elements(path: Path) -> Element:
         # The bound below is the only one: it needs no budget that somebody could raise.
         with limited(path, 2 * MOST_B), open_plain(find_file(path)) as stream:
             data = read_bounded(stream, MOST_B + 1)
+        return _built(path, data)
     except FormatError as error:
         raise MachineError(str(error)) from None
+
+
+def _built(path: Path, data: bytes) -> Element:
     if len(data) > MOST_B:
-        raise MachineError(f"{path}: larger than {MOST_B >> 20} MiB, so it is not a file of lstopo; refused")
+        raise FormatError(f"{path}: larger than {MOST_B >> 20} MiB, so it is not a file of lstopo; refused")
     if not data.strip():
-        raise MachineError(f"{path}: the file is empty; write it again: lstopo FILE.xml")
-    if b"\0" in data:
-        # Expat would take the encoding from the file's first bytes, and the search below would see nothing.
-        raise MachineError(f"{path}: NUL bytes in it; expected XML in UTF-8, as lstopo FILE.xml writes it")
-    if unknown := _ENTITY.search(data):
-        line = data.count(b"\n", 0, unknown.start()) + 1
-        raise MachineError(
-            f"{path}: line {line}: {_shown(unknown[0])} is not a character; entities are refused"
-        )
-    return _Builder(path).built(data)
+        raise FormatError(f"{path}: the file is empty; write it again: lstopo FILE.xml")
+    if b"\0" not in data:  # which the builder refuses
+        refuse_entities(path, data)
+    builder = _Builder(path)
+    builder.feed(data, last=True)
+    (root,) = builder.top.children
+    return root
 
 
-class _Builder:
-    """Builder of the tree from the parser's events."""
+class _Builder(XmlReading):
+    """Builder of the tree from the parser's events; hwloc writes UTF-8, so a file's stated encoding is ignored."""
+
+    most_depth = MOST_DEPTH
 
     def __init__(self, path: Path) -> None:
-        self._path = path
-        self._open: list[Element] = []
-        self._root: Element | None = None
+        super().__init__(path)
+        self.top = Element("", {}, 0)
+        self._open = [self.top]
         self._count = 0
-        # hwloc writes UTF-8; a file's stated encoding is ignored.
-        self._parser = expat.ParserCreate("UTF-8")
-        self._parser.buffer_text = True
-        self._parser.StartElementHandler = self._start
-        self._parser.EndElementHandler = self._end
-        self._parser.CharacterDataHandler = self._text
-        self._parser.StartDoctypeDeclHandler = self._doctype
+        self.parser.buffer_text = True
+        self.parser.CharacterDataHandler = self._text
 
-    def built(self, data: bytes) -> Element:
-        try:
-            self._parser.Parse(data, True)
-        except expat.ExpatError as error:
-            reason = expat.ErrorString(error.code)
-            raise MachineError(
-                f"{self._path}: line {error.lineno}, column {error.offset + 1}: not well-formed XML ({reason}); "
-                "was it copied completely? write it again: lstopo FILE.xml"
-            ) from None
-        if self._root is None:
-            raise MachineError(f"{self._path}: no element in it; write it again: lstopo FILE.xml")
-        return self._root
+    def advice(self) -> str:
+        """Return what to do about a file that is not well-formed."""
+        return "was it copied completely? write it again: lstopo FILE.xml"
 
-    def _doctype(self, name: str, system: str | None, public: str | None, internal: int) -> None:
-        # `<!DOCTYPE topology SYSTEM "hwloc.dtd">` is read past; nothing is fetched.
+    def doctype(self, name: str, system: str | None, public: str | None, internal: int) -> None:
+        """Read past `<!DOCTYPE topology SYSTEM "hwloc.dtd">`, as nothing is fetched; refuse others."""
         if internal:
-            raise self._refused(
-                f"DOCTYPE {_shown(name.encode())} declares entities or types of its own, which is refused; remove "
-                "what stands in its square brackets"
+            raise self.refused(
+                f"DOCTYPE {_short(name)!r} declares entities or types of its own, which is refused; remove what stands "
+                "in its square brackets"
             )
 
-    def _start(self, tag: str, attributes: dict[str, str]) -> None:
+    def start(self, kind: str, attributes: dict[str, str]) -> None:
+        """Take the beginning of an element."""
         self._count += 1
         if self._count > MOST_ELEMENTS:
-            raise self._refused(f"more than {MOST_ELEMENTS} elements; this is not a file of lstopo")
-        if len(self._open) >= MOST_DEPTH:
-            raise self._refused(f"elements nested deeper than {MOST_DEPTH}; this is not a file of lstopo")
-        element = Element(tag, attributes, self._parser.CurrentLineNumber)
-        if self._open:
-            self._open[-1].children.append(element)
-        else:
-            self._root = element
+            raise self.refused(f"more than {MOST_ELEMENTS} elements; this is not a file of lstopo")
+        element = Element(kind, attributes, self.parser.CurrentLineNumber)
+        self._open[-1].children.append(element)
         self._open.append(element)
 
-    def _end(self, tag: str) -> None:
+    def end(self, kind: str) -> None:
+        """Take the end of an element."""
         self._open.pop()
 
     def _text(self, text: str) -> None:
         # Only matrices have text; text between other elements is not kept.
         if self._open[-1].tag in {"indexes", "u64values"}:
             self._open[-1].texts.append(text)
-
-    def _refused(self, message: str) -> MachineError:
-        return MachineError(f"{self._path}: line {self._parser.CurrentLineNumber}: {message}")
-
-
-def _shown(data: bytes) -> str:
-    return repr(data[:40].decode("utf-8", "backslashreplace"))
 
 
 _WORD = re.compile(r"(?:0x)?[0-9a-fA-F]{1,8}")

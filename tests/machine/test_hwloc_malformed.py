@@ -72,7 +72,7 @@ HOSTILE = [
     ('<!DOCTYPE topology [<!ENTITY % a SYSTEM "http://localhost:1/x"> %a;]>\n<topology/>', "declares entities"),
     ('<!DOCTYPE topology SYSTEM "hwloc.dtd" [<!ATTLIST object type CDATA "PU">]>\n<topology/>', "declares entities or"),
     ('<topology><object type="Machine" cpuset="0x&x;f"/></topology>', "line 1: '&x;' is not a character"),
-    ("<topology>" + "<object>" * 200, "nested deeper than 100"),
+    ("<topology>" + "<object>" * 200, "nested more than 100 deep"),
     ("<topology>" + '<object type="Machine">' * 90 + "<a/>" * 200_001, "more than 200000 elements"),
     ("", "the file is empty"),
     (" \n ", "the file is empty"),

@@ -21,10 +21,10 @@ from simsched.graph import NOBODY, ImportReport, TaskGraph
 from simsched.graph.budget import budget
 from simsched.graph.data_checks import with_reads
 from simsched.graph.loading import Reader, open_plain, plain_name
+from simsched.graph.xml import XmlReading
 from simsched.text import printable
 from simsched.traces.shared.json_stream import shown
 from simsched.traces.shared.spans import Whole
-from simsched.traces.shared.xml import XmlReading
 
 JOBS = ("job", "dax", "dag")
 READS, WRITES = 1, 2

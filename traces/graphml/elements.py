@@ -6,7 +6,6 @@ here before the first is read.
 
 from __future__ import annotations
 
-import re
 from array import array
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -20,18 +19,16 @@ import numpy.typing as npt
 from simsched.errors import FormatError
 from simsched.graph import data_columns
 from simsched.graph.budget import budget
-from simsched.graph.columns import plain_text
 from simsched.graph.loading import open_plain
+from simsched.graph.xml import XmlReading, refuse_entities
 from simsched.text import printable
 from simsched.traces.shared.attributes import COLUMNS, LANE_NAMES
 from simsched.traces.shared.json_stream import shown
-from simsched.traces.shared.xml import XmlReading
 
 #: Most names of data that are not read in a report.
 MOST_UNREAD = 20
 HYPEREDGE = "hyperedge: an edge of several tasks is not a dependency; write one edge per pair"
-#: Only those that every XML file may use. Expat rejects others, but with a DOCTYPE they would vanish.
-_ENTITY = re.compile(rb"&(?!(?:amp|lt|gt|quot|apos|#[0-9]{1,7}|#x[0-9a-fA-F]{1,6});)[^;&<>\"'\s]{0,40};?")
+#: With a DOCTYPE, entities that expat does not know would vanish.
 _UNDEFINED = expat.errors.codes[expat.errors.XML_ERROR_UNDEFINED_ENTITY]
 #: Elements of yEd, which keeps what is written on a node in them.
 _DRAWN = frozenset({"GenericNode", "ShapeNode", "SVGNode", "ImageNode"})
@@ -186,12 +183,7 @@ class _Builder(XmlReading):
 
     def _refuse_entities(self) -> None:
         with open_plain(self.path) as stream:
-            data = stream.read()
-        if unknown := _ENTITY.search(data):
-            line = data.count(b"\n", 0, unknown.start()) + 1
-            raise FormatError(
-                f"{self.path}: line {line}: {shown(plain_text(unknown[0]))} is not a character; entities are refused"
-            )
+            refuse_entities(self.path, stream.read())
 
     def doctype(self, name: str, system: str | None, public: str | None, internal: int) -> None:
         """Read past a DOCTYPE that only names a file, as nothing is fetched; refuse others."""

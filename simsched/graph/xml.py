@@ -6,17 +6,28 @@ declares, which is refused before the first is read.
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import BinaryIO
 from xml.parsers import expat
 
 from simsched.errors import FormatError
+from simsched.graph.columns import plain_text
 from simsched.text import printable
 
-MOST_DEPTH = 30
 CHUNK_B = 64 * 1024
+#: Only those that every XML file may use.
+_ENTITY = re.compile(rb"&(?!(?:amp|lt|gt|quot|apos|#[0-9]{1,7}|#x[0-9a-fA-F]{1,6});)[^;&<>\"'\s]{0,40};?")
 #: A tag or a text; expat scans one that is not complete again with each chunk.
 MOST_TOKEN_B = 1024 * 1024
+
+
+def refuse_entities(path: Path, data: bytes) -> None:
+    """Raise `FormatError` where a file uses an entity that is not XML's own."""
+    if unknown := _ENTITY.search(data):
+        line = data.count(b"\n", 0, unknown.start()) + 1
+        found = plain_text(unknown[0])
+        raise FormatError(f"{path}: line {line}: {found!r} is not a character; entities are refused")
 
 
 class XmlReading:
@@ -27,6 +38,8 @@ class XmlReading:
     path : Path
         The file, for messages.
     """
+
+    most_depth = 30
 
     def __init__(self, path: Path) -> None:
         self.path, self._depth, self._encoding, self._fed_B = path, 0, "", 0
@@ -75,14 +88,15 @@ class XmlReading:
         reason = expat.ErrorString(error.code)
         return FormatError(
             f"{self.path}: line {error.lineno}, column {error.offset + 1}: not well-formed XML ({reason}); "
-            f"{self._advice()}"
+            f"{self.advice()}"
         )
 
     def refused(self, message: str) -> FormatError:
         """Return the error of where the file is being read."""
         return FormatError(f"{self.path}: line {self.parser.CurrentLineNumber}: {message}")
 
-    def _advice(self) -> str:
+    def advice(self) -> str:
+        """Return what to do about a file that is not well-formed."""
         if self._encoding.lower() in ("", "utf-8", "us-ascii"):
             return "was it copied completely?"
         return (
@@ -95,8 +109,8 @@ class XmlReading:
 
     def _start(self, tag: str, attributes: dict[str, str]) -> None:
         self._depth += 1
-        if self._depth > MOST_DEPTH:
-            raise self.refused(f"elements nested more than {MOST_DEPTH} deep; refused")
+        if self._depth > self.most_depth:
+            raise self.refused(f"elements nested more than {self.most_depth} deep; refused")
         self.start(tag.rpartition("}")[2], attributes)
 
     def _end(self, tag: str) -> None:
