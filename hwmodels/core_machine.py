@@ -43,8 +43,7 @@ class CoreNumbers:
 
     def stated(self, key: str) -> Table:
         """Return a number of the table, or what the table assumes of any core."""
-        found = self.known.get(key) or getattr(cores_file().assumed, key)
-        return self._of_table(found)
+        return self._of_table(self.known.get(key) or getattr(cores_file().assumed, key))
 
     def bandwidth(self) -> Table:
         """Return what a socket moves: as measured, or as its channels could."""

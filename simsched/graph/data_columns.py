@@ -53,8 +53,7 @@ class EdgeRows:
         objects = np.concatenate([of, np.full(len(bare), -1)]).astype(np.int64)
         order = np.lexsort((objects, edges))
         edges, objects = edges[order], objects[order]
-        sizes = np.append(data.size_B, np.nan)[objects]
-        return cls(sources[edges], targets[edges], sizes, objects)
+        return cls(sources[edges], targets[edges], np.append(data.size_B, np.nan)[objects], objects)
 
 
 def numbered(labels: Sequence[Any], own: Sequence[bool]) -> npt.NDArray[np.int64]:

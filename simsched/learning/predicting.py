@@ -107,8 +107,7 @@ class Case:
             generator = np.random.default_rng([self.seed, number, self.cores, 1])
             return self._sampled_s(learned, share, sigma, generator)
 
-        usual = parallel_map(usual_s, range(samples if share > 0 else 1))
-        nominal_s = float(np.mean(usual))
+        nominal_s = float(np.mean(parallel_map(usual_s, range(samples if share > 0 else 1))))
         found = spread([nominal_s, *parallel_map(world_s, range(1, samples + 1))])
         recorded_s = [
             run.makespan_s

@@ -124,8 +124,7 @@ class Builder:
         if task >= MAX_OPS:
             raise GraphError(f"a network of more than {MAX_OPS} ops; take fewer steps, or granularity=cell")
         read = tuple(inputs)
-        trained = gradient is not None and any(x.trained for x in read)
-        out = Tensor(self, dims, task, trained)
+        out = Tensor(self, dims, task, gradient is not None and any(x.trained for x in read))
         self._kinds.append(kind)
         self._inputs.append(read)
         self._flops.append(flops)

@@ -124,8 +124,7 @@ def _spread(network: Recurrent, phase: Phase, amounts: Mapping[Key, float]) -> A
 
 def _alike(n: int) -> Index:
     """Return, for each of n in a row, its equal in the pattern's row: first, the last two, or another."""
-    from_end = np.arange(n)[::-1]
-    return np.maximum(np.minimum(np.arange(n), 1), min(n, PATTERN) - 1 - from_end)
+    return np.maximum(np.minimum(np.arange(n), 1), min(n, PATTERN) - 1 - np.arange(n)[::-1])
 
 
 def _finals(network: Recurrent) -> tuple[npt.NDArray[np.generic], ...]:

@@ -18,6 +18,7 @@ from simsched.graph.budget import budget
 from simsched.graph.loading import open_plain, read_bounded
 from simsched.graph.report import ImportReport
 from simsched.traces.shared.json_stream import shown
+from simsched.traces.shared.wire import header
 
 #: Bytes of one element, under the names that ONNX and ONNX Runtime give the types; several small ones share a byte.
 ITEMSIZE_B: dict[str, float] = {
@@ -144,32 +145,18 @@ def starts_as_model(head: bytes) -> bool:
     if len(head) < 3 or head[0] != 0x08 or not 0 < head[1] <= MAX_IR_VERSION:
         return False
     at, seen = 0, set()
-    while at < len(head):
-        tag, at = _varint(head, at)
-        field, wire = tag >> 3, tag & 7
+    # Beyond the head is a long field of a model, or the end of an empty one.
+    while found := header(head[at : at + 20]):
+        field, wire, begin, length = found
         if FIELDS.get(field) != wire:
             return False
         seen.add(field)
-        value, at = _varint(head, at)
-        if field == GRAPH and value and at < len(head):
+        at += begin
+        if field == GRAPH and length and at < len(head):
             # Of a graph: nodes, a name, or other messages or texts.
             return head[at] & 7 == 2 and 1 <= head[at] >> 3 <= 15
-        at += value if wire == 2 else 0
-    # Beyond the head is a long field of a model, or the end of an empty one.
-    return bool(seen & {GRAPH, OPSETS} or 2 in seen)
-
-
-def _varint(data: bytes, at: int) -> tuple[int, int]:
-    """Return the number that starts at a byte, and the start of the next one; 0 if it does not end."""
-    value = 0
-    for shift in range(0, 70, 7):
-        if at >= len(data):
-            return value, at
-        value |= (data[at] & 0x7F) << shift
-        at += 1
-        if data[at - 1] < 0x80:
-            return value, at
-    return 0, len(data)
+        at += length
+    return at >= len(head) - 20 and bool(seen & {GRAPH, OPSETS} or 2 in seen)
 
 
 #: Constants of more bytes than this hold weights, of which inference needs the shape alone; axes and sizes are short.

@@ -93,8 +93,7 @@ def _read(
     mend = mends_if(path, tolerant, report)
     trace = Trace(UNITS[_unit(path, unit, report, mend)], mend is not None)
     trace.add(events(path, lines(path, mend), WANTED, mend))
-    tasks = _tasks(path, trace, states, report)
-    return _graph(path, trace, tasks, dag, report)
+    return _graph(path, trace, _tasks(path, trace, states, report), dag, report)
 
 
 PAJE = Reader(

@@ -56,8 +56,7 @@ def companion(path: Path, value: object, option: str) -> Path | None:
     """
     if value is not None:
         return given(path, option, value, f"the .{option} file")
-    stem = plain_name(path, ".prv")
-    return beside(path, f"{stem}.{option}")
+    return beside(path, f"{plain_name(path, '.prv')}.{option}")
 
 
 def read_labels(path: Path) -> Labels:

@@ -281,8 +281,7 @@ def split(executions: Iterable[Execution]) -> tuple[list[Execution], list[Execut
 def launcher(kernel: Execution) -> tuple[str, str]:
     """Return name and op of the node that started a kernel, "" where it is unknown."""
     match = _ANNOTATION.search(kernel.label.name)
-    text = match[1] if match else kernel.name
-    name, _, op = text.partition(":")
+    name, _, op = (match[1] if match else kernel.name).partition(":")
     return name, op
 
 

@@ -313,8 +313,7 @@ def bias_add(x: Tensor, bias: Tensor) -> Tensor:
 
 
 def _binary(kind: str, a: Tensor, b: Tensor, gradient: Gradient | None = None) -> Tensor:
-    dims = broadcast(a.dims, b.dims)
-    return a.net.op(kind, [a, b], dims, max(a.elements, b.elements), gradient)
+    return a.net.op(kind, [a, b], broadcast(a.dims, b.dims), max(a.elements, b.elements), gradient)
 
 
 def broadcast(a: Dims, b: Dims) -> Dims:
