@@ -117,6 +117,16 @@ def widths(values: npt.ArrayLike, n: int) -> npt.NDArray[np.int32]:
     return np.broadcast_to(array, (n,)).astype(np.int32)
 
 
+def whole(values: npt.ArrayLike, shape: tuple[int, ...], what: str) -> npt.NDArray[Any]:
+    """Return an array of whole numbers of a shape; raise `GraphError` for anything else."""
+    array = _array(values, f"{what} are whole numbers")
+    if array.shape != shape or (array.size and array.dtype.kind not in "iu"):
+        raise GraphError(
+            f"{what} are {array.dtype} of shape {array.shape}; expected whole numbers of shape {shape}"
+        )
+    return array
+
+
 def recording(values: Recording | None, n: int) -> Recording | None:
     """Return a checked copy of a recording: finite times in order, every lane named.
 
@@ -136,9 +146,7 @@ def recording(values: Recording | None, n: int) -> Recording | None:
         ~(finish >= start),
         lambda i: f"task {i} was recorded from {start[i]} to {finish[i]} seconds; check the times",
     )
-    lanes = _array(values.lanes, "lanes are whole numbers")
-    if lanes.shape != (n,) or (n and lanes.dtype.kind not in "iu"):
-        raise GraphError(f"lanes are {n} whole numbers, one a task; got {lanes.dtype} of shape {lanes.shape}")
+    lanes = whole(values.lanes, (n,), "lanes")
     names = tuple(map(plain_text, values.lane_names))
     refuse_where(
         (lanes < 0) | (lanes >= len(names)),

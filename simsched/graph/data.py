@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from simsched.errors import GraphError
 from simsched.graph.adjacency import Csr, Index, pointers
-from simsched.graph.checks import refuse_sizes, refuse_where
+from simsched.graph.checks import refuse_sizes, refuse_where, whole
 from simsched.graph.columns import Floats
 from simsched.graph.edges import pairs_of
 
@@ -112,7 +112,9 @@ def of_edges(
     pairs = pairs_of(edges).astype(np.int64)
     bytes_B = _sizes(edge_bytes, len(pairs))
     place = np.arange(len(pairs))
-    given = place if edge_objects is None else _numbers(edge_objects, len(pairs))
+    given = (
+        place if edge_objects is None else whole(edge_objects, (len(pairs),), "edge_objects").astype(np.int64)
+    )
     if (given < 0).any():
         place = np.flatnonzero(given >= 0)
         pairs, bytes_B, given = pairs[place], bytes_B[place], given[place]
@@ -214,12 +216,3 @@ def _sizes(values: npt.ArrayLike, m: int) -> Floats:
         raise GraphError(f"edge_bytes have shape {array.shape}; expected ({m},), one number per edge")
     refuse_sizes(array, lambda edge: f"edge {edge} carries {array[edge]} bytes")
     return array
-
-
-def _numbers(values: npt.ArrayLike, m: int) -> npt.NDArray[Any]:
-    array = np.asarray(values)
-    if array.shape != (m,) or (m and array.dtype.kind not in "iu"):
-        raise GraphError(
-            f"edge_objects are {array.dtype} of shape {array.shape}; expected {m} whole numbers, one per edge"
-        )
-    return array.astype(np.int64, copy=False)

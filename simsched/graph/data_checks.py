@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from simsched.errors import GraphError
 from simsched.graph.adjacency import Csr
-from simsched.graph.checks import refuse_sizes, refuse_where
+from simsched.graph.checks import refuse_sizes, refuse_where, whole
 from simsched.graph.data import NOBODY, DataObjects, edges_of, read_by
 from simsched.graph.taskgraph import TaskGraph
 
@@ -56,10 +56,10 @@ def checked(data: DataObjects, successors: Csr) -> DataObjects:
     """
     size_B = _checked_sizes(data.size_B)
     k, n = len(size_B), successors.n
-    producer = _whole(data.producer, (k,), "producers")
+    producer = whole(data.producer, (k,), "producers")
     _refuse_outside(producer, NOBODY, n, "producer")
-    indptr = _whole(data.readers.indptr, (k + 1,), "starts of readers")
-    readers = _whole(data.readers.indices, data.readers.indices.shape, "readers")
+    indptr = whole(data.readers.indptr, (k + 1,), "starts of readers")
+    readers = whole(data.readers.indices, data.readers.indices.shape, "readers")
     if indptr[0] != 0 or indptr[-1] != len(readers) or (indptr[1:] < indptr[:-1]).any():
         raise GraphError(
             f"readers of objects do not run from 0 to {len(readers)}, one row for each of {k} objects"
@@ -118,15 +118,6 @@ def _checked_sizes(values: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
     if array.ndim != 1:
         raise GraphError(f"sizes of objects have shape {array.shape}; expected one number per object")
     refuse_sizes(array, lambda i: f"object {i} has {array[i]} bytes")
-    return array
-
-
-def _whole(values: npt.NDArray[Any], shape: tuple[int, ...], what: str) -> npt.NDArray[Any]:
-    array = np.asarray(values)
-    if array.shape != shape or (array.size and array.dtype.kind not in "iu"):
-        raise GraphError(
-            f"{what} are {array.dtype} of shape {array.shape}; expected whole numbers of shape {shape}"
-        )
     return array
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from simsched.workloads.builder import Builder
 from simsched.workloads.ops import add, batch_norm, bias_add, conv2d, layer_norm, matmul, relu, reshaped
 from simsched.workloads.ops.convolution import Padding
@@ -31,27 +33,50 @@ class Dense:
             return bias_add(matmul(x, self.weights), self.bias)
 
 
-class BatchNorm:
-    """Batch normalisation with a scale and a shift for each channel.
+class _Normalisation:
+    """A scale and a shift for each element of the last axis, after what brings its input to mean 0 and variance 1."""
+
+    normalised: Callable[[Tensor, Tensor, Tensor], Tensor]
+
+    def __init__(self, net: Builder, scope: str, size: int) -> None:
+        self._net, self._scope = net, scope
+        with net.within(scope):
+            self.scale, self.shift = net.parameter(size), net.parameter(size)
+
+    def __call__(self, x: Tensor) -> Tensor:
+        """Return the outputs, of the shape of `x`."""
+        with self._net.within(self._scope):
+            return self.normalised(x, self.scale, self.shift)
+
+
+class BatchNorm(_Normalisation):
+    """Batch normalisation of images or rows, by channel.
 
     Parameters
     ----------
     net : Builder
     scope : str
         Name of the layer.
-    channels : int
-        Last axis of its input.
+    size : int
+        Channels: the last axis of its input.
     """
 
-    def __init__(self, net: Builder, scope: str, channels: int) -> None:
-        self._net, self._scope = net, scope
-        with net.within(scope):
-            self.scale, self.shift = net.parameter(channels), net.parameter(channels)
+    normalised = staticmethod(batch_norm)
 
-    def __call__(self, x: Tensor) -> Tensor:
-        """Return the outputs, of the shape of `x`."""
-        with self._net.within(self._scope):
-            return batch_norm(x, self.scale, self.shift)
+
+class LayerNorm(_Normalisation):
+    """Normalisation of rows.
+
+    Parameters
+    ----------
+    net : Builder
+    scope : str
+        Name of the layer.
+    size : int
+        Elements of a row.
+    """
+
+    normalised = staticmethod(layer_norm)
 
 
 class Convolution:
@@ -92,29 +117,6 @@ class Convolution:
             if self.bias is not None:
                 return bias_add(y, self.bias)
         return y if self._normalise is None else self._normalise(y)
-
-
-class LayerNorm:
-    """Rows of `size` brought to mean 0 and variance 1, scaled and shifted.
-
-    Parameters
-    ----------
-    net : Builder
-    scope : str
-        Name of the layer.
-    size : int
-        Elements of a row.
-    """
-
-    def __init__(self, net: Builder, scope: str, size: int) -> None:
-        self._net, self._scope = net, scope
-        with net.within(scope):
-            self.scale, self.shift = net.parameter(size), net.parameter(size)
-
-    def __call__(self, x: Tensor) -> Tensor:
-        """Return the rows, in the shape of `x`."""
-        with self._net.within(self._scope):
-            return layer_norm(x, self.scale, self.shift)
 
 
 def convolved(

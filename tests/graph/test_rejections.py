@@ -132,7 +132,7 @@ def test_columns(columns: dict[str, Any], message: str) -> None:
         ([0, NAN], [1, 1], [0, 0], "task 1 was recorded from nan to 1.0 seconds"),
         ([0, 0], [1, 1], [0, 1], "task 1 was recorded on lane 1; there are 1, from 0"),
         ([0, 0], [1, 1], [0, -1], "task 1 was recorded on lane -1"),
-        ([0, 0], [1, 1], [0.0, 0.0], "lanes are 2 whole numbers, one a task; got float64 of shape (2,)"),
+        ([0, 0], [1, 1], [0.0, 0.0], "lanes are float64 of shape (2,); expected whole numbers of shape (2,)"),
     ],
 )
 def test_recordings(start: Any, finish: Any, lanes: Any, message: str) -> None:
