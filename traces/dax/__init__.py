@@ -1,1 +1,0 @@
-"""Workflows of Pegasus in XML (DAX)."""
