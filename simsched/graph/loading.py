@@ -171,9 +171,7 @@ def _loaded(file: Path, format: str | None, options: dict[str, Any]) -> TaskGrap
 
 
 def _recognised(file: Path) -> str:
-    # Its reader handles a file that is cut off.
-    with open_plain(file, _ignore) as stream:
-        head = read_bounded(stream, HEAD_B)
+    head = head_of(file)
     if not head:
         raise FormatError(f"{file}: the file is empty, as a recorder that dies before it finishes leaves it")
     if not head.strip(b"\0 \t\r\n"):
@@ -324,3 +322,12 @@ def read_bounded(stream: BinaryIO, most_B: int) -> bytes:
     while len(parts) < most_B and (part := stream.read(min(most_B - len(parts), CHUNK_B))):
         parts += part
     return bytes(parts)
+
+
+def head_of(path: Path) -> bytes:
+    """Return the first 64 KiB of a file after decompression, by which its format is told.
+
+    A file that is cut off gives what it holds: its reader is the one to refuse or mend it.
+    """
+    with open_plain(path, _ignore) as stream:
+        return read_bounded(stream, HEAD_B)

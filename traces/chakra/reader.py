@@ -18,7 +18,7 @@ import numpy as np
 
 from simsched.errors import FormatError
 from simsched.graph import ImportReport, Recording, TaskGraph
-from simsched.graph.loading import HEAD_B, Reader, open_plain, plain_name, read_bounded
+from simsched.graph.loading import Reader, head_of, plain_name
 from simsched.traces.chakra.nodes import Pairs, is_chain, kind_of, of_nodes, work_of, written
 from simsched.traces.chakra.record import (
     Record,
@@ -258,8 +258,7 @@ def _read(path: Path, *, data_deps: bool | str = False, tolerant: bool | str = F
     as_written = flag(path, "data_deps", data_deps)
     report = ImportReport(path.name, "chakra")
     mend = mends_if(path, tolerant, report)
-    with open_plain(path, lambda _: None) as file:
-        head = read_bounded(file, HEAD_B)
+    head = head_of(path)
     read = read_linked if head.lstrip()[:1] == b"{" else read_stream
     metadata, records = (read_workload if is_workload(head) else read)(path, mend)
     if not records:

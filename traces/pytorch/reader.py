@@ -19,7 +19,7 @@ import numpy as np
 
 from simsched.errors import FormatError
 from simsched.graph import ImportReport, RecordedOn, TaskGraph
-from simsched.graph.loading import HEAD_B, Mend, Reader, open_plain, plain_name, read_bounded
+from simsched.graph.loading import Mend, Reader, head_of, plain_name
 from simsched.traces.pytorch.aten import short
 from simsched.traces.pytorch.calls import untimed
 from simsched.traces.pytorch.devices import with_devices
@@ -109,7 +109,7 @@ def _read(
         asked = whole_number(path, "threads", threads, range(1, MAX_THREADS + 1), f"1 to {MAX_THREADS}")
     if on_devices and execution_trace is not None:
         raise FormatError(f"{path}: devices=true takes the Kineto trace alone; leave execution_trace= out")
-    if _holds_no_times(path):
+    if _is_execution_trace(head_of(path)):
         _require_alone(path, execution_trace, step)
         return untimed(path, asked, report, mend)
     return _timed(path, execution_trace, step, asked, report, mend, devices=on_devices)
@@ -175,11 +175,6 @@ def _is_execution_trace(head: bytes) -> bool:
         and b'"inclusive_dur"' not in head
         and any(mark in head for mark in _EXECUTION_TRACE_MARKS)
     )
-
-
-def _holds_no_times(path: Path) -> bool:
-    with open_plain(path, lambda _: None) as file:
-        return _is_execution_trace(read_bounded(file, HEAD_B))
 
 
 def _require_alone(path: Path, execution_trace: object, step: object) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 from simsched.errors import FormatError
 from simsched.graph.budget import budget
 from simsched.graph.columns import plain_text
-from simsched.graph.loading import HEAD_B, Mend, open_plain, read_bounded
+from simsched.graph.loading import Mend, head_of
 from simsched.traces.shared.wire import BYTES, Field, Wire, open_wire, parsed, spelled
 from simsched.traces.tensorflow.messages import messages, parse_text
 from simsched.traces.tensorflow.records import Definition, Execution, definition, execution
@@ -66,7 +66,8 @@ def read_run(path: Path, mend: Mend | None = None) -> RunMetadata:
         If it is none, or something in it is impossible.
     """
     run = RunMetadata([], [], 0, {})
-    for place, (what, where, message) in enumerate((_of_text if _is_text(path) else _of_binary)(path, mend)):
+    parts = _of_text if looks_like_text(head_of(path)) else _of_binary
+    for place, (what, where, message) in enumerate(parts(path, mend)):
         budget().check(path, place + 1, "tasks")
         if what == "stats":
             found = execution(path, len(run.executions) + run.without_time, where, message)
@@ -108,13 +109,8 @@ def read_graph(path: Path, graph: int) -> list[Definition]:
     return found
 
 
-def _is_text(path: Path) -> bool:
-    with open_plain(path, lambda _: None) as file:
-        return looks_like_text(read_bounded(file, HEAD_B))
-
-
 def _nodes(path: Path) -> Iterator[Any]:
-    if _is_text(path):
+    if looks_like_text(head_of(path)):
         yield from parse_text(path, "GraphDef", None).node
         return
     with open_wire(path) as wire:

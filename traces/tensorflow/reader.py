@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from simsched.errors import FormatError
 from simsched.graph import ImportReport, TaskGraph
-from simsched.graph.loading import HEAD_B, Reader, open_plain, read_bounded
+from simsched.graph.loading import Reader, head_of
 from simsched.graph.shapes import format_shape, numel
 from simsched.traces.shared.libraries import of_tensorflow
 from simsched.traces.shared.options import TOLERANT, given, mends_if
@@ -236,9 +236,8 @@ def _read(path: Path, *, graph: str | Path | None = None, tolerant: bool | str =
     >>> graph.report.format, graph.kinds.to_list(), graph.durations_s.tolist(), graph.n_edges
     ('tensorflow', ['Relu', 'Exp'], [5e-06, 5e-06], 1)
     """
-    with open_plain(path, lambda _: None) as file:
-        if (other := _other(read_bounded(file, HEAD_B))) is not None:
-            raise FormatError(f"{path}: this is {other} (docs/formats/tensorflow.md)")
+    if (other := _other(head_of(path))) is not None:
+        raise FormatError(f"{path}: this is {other} (docs/formats/tensorflow.md)")
     report = ImportReport(path.name, "tensorflow")
     run = read_run(path, mends_if(path, tolerant, report))
     definitions = run.definitions + (_given(path, graph, run.definitions) if graph is not None else [])
