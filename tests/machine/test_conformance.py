@@ -16,7 +16,9 @@ from simsched.testing import check_machine, machines
 #: A quarter of a Knights Landing shows every number, in a fraction of the time.
 SMALL = {"knl-7250": "knl-7250[cores=16]", "knl-7210": "knl-7210[cores=16]"}
 #: What a core group of another size is, is drawn and counted from the number of cores.
-UNCOUNTED = dict.fromkeys(("sw26010",), ("structure.rows", "structure.columns", "structure.management"))
+UNCOUNTED = dict.fromkeys(
+    ("sw26010", "sw26010-pro"), ("structure.rows", "structure.columns", "structure.management")
+)
 
 
 @pytest.mark.parametrize("name", [name for name in registered("machines") if name != "host"])
