@@ -31,7 +31,9 @@ class CoreGroupsTable(Strict):
     register_transfer : Quantity
         Time of a message between registers of two cores of one row or column.
     between_groups : Quantity
-        Time of a message between cores of two groups.
+        Time of a message through memory: between cores of two groups, and to and from a management core.
+    management : Quantity, optional
+        Management cores (MPEs) of a group, beside its grid; none when not given.
     """
 
     kind: Literal["core_groups"] = "core_groups"
@@ -39,14 +41,16 @@ class CoreGroupsTable(Strict):
     columns: Annotated[Quantity, measures("count", least=1, most=1024, whole=True)]
     register_transfer: Annotated[Quantity, measures("time")]
     between_groups: Annotated[Quantity, measures("time")]
+    management: Annotated[Quantity, measures("count", most=64, whole=True)] | None = None
 
 
 @dataclass(frozen=True)
 class CoreGroups(Structure):
-    """Groups of cores, each with a management core (MPE) and a memory controller of its own.
+    """Groups of cores, each with a memory controller of its own, and perhaps a management core (MPE).
 
     A core group is the unit of placement: it is the tile and the memory domain of its cores. Cores are numbered row
-    by row. Registers communicate along rows and columns only, so that any other pair of a group takes two steps.
+    by row, management cores after the grid of their group. Registers communicate along rows and columns only, so that
+    any other pair of a grid takes two steps; a management core communicates through memory.
 
     Parameters
     ----------
@@ -55,7 +59,9 @@ class CoreGroups(Structure):
     register_s : float
         Seconds of a message along a row or a column.
     between_groups_s : float
-        Seconds of a message to a core of another group.
+        Seconds of a message to a core of another group, and to and from a management core.
+    management : int
+        Management cores of a group.
 
     Examples
     --------
@@ -63,6 +69,9 @@ class CoreGroups(Structure):
     >>> groups = CoreGroups(groups=2, rows=2, columns=2, register_s=1e-8, between_groups_s=1e-7)
     >>> groups.n_cores, groups.domain_of.tolist(), groups.hops(0)[:4].tolist()
     (8, [0, 0, 0, 0, 1, 1, 1, 1], [0, 1, 1, 2])
+    >>> managed = CoreGroups(groups=2, rows=2, columns=2, register_s=1e-8, between_groups_s=1e-7, management=1)
+    >>> managed.n_cores, managed.hops(4).tolist()
+    (10, [2, 2, 2, 2, 0, 3, 3, 3, 3, 3])
     """
 
     kind: ClassVar[str] = "core_groups"
@@ -73,27 +82,35 @@ class CoreGroups(Structure):
     columns: int
     register_s: float
     between_groups_s: float
+    management: int = 0
 
     @classmethod
     def of(cls, table: CoreGroupsTable, n_cores: int, cores_per_tile: int) -> CoreGroups:
         """Return the structure of a checked table."""
         rows, columns = int(si(table.rows)), int(si(table.columns))
-        if cores_per_tile != rows * columns:
+        management = int(si(table.management)) if table.management else 0
+        if cores_per_tile != rows * columns + management:
+            more = f", and {management} for management" if management else ""
             raise MachineError(
-                f"rows x columns = {rows} x {columns} are {rows * columns} cores a group, and a group is a tile; "
+                f"rows x columns = {rows} x {columns} are {rows * columns} cores a group{more}, and a group is a tile; "
                 f"cores.per_tile is {cores_per_tile}"
             )
         groups = whole_tiles(n_cores, cores_per_tile, "a core group")
-        return cls(groups, rows, columns, si(table.register_transfer), si(table.between_groups))
+        return cls(groups, rows, columns, si(table.register_transfer), si(table.between_groups), management)
 
     @property
     def n_cores(self) -> int:
-        """Number of cores, management cores not counted."""
+        """Number of cores, management cores included."""
         return self.groups * self.cores_per_tile
 
     @property
     def cores_per_tile(self) -> int:
         """Cores of a group."""
+        return self._grid + self.management
+
+    @property
+    def _grid(self) -> int:
+        """Cores of a group's grid; those after them are for management."""
         return self.rows * self.columns
 
     @property
@@ -111,12 +128,20 @@ class CoreGroups(Structure):
         group, place = np.divmod(np.arange(self.n_cores), self.cores_per_tile)
         row, column = np.divmod(place, self.columns)
         steps = (row != row[core]).astype(np.int64) + (column != column[core])
+        steps[self._through_memory(core)] = 2
+        steps[core] = 0
         return np.where(group == group[core], steps, BETWEEN_GROUPS)
 
     def transfer_s(self, core: int) -> npt.NDArray[np.float64]:
         """Return the seconds of a message from a core's registers to every core's."""
         hops = self.hops(core)
-        return np.where(hops == BETWEEN_GROUPS, self.between_groups_s, self.register_s * hops)
+        through = (hops == BETWEEN_GROUPS) | (self._through_memory(core) & (hops > 0))
+        return np.where(through, self.between_groups_s, self.register_s * hops)
+
+    def _through_memory(self, core: int) -> npt.NDArray[np.bool_]:
+        """Return to which cores of its group a core's messages go through memory: one of both is for management."""
+        managing: npt.NDArray[np.bool_] = np.arange(self.n_cores) % self.cores_per_tile >= self._grid
+        return managing | bool(managing[core])
 
     @property
     def interconnect(self) -> GroupLinks:
@@ -151,22 +176,28 @@ class CoreGroups(Structure):
 
     def _group(self, group: int, x: float, y: float) -> Iterator[Box]:
         yield Box(x, y, *self._size, "domain", f"core group {group}")
-        half = self.columns / 2 - 0.1
-        yield Box(x + 0.4, y + 0.4, half, 0.8, "control", "MPE")
+        half, first = self.columns / 2 - 0.1, group * self.cores_per_tile
+        each = half / max(self.management, 1)
+        for i in range(self.management):
+            number = first + self._grid + i
+            yield Box(x + 0.4 + i * each, y + 0.4, each, 0.8, "control", f"MPE {number}", number)
         yield Box(x + 0.6 + half, y + 0.4, half, 0.8, "memory", "MC")
         cores = Box(x + 0.4, y + 1.4, self.columns, self.rows, "tile")
-        yield from filled(cores, group * self.cores_per_tile, self.cores_per_tile, self.columns)
+        yield from filled(cores, first, self._grid, self.columns)
 
     def facts(self) -> Mapping[str, str]:
         """Return the facts for readers."""
+        managing = f" and {self.management} for management" if self.management else ""
         return {
-            "core groups": f"{self.groups} of {self.rows} x {self.columns} cores and one management core",
+            "core groups": f"{self.groups} of {self.rows} x {self.columns} cores{managing}",
             "memory domains": str(self.groups),
         }
 
 
 class GroupLinks(Interconnect):
     """Ways between the cores of groups: registers along a row, then a column; to other groups through both memories.
+
+    To and from a management core, they lead through the memory of its group.
 
     Examples
     --------
@@ -204,10 +235,12 @@ class GroupLinks(Interconnect):
         ends = np.stack([np.asarray(sources, np.int64), np.asarray(targets, np.int64)])
         core = ends < n
         group = np.where(core, ends // shape.cores_per_tile, ends - n)
-        row, column = np.divmod(ends % shape.cores_per_tile, shape.columns)
+        place = ends % shape.cores_per_tile
+        row, column = np.divmod(place, shape.columns)
         first = group * (shape.rows + shape.columns + 1)
         memory = first + shape.rows + shape.columns
-        within = core.all(axis=0) & (group[0] == group[1])
+        on_grid = core & (place < shape.rows * shape.columns)
+        within = on_grid.all(axis=0) & (group[0] == group[1])
         parts = [
             (within & (column[0] != column[1]), first[0] + row[0]),
             (within & (row[0] != row[1]), first[0] + shape.rows + column[1]),

@@ -94,7 +94,7 @@ def gemm_s(m: int, n: int, k: int, team: Team, element_B: int = 4) -> float:
     """Return the seconds of a product of m x k and k x n.
 
     A team that fills core groups runs hand-written code (`register_communication`), its rows divided among the groups;
-    a smaller one runs a plan for the largest power of two of CPEs that it has.
+    a smaller one runs a plan of hand-ordered code for the largest power of two of CPEs that it has.
 
     Parameters
     ----------
@@ -167,7 +167,13 @@ def _parts(team: Team) -> tuple[int, CoreGroup]:
 
 
 def _fewer(group: CoreGroup, cpes: int) -> CoreGroup:
-    return replace(group, cpes=cpes, mesh_columns=min(cpes, group.mesh_columns))
+    """Return a part of a group, whose plans are of hand-ordered code, as all else that the whole group runs."""
+    return replace(
+        group,
+        cpes=cpes,
+        mesh_columns=min(cpes, group.mesh_columns),
+        compiled_share=group.reordered_share,
+    )
 
 
 def _share(whole: int, team: Team) -> int:

@@ -255,9 +255,10 @@ def _names(machine: Machine, ways: DataWays, first: Index, device: npt.NDArray[n
 def _sizes(machine: Machine, ways: DataWays, is_memory: npt.NDArray[np.bool_], kind_of: Index) -> Floats:
     """Return the bytes that each place holds."""
     size_B = np.full(len(is_memory), ways.place_B)
-    if ways.place_B == inf:
-        local = getattr(machine.tables.get("ldm"), "size", None) if ways.places == "core" else None
-        size_B[:] = inf if local is None else si(local)
+    local = getattr(machine.tables.get("ldm"), "size", None)
+    if local is not None and ways.place_B == inf and ways.places == "core":
+        # Local memories are those of the first kind of cores; others have their data in memory.
+        size_B[: machine.n_cores] = np.where(machine.kind_of == 0, si(local), inf)
     size_B[is_memory] = machine.memory.size_B / max(int(is_memory.sum()), 1)
     size_B[-1] = inf
     return _of_devices(machine, size_B, "memory_B", kind_of)

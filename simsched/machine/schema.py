@@ -19,6 +19,7 @@ from pydantic import (
 UNITS: dict[str, dict[str, float]] = {
     "cores": {"core": 1},
     "cores per tile": {"core/tile": 1},
+    "cores, or cores per tile": {"core": 1, "core/tile": 1},
     "threads per core": {"thread/core": 1},
     "share": {"": 1},
     "count": {"": 1},
@@ -327,7 +328,7 @@ class DataTable(Strict):
 
 
 class KindsTable(Strict):
-    """Kinds of cores, in the order of the cores; or each core a kind of its own."""
+    """Kinds of cores, in the order of the cores, of the machine or of each tile; or each core a kind of its own."""
 
     each: StrictBool = False
     names: tuple[Annotated[str, Field(min_length=1, max_length=100)], ...] = ()
@@ -376,7 +377,7 @@ class KindsTable(Strict):
 
 #: Numbers of kinds of cores: what each measures, the least and the most.
 OF_KINDS = {
-    "cores": ("cores", 1.0, 2.0**20),
+    "cores": ("cores, or cores per tile", 1.0, 2.0**20),
     "speed": ("share", 1e-6, 2.0**20),
     "clock": ("frequency", 1e-6, 1e6),
     "flop_per_cycle": ("work per cycle", 1e-6, 1e12),

@@ -13,6 +13,7 @@
 `cluster=MODE`             how a chip divides its memory, where it can: `snc4` of a mesh, `nps4` of sockets
 `sockets=N`                as many of the file's sockets, each with its cores and its memory
 `noc=N`                    network of a torus that data take: 0 goes right, then down, 1 up, then left
+`mpes=false`               core groups without their management cores
 `contention=true`          all effects of `Effects`, or none; each also by its own name: `share_tiles=true`
 `reuse_teams=false`        teams that change size are created anew
 `like=NAME`                machine that supplies numbers unknown in a file of another format
@@ -76,6 +77,7 @@ SHORT = (
     "cluster",
     "sockets",
     "noc",
+    "mpes",
     "contention",
     *NAMES,
     "reuse_teams",
@@ -133,7 +135,9 @@ def _turn(variation: tuple[str, Scalar]) -> int:
     """Return the place of a variation among others: `data=none` last, for it removes what others say of data."""
     if variation == ("data", "none"):
         return 3
-    return {"memory": 0, "cluster": 0, "sockets": 0, "contention": 0, "data": 1}.get(variation[0], 2)
+    return {"memory": 0, "cluster": 0, "sockets": 0, "mpes": 0, "contention": 0, "data": 1}.get(
+        variation[0], 2
+    )
 
 
 def _set(quantity: dict[str, Any], value: Scalar, where: str, unit: str) -> None:
@@ -174,6 +178,23 @@ def _set_noc(content: dict[str, Any], value: Scalar, where: str) -> None:
     if "noc" not in content["structure"]:
         raise MachineError(f"{where}: this machine is no torus, it has no networks to choose from")
     content["structure"]["noc"] = value
+
+
+def _set_mpes(content: dict[str, Any], value: Scalar, where: str) -> None:
+    """Leave out management cores, or keep them: the kinds of cores go with them."""
+    structure, cores = content["structure"], content["cores"]
+    if "management" not in structure:
+        raise MachineError(f"{where}: this machine has no management cores")
+    if not isinstance(value, bool):
+        raise MachineError(f"{where}: expected true or false")
+    if value:
+        return
+    count, tile = cores["count"], cores["per_tile"]
+    kept = tile["value"] - structure.pop("management")["value"]
+    count["value"], tile["value"] = count["value"] * kept // tile["value"], kept
+    for quantity in (count, tile):
+        quantity["source"] += f"; varied: {where}"
+    content.pop("kinds", None)
 
 
 def _of_memory(content: dict[str, Any], name: str) -> dict[str, Any]:
@@ -282,6 +303,7 @@ OF_STRUCTURE = {
     "cluster": _set_cluster,
     "sockets": _set_sockets,
     "noc": _set_noc,
+    "mpes": _set_mpes,
     "kinds": _set_kinds,
     "domains": _set_domains,
 }

@@ -163,12 +163,16 @@ class Kinds:
         where the file states speeds alone.
     start_s : tuple of float
         Seconds that each task takes there besides, as the launch of a kernel; empty for none.
+    repeats : int
+        How often the order of the kinds repeats over the cores: once, or in each tile.
 
     Examples
     --------
     >>> from simsched.machine.ways import Kinds
     >>> Kinds(("P", "E"), (2, 4), (1.0, 0.5)).of_core.tolist()
     [0, 0, 1, 1, 1, 1]
+    >>> Kinds(("CPE", "MPE"), (4, 2), (1.0, 2.0), repeats=2).of_core.tolist()
+    [0, 0, 1, 0, 0, 1]
     """
 
     names: tuple[str, ...]
@@ -180,6 +184,7 @@ class Kinds:
     flops_ratio: tuple[float, ...] = ()
     bandwidth_ratio: tuple[float, ...] = ()
     start_s: tuple[float, ...] = ()
+    repeats: int = 1
 
     @classmethod
     def of(cls, table: KindsTable | None, n_cores: int, cores: Cores, core_Bps: float) -> Kinds | None:
@@ -202,20 +207,9 @@ class Kinds:
         """
         if table is None:
             return None
-        stated = int(si(cores.count))
         if table.each:
             return cls(tuple(f"core {core}" for core in range(n_cores)), (1,) * n_cores, (1.0,) * n_cores)
-        counts = tuple(int(count) for count in table.cores.value) if table.cores else ()
-        if sum(counts) == stated and all(count * n_cores % stated == 0 for count in counts):
-            counts = tuple(count * n_cores // stated for count in counts)
-        if sum(counts) != n_cores:
-            unit = stated // (gcd(*counts) or 1)
-            kept = f": kinds keep their shares in multiples of {unit} cores; kinds=none takes all as alike"
-            sums = " + ".join(map(str, counts))
-            raise MachineError(
-                f"kinds.cores: {sums} cores are {sum(counts)}; the machine has {n_cores}"
-                f"{kept if sum(counts) == stated else ''}"
-            )
+        counts, repeats = _counts(table, n_cores, cores)
         zero, one = (0.0,) * len(counts), (1.0,) * len(counts)
         sizes = table.values("memory_size", zero)
         flops, Bps = _ratios(table, cores, core_Bps)
@@ -229,23 +223,46 @@ class Kinds:
             flops,
             Bps,
             table.values("start", ()),
+            repeats,
         )
 
     @property
     def is_device(self) -> npt.NDArray[np.bool_]:
         """Whether each core is a device, with a memory and a link of its own; bool (n_cores,)."""
         own_link = [bps > 0 for bps in self.link_Bps] or [False] * len(self.counts)
-        return np.repeat(own_link, self.counts)
+        return np.array(own_link)[self.of_core]
 
     def threads(self, smt: int) -> tuple[int, ...]:
         """Return the hardware threads in use of each kind, of `smt` ways a core; 0 of devices."""
-        first = np.cumsum((0, *self.counts[:-1]))
+        first = np.unique(self.of_core, return_index=True)[1]
         return tuple(np.where(self.is_device[first], 0, np.array(self.counts) * smt).tolist())
 
     @property
     def of_core(self) -> Index:
         """Kind of each core, int32 (n_cores,)."""
-        return np.repeat(np.arange(len(self.counts), dtype=np.int32), self.counts)
+        each = np.array(self.counts) // self.repeats
+        return np.tile(np.repeat(np.arange(len(each), dtype=np.int32), each), self.repeats)
+
+
+def _counts(table: KindsTable, n_cores: int, cores: Cores) -> tuple[tuple[int, ...], int]:
+    """Return the cores of each kind, and how often their order repeats."""
+    counts = tuple(map(int, table.cores.value)) if table.cores else ()
+    sums = f"{' + '.join(map(str, counts))} cores are {sum(counts)}"
+    if table.cores and table.cores.unit == "core/tile":
+        tile = int(si(cores.per_tile))
+        if sum(counts) != tile:
+            raise MachineError(f"kinds.cores: {sums}; a tile has {tile}")
+        return tuple(count * n_cores // tile for count in counts), n_cores // tile
+    stated = int(si(cores.count))
+    if sum(counts) == stated and all(count * n_cores % stated == 0 for count in counts):
+        counts = tuple(count * n_cores // stated for count in counts)
+    if sum(counts) != n_cores:
+        unit = stated // (gcd(*counts) or 1)
+        kept = f": kinds keep their shares in multiples of {unit} cores; kinds=none takes all as alike"
+        raise MachineError(
+            f"kinds.cores: {sums}; the machine has {n_cores}{kept if sum(counts) == stated else ''}"
+        )
+    return counts, 1
 
 
 def _ratios(table: KindsTable, cores: Cores, core_Bps: float) -> tuple[tuple[float, ...], tuple[float, ...]]:

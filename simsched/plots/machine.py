@@ -98,7 +98,7 @@ def draw_machine(
     left, bottom, right, top = extent(picture)
     given = None if values is None else one_number_each(values, machine.n_cores, "values", "core")
     ax = shown_axes(figure_size(picture, given is not None), ax)
-    cores = _colours(given, machine.n_cores, label or "", limits)
+    cores = _colours(given, picture, label or "", limits)
     ax.set_aspect("equal", anchor="W")
     ax.set_xlim(left - 0.1, right + 0.1)
     ax.set_ylim(bottom - 0.1, top + 0.1)
@@ -154,10 +154,11 @@ class _Cores:
 
 
 def _colours(
-    values: npt.NDArray[np.generic] | None, n_cores: int, label: str, limits: tuple[float, float] | None
+    values: npt.NDArray[np.generic] | None, picture: Picture, label: str, limits: tuple[float, float] | None
 ) -> _Cores:
     if values is None:
-        return _Cores(np.tile(ROLES["core"].face, (n_cores, 1)))
+        cores = sorted((box for box in picture.boxes if box.core >= 0), key=lambda box: box.core)
+        return _Cores(np.array([ROLES[box.role].face for box in cores]))
     if values.dtype.kind in "biu":
         return _by_name(values.astype(np.int64), label)
     return _by_size(values.astype(np.float64), label, limits)
@@ -211,9 +212,8 @@ def _draw_boxes(ax: Axes, picture: Picture, core_rgb: npt.NDArray[np.float64]) -
 def _explain(ax: Axes, picture: Picture, cores: _Cores) -> None:
     from matplotlib.patches import Patch
 
-    there = {box.role for box in picture.boxes}
-    if cores.bar is not None or cores.groups:
-        there.discard("core")
+    valued = cores.bar is not None or cores.groups
+    there = {box.role for box in picture.boxes if box.core < 0 or not valued}
     roles = [role for name, role in ROLES.items() if name in there and role.title]
     handles: list[Artist] = [Patch(facecolor=rgb, edgecolor="0.35") for _, rgb in cores.groups]
     handles += [Patch(facecolor=role.face, edgecolor="0.5", hatch=role.hatch) for role in roles]

@@ -12,7 +12,7 @@ from simsched.report.question import Question
 from simsched.report.run import PolicyRun, replayed
 from simsched.report.time_budget import Progress
 from simsched.schedule import bounds
-from simsched.schedule.bounds import on_one_core_s
+from simsched.schedule.bounds import capacity, on_one_core_s
 from simsched.study.core_counts import knee
 from simsched.study.predict import beyond
 
@@ -133,7 +133,7 @@ def _row(question: Question, machine: Machine, run: PolicyRun) -> dict[str, obje
         "area_s": limits.area_s,
         "bound_s": limits.bound_s,
         "speedup": speedup,
-        "efficiency": speedup / machine.n_threads if mean.middle else 1.0,
+        "efficiency": speedup / capacity(*given) if mean.middle else 1.0,
         "extrapolated": bool(beyond(run.require_schedule())),
     }
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
+
 from simsched.costs import CostModel, TaskCosts
 from simsched.defaults import MACHINE
 from simsched.graph import TaskGraph
@@ -81,6 +83,44 @@ def on_one_core_s(
     6.0
     """
     return float((costs or CostModel()).on(graph, machine, runtime).one_core_s.sum())
+
+
+def capacity(
+    graph: TaskGraph, machine: Machine, costs: CostModel | None = None, runtime: RuntimeProfile | None = None
+) -> float:
+    """Return the speed-up over one core if all hardware threads in use did their parts of each task without loss.
+
+    It is their number where cores are alike; threads of another kind count by the seconds of all tasks there.
+    Efficiency is the speed-up over it.
+
+    Parameters
+    ----------
+    graph : TaskGraph
+    machine : Machine
+    costs, runtime
+        As in `bounds`.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    An MPE does as much as two of the 64 CPEs of its group:
+
+    >>> import simsched as ss
+    >>> capacity(ss.TaskGraph.from_edges([1.0], flops=[1e9]), ss.machine("sw26010[cores=65]"))
+    66.0
+    """
+    return capacity_of(machine, (costs or CostModel()).on(graph, machine, runtime))
+
+
+def capacity_of(machine: Machine, task_costs: TaskCosts) -> float:
+    """Return the capacity where the tasks' costs on the machine are known; see `capacity`."""
+    if task_costs.kinds_s is None or not (totals_s := task_costs.kinds_s.sum(axis=0)).all():
+        return float(machine.n_threads)
+    shares = task_costs.one_core_s.sum() / totals_s
+    return float((np.bincount(machine.kind_of) * machine.smt * shares).sum())
 
 
 def bounds(

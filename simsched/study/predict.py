@@ -29,7 +29,7 @@ from simsched.replay.advice import advised
 from simsched.replay.parallel_map import parallel_map
 from simsched.replay.scenario import Scenario, effective_runtime
 from simsched.schedule import Schedule
-from simsched.schedule.bounds import bounds_of
+from simsched.schedule.bounds import bounds_of, capacity_of
 from simsched.schedule.caveats import notes_of
 from simsched.spec import Engine
 from simsched.study.binding import binding, bound_by
@@ -90,9 +90,9 @@ def predict(
         costs, or with noise the median of the samples; low_s and high_s, between which 95 % of such replays fall (with
         fewer than 39 samples their extremes: 90 % for 20), NaN for one; critical_path_s and area_s, lower bounds for
         all policies; bound_s, the larger; speedup over one core that runs every task alone; efficiency, that over
-        cores; utilization; binds and binds_share, the bottleneck (`simsched.study.binding`); grew and parts
-        (`simsched.study.parts`); knee (`simsched.study.core_counts.knee`); extrapolated, beyond what was measured;
-        note; samples.
+        cores, of which those of another kind count by what they do meanwhile; utilization; binds and binds_share, the
+        bottleneck (`simsched.study.binding`); grew and parts (`simsched.study.parts`); knee
+        (`simsched.study.core_counts.knee`); extrapolated, beyond what was measured; note; samples.
 
     Raises
     ------
@@ -219,7 +219,7 @@ def rows_of(points: Sequence[Point], seeds: range) -> list[dict[str, Any]]:
     others = _sampled([point for _, point in firsts], seeds[1:])
     noisy = points[0].scenario.costs.factors(1, 0) is not None
     return [
-        _with_interval(row, others_s, row.pop("one_core_s"), noisy)
+        _with_interval(row, others_s, row.pop("one_core_s"), row.pop("capacity"), noisy)
         for (row, _), others_s in zip(firsts, others, strict=True)
     ]
 
@@ -253,6 +253,7 @@ def _row(schedule: Schedule, scenario: Scenario) -> dict[str, Any]:
         "area_s": limits.area_s,
         "bound_s": limits.bound_s,
         "one_core_s": float(task_costs.one_core_s.sum()),
+        "capacity": capacity_of(machine, task_costs) / machine.smt,
         "speedup": np.nan,
         "efficiency": np.nan,
         "utilization": schedule.utilization,
@@ -268,10 +269,14 @@ def _row(schedule: Schedule, scenario: Scenario) -> dict[str, Any]:
 
 
 def _pinned_costs(why: Explanation, scenario: Scenario) -> TaskCosts:
-    """Return the costs for bounds, those of pinned threads: in most cases the replay's."""
+    """Return the costs for bounds, those of pinned threads: in most cases the replay's.
+
+    On several kinds of cores, the explanation's are of the kinds that tasks ran on, and bounds are of all.
+    """
     schedule, inputs = why.schedule, why.schedule.inputs
     if (
         inputs is not None
+        and schedule.require_machine().kinds is None
         and effective_runtime(inputs.runtime, inputs.policy) == inputs.runtime
         and why.costs
     ):
@@ -280,7 +285,7 @@ def _pinned_costs(why: Explanation, scenario: Scenario) -> TaskCosts:
 
 
 def _with_interval(
-    row: dict[str, Any], others_s: Sequence[float], one_core_s: float, noisy: bool
+    row: dict[str, Any], others_s: Sequence[float], one_core_s: float, capacity: float, noisy: bool
 ) -> dict[str, Any]:
     """Return a row with the interval of its samples, and the values derived from its makespan."""
     found = spread([row["makespan_s"], *others_s])
@@ -293,7 +298,7 @@ def _with_interval(
         "low_s": min(found.low, makespan_s) if others_s else np.nan,
         "high_s": max(found.high, makespan_s) if others_s else np.nan,
         "speedup": speedup,
-        "efficiency": speedup / row["cores"],
+        "efficiency": speedup / capacity,
         "samples": len(others_s) + 1,
     }
 

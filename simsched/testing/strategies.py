@@ -103,11 +103,24 @@ STRUCTURED = {"knl-7250": 2, "knl-7250[cluster=snc4]": 8, "knc-7120p": 1, "xeon-
 SINGLE = {"generic": 1, "generic[cores=4,cores.per_tile=4]": 4}
 
 
+#: Machines of several kinds of cores, and the cores of each kind.
+HYBRID = {
+    "generic[cores=7]": ([2, 4, 1], "core"),
+    "generic[cores=8,cores.per_tile=4]": ([2, 1, 1], "core/tile"),
+}
+
+
 @cache
-def of_kinds() -> Machine:
-    """Return a machine of two fast cores, four slow ones, and a device with a memory and a link of its own."""
+def of_kinds(spec: str) -> Machine:
+    """Return a machine whose cores are fast, slow, or a device with a memory and a link of its own.
+
+    Parameters
+    ----------
+    spec : str
+        One of `HYBRID`: it has its kinds in the order of its cores, or in each tile.
+    """
     rows = {
-        "cores": ([2, 4, 1], "core"),
+        "cores": HYBRID[spec],
         "speed": ([1.0, 0.5, 4.0], ""),
         "link_bandwidth": ([0.0, 0.0, 1.0], "GB/s"),
         "link_latency": ([0.0, 0.0, 10.0], "us"),
@@ -117,7 +130,7 @@ def of_kinds() -> Machine:
         for name, (value, unit) in rows.items()
     }
     kinds = {"names": ["fast", "slow", "device"], **stated}
-    return built({**machine_of("generic").content, "kinds": kinds}, parse("generic[cores=7]"))
+    return built({**machine_of("generic").content, "kinds": kinds}, parse(spec))
 
 
 @st.composite
@@ -195,7 +208,7 @@ def machines_for(policy: Policy) -> st.SearchStrategy[Machine]:
         return machines(ways=2)
     if isinstance(policy, RankPolicy) and type(policy).shortcuts is not RankPolicy.shortcuts:
         return machines()
-    varied = effects().map(lambda switches: of_kinds().varied(switches))
+    varied = st.builds(lambda spec, on: of_kinds(spec).varied(on), st.sampled_from([*HYBRID]), effects())
     return st.one_of(machines(), machines(), machines(), varied)
 
 

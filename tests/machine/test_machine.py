@@ -163,7 +163,7 @@ def test_impossible_variations(spec, says):
 
 def test_each_domain_keeps_its_bandwidth():
     """Four core groups of a controller each; eight have twice the bandwidth. A mesh of more tiles has its memory."""
-    four, eight = ss.machine("sw26010"), ss.machine("sw26010[cores=512]")
+    four, eight = ss.machine("sw26010"), ss.machine("sw26010[cores=520]")
     assert eight.n_domains == 2 * four.n_domains
     assert eight.bandwidth_Bps == 2 * four.bandwidth_Bps
     assert ss.machine("knl-7250[cores=128]").bandwidth_Bps == ss.machine("knl-7250").bandwidth_Bps
@@ -414,7 +414,7 @@ def test_what_is_varied_says_so():
 
 def test_stated_bandwidths_are_taken_at_their_word():
     """Not scaled with the domains, nor with the latency of another cluster mode; and no number is set twice."""
-    assert ss.machine("sw26010[cores=512,bandwidth_Bps=1e11]").bandwidth_Bps == 1e11
+    assert ss.machine("sw26010[cores=520,bandwidth_Bps=1e11]").bandwidth_Bps == 1e11
     assert ss.machine("knl-7250[cluster=snc4,core_bandwidth_Bps=1e10]").core_bandwidth_Bps == 1e10
     with pytest.raises(MachineError, match="sets the same number; give one of them"):
         ss.machine("knl-7250[bandwidth_Bps=1e11,memory.modes.mcdram.bandwidth=100]")
@@ -431,4 +431,4 @@ def test_a_later_contention_wins():
 def test_larger_interconnects_are_built_for_their_cores():
     assert ss.machine("knl-7250[cores=680]").interconnect_share == pytest.approx(0.1)
     assert ss.machine("knl-7250[cores=34]").interconnect_share == 1
-    assert ss.machine("sw26010[cores=512]").interconnect_share == 1
+    assert ss.machine("sw26010[cores=520]").interconnect_share == 1

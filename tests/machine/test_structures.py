@@ -117,7 +117,7 @@ def test_impossible_structures_name_the_file(tmp_path):
         ss.machine(path)
 
 
-@pytest.mark.parametrize("name", ["knl-7250", "knc-7120p", "sw26010", "generic"])
+@pytest.mark.parametrize("name", ["knl-7250[", "knc-7120p[", "sw26010[mpes=false,", "generic["])
 def test_a_million_cores(name):
-    machine = ss.machine(f"{name}[cores={2**20},share_bandwidth=false]")
+    machine = ss.machine(f"{name}cores={2**20},share_bandwidth=false]")
     assert machine.transfer_s(2**20 - 1).shape == machine.hops(0).shape == (2**20,)

@@ -31,6 +31,19 @@ def test_a_file_states_ways(tmp_path):
     assert machine.varied({"data": "none"}).data is None
 
 
+def test_a_file_states_kinds_in_each_tile(tmp_path):
+    """Tiles of three cores and one of another kind; of fewer tiles, each keeps its own."""
+    table = f"\n[kinds]\nnames = ['P', 'E']\ncores = {_number([3, 1], 'core/tile')}\n"
+    path = _with(tmp_path, table)
+    one, four = (f'value = {cores}, {" " * 3}unit = "core/tile"' for cores in (1, 4))
+    path.write_text(path.read_text("utf-8").replace(one, four), "utf-8")
+    machine = ss.machine(path).varied({"cores": 8})
+    assert machine.kind_of.tolist() == [0, 0, 0, 1, 0, 0, 0, 1]
+    assert (machine.kinds.counts, machine.kinds.repeats) == ((6, 2), 2)
+    teams = ss.policy("fifo").executors(machine, ss.Layout(4, 2))
+    assert [teams.neighbours(i).tolist() for i in range(4)] == [[0, 1], [2, 4], [5, 6], [3, 7]]
+
+
 def test_specs_make_the_same_machine_again():
     for spec in (
         "generic[cores=3,kinds=each,link_Bps=1.0,data=sent]",
@@ -74,6 +87,10 @@ def test_impossible_variations(spec, message):
             "4 . 4 cores are 8; the machine has 16",
         ),
         (f"[kinds]\nnames = ['P', 'E']\ncores = {_number([16], 'core')}", "expected 2 numbers"),
+        (
+            f"[kinds]\nnames = ['P', 'E']\ncores = {_number([2, 1], 'core/tile')}",
+            "2 . 1 cores are 3; a tile has 1",
+        ),
         (
             f"[kinds]\nnames = ['P']\ncores = {_number([16], 'core')}\nspeed = {_number([0.0], '')}",
             "not all possible",

@@ -76,8 +76,8 @@ def test_another_machine_sets_cores_and_switches_to_its_own() -> None:
     assert not any(control(panel, SWITCHES[name]).value for name in NAMES)
     control(panel, "cores").value = 3
     control(panel, "machine").value = "sw26010"
-    assert control(panel, "cores").value == 256
-    assert (control(panel, "cores").min, control(panel, "cores").step) == (64, 64)
+    assert control(panel, "cores").value == 260
+    assert (control(panel, "cores").min, control(panel, "cores").step) == (65, 65)
     machine = panel.schedule.require_machine()
     assert machine == ss.machine("sw26010")
     assert all(control(panel, SWITCHES[name]).value == getattr(machine.effects, name) for name in NAMES)

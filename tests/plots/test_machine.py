@@ -44,9 +44,11 @@ def drawn(request):
 
 def test_every_machine_is_drawn_with_its_cores_numbered(drawn):
     name, machine, ax, _ = drawn
-    assert len(faces(ax, "core")) == machine.n_cores
-    texts = [text.get_text() for text in ax.texts]
-    assert set(map(str, range(machine.n_cores))) <= set(texts)
+    boxes = [box for box in machine.structure.picture().boxes if box.core >= 0]
+    assert len(faces(ax, "core")) == sum(box.role == "core" for box in boxes)
+    assert sum(len(faces(ax, role)) for role in {box.role for box in boxes}) == machine.n_cores
+    assert all(box.label.split()[-1] == str(box.core) for box in boxes)
+    assert {box.label for box in boxes} <= {text.get_text() for text in ax.texts}
     assert ax.get_title(loc="left") == f"{name}: {machine.title}"
     assert "core" in legend(ax)
 
@@ -68,6 +70,17 @@ def test_texts_fit_their_boxes_and_the_figure(drawn):
             assert y0 <= shown.y0 <= shown.y1 <= y1
     title = ax.title if ax.get_title() else ax._left_title
     assert title.get_window_extent(renderer).x1 <= figure.bbox.x1
+
+
+def test_management_cores_have_their_own_colour_until_values_colour_them():
+    machine = ss.machine("sw26010")
+    plain, valued = machine.draw(), machine.draw(values=machine.hops(64).astype(float), label="hops")
+    assert np.allclose(faces(plain, "control"), ROLES["control"].face)
+    assert ("management core" in legend(plain), "management core" in legend(valued)) == (True, False)
+    own, *others = faces(valued, "control")
+    assert np.allclose(others, faces(valued, "core")[-1])  # three steps, as to any core of another group
+    assert not np.allclose(own, others[0])
+    assert "control" not in {box.role for box in ss.machine("sw26010[mpes=false]").structure.picture().boxes}
 
 
 def test_roles_of_the_mesh():

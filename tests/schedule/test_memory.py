@@ -121,10 +121,10 @@ def test_a_peak_above_the_size_is_noted_or_an_error():
 
 
 def test_local_memories_of_cores_have_a_size():
-    """A CPE's LDM holds 64 KiB."""
-    machine = ss.machine("sw26010").varied({"cores": 64, "data": "sent"})
+    """A CPE's LDM holds 64 KiB; an MPE has none, and its data are in memory."""
+    machine = ss.machine("sw26010").varied({"cores": 65, "data": "sent"})
     schedule = replay([7e4, 1e3], machine)
-    assert schedule.memory().peak["size_B"].tolist() == [65536.0] * 64
+    assert schedule.memory().peak["size_B"].tolist() == [*[65536.0] * 64, np.inf]
     assert any("memory: core 0 would hold 71 kB" in note for note in schedule.notes)
 
 

@@ -274,3 +274,20 @@ def test_another_replay_falls_between_the_ends_as_often_as_they_say():
 def test_impossible_widths_and_samples(options, said):
     with pytest.raises(ss.SimschedError, match=said):
         ss.predict(GRAPH, "generic", "fifo", [2], **options)
+
+
+def test_efficiency_counts_kinds_by_what_they_do():
+    """One task on each of 256 CPEs and two on each of 4 MPEs, twice as fast: nothing is lost, and no more is gained."""
+    graph = ss.TaskGraph.from_edges([1.0] * 264, kinds="mine", flops=[2e9] * 264)
+    free = "sw26010[contention=false,runtime.dispatch=0,runtime.pop=0,runtime.pop_per_poller=0]"
+    row = ss.predict(graph, free, "heft", [260], width=1, samples=1).iloc[0]
+    assert (row["makespan_s"], row["speedup"], row["efficiency"]) == (1.0, 264.0, 1.0)
+
+
+def test_bounds_on_several_kinds_of_cores_are_not_of_the_kinds_that_were_chosen():
+    """All on the slow kind takes 0.37 of its speed; what no policy beats is on the fast one."""
+    graph, laptop = ss.TaskGraph.from_edges([1.0] * 20), "core-i7-1370p"
+    row = ss.predict(graph, laptop, "fifo", [14], width=1, samples=1).iloc[0]
+    assert row["area_s"] == ss.bounds(graph, laptop).area_s == 20 / 14
+    assert row["speedup"] == 20 / row["makespan_s"]
+    assert row["efficiency"] == pytest.approx(row["speedup"] / (6 + 8 * 0.37))

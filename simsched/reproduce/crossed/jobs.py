@@ -80,7 +80,7 @@ JOBS = (
         )
     ),
     *(
-        Job("swtvm", network, "sw26010[cores=64]")
+        Job("swtvm", network, "sw26010[mpes=false,cores=64]")
         for network in ("alexnet[size=swtvm,towers=one]", "vgg19[size=swtvm]")
     ),
     *(
