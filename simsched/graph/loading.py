@@ -50,7 +50,8 @@ class Reader(Protocol):
     def recognises(self, head: bytes) -> bool:
         """Return whether a file is of this format, from its first 64 KiB, decompressed.
 
-        A reader with a true attribute `general` takes files that no other one recognises.
+        A reader with a true attribute `general` takes files that no other one recognises. One with an attribute
+        `anchor` reads recordings of several files: a folder with a file of this suffix is one, and that file is read.
         """
         ...
 
@@ -77,7 +78,8 @@ def load(
     path : str, Path, bytes or binary file
         The file; its format is recognised by its content, not by its name. The suffix `.gz` may be left out. Bytes
         are the content of one; of a file that is open (`open(name, "rb")`, `io.BytesIO`, a response), the rest is read.
-        A folder, or a pattern (`runs/*.et`), stands for a recording with a file for each rank.
+        A folder, or a pattern (`runs/*.et`), stands for a recording with a file for each rank, a folder of an OTF2
+        archive for all of that.
     format : str, optional
         Name of the format, if it is not to be recognised.
     recorded_on : str, Path, Machine or RecordedOn, optional
@@ -137,9 +139,34 @@ def _all(file: Any, format: str | None, options: dict[str, Any]) -> TaskGraph:
     from simsched.graph.import_facts import complete
     from simsched.graph.ranks import is_several, load_ranks
 
+    if anchor := _anchor(Path(file)) if is_several(file) else None:
+        return _loaded(anchor, format, options)
     if is_several(file):
         return complete(load_ranks(Path(file), lambda one, own: _loaded(one, format, own), options))
     return _loaded(find_file(file), format, options)
+
+
+def _anchor(folder: Path) -> Path | None:
+    """Return the file that stands for a folder whose files are one recording; None where there is none."""
+    try:
+        names = [file.name for file in folder.iterdir() if file.is_file()] if folder.is_dir() else []
+    except OSError as error:
+        raise FormatError(f"{folder}: {error.strerror or error}") from None
+    for format in registered("formats") if names else ():
+        try:
+            suffix = getattr(named("formats", format), "anchor", None)
+        except SpecError:
+            continue
+        found = sorted(
+            name for name in names if suffix and name.endswith(suffix) and not name.startswith(".")
+        )
+        if len(found) > 1:
+            raise FormatError(
+                f"{folder}: {len(found)} archives of {format} ({', '.join(found[:8])}); give the path of one"
+            )
+        if found:
+            return folder / found[0]
+    return None
 
 
 def _loaded(file: Path, format: str | None, options: dict[str, Any]) -> TaskGraph:

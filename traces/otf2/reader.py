@@ -1,0 +1,177 @@
+"""OTF2 archives: pieces of regions on their threads, and what threads, processes and tasks wait for of each other."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from simsched.errors import FormatError
+from simsched.graph import ImportReport, LabelColumn, TaskGraph
+from simsched.graph.loading import plain_name
+from simsched.traces.otf2.archive import SUFFIX, Archive, is_archive, open_archive
+from simsched.traces.otf2.definitions import Definitions
+from simsched.traces.otf2.recording import Recording, Run
+from simsched.traces.shared.choice import EDGES, MOST_LISTED, listed
+from simsched.traces.shared.json_stream import shown
+from simsched.traces.shared.options import TOLERANT, mends_if, word
+from simsched.traces.shared.spans import Whole, lane_names
+from simsched.traces.shared.timeline import in_order, recording
+
+#: Events that are left out, by their types.
+_OTHERS = {
+    "flushes of the recorder's buffer": range(10, 11),
+    "switches of the recorder": range(11, 12),
+    "requests of MPI": (16, 17, 20, 21, *range(85, 87), *range(89, 93)),
+    "forks and joins without teams": range(24, 26),
+    "locks": (26, 27, 57, 58),
+    "metrics": range(31, 32),
+    "parameters": range(32, 35),
+    "one-sided communication": range(35, 53),
+    "samples": range(68, 69),
+    "files": range(69, 83),
+    "begin and end of programs": range(83, 85),
+    "communicators": range(87, 89),
+}
+_MOST_NS = 2**62
+
+
+class Otf2Archive:
+    """Reader of OTF2 archives."""
+
+    title = "OTF2 archive (Score-P, APEX of HPX, and others): its folder, its anchor file or a tar"
+    dependencies = "order of each thread; messages, collectives, teams, threads and tasks as far as recorded"
+    times = "ticks of its clock, as ns"
+    #: A folder with one file of this suffix is the recording.
+    anchor = SUFFIX
+    options = {  # noqa: RUF012 - the protocol's attribute
+        "names": "patterns of the regions that count, as solve*+MPI_*; the time of others belongs to those around them",
+        "edges": "lanes+flows (when not given), lanes, or flows: order of threads, and what they wait for",
+        "tolerant": TOLERANT,
+    }
+
+    def recognises(self, head: bytes) -> bool:
+        """Recognise an anchor file, or a tar of an archive."""
+        return is_archive(head)
+
+    def read(
+        self, path: Path, *, names: str | None = None, edges: str = EDGES[0], tolerant: bool | str = False
+    ) -> TaskGraph:
+        """Return the graph of an archive; options as in `options`.
+
+        Raises
+        ------
+        FormatError
+            If a file is missing, damaged or cut off, or no region took time.
+        """
+        word(path, "edges", edges, EDGES)
+        if names is not None and (not isinstance(names, str) or not names.strip("+ ")):
+            raise FormatError(
+                f"{path}: names is {shown(names)}; expected patterns joined by +, as solve*+MPI_*"
+            )
+        report = ImportReport(path.name, "otf2")
+        mend = mends_if(path, tolerant, report)
+        with open_archive(path) as archive:
+            reading = Recording(archive, names or "", mend)
+            run = reading.run()
+            _tell(report, archive, reading.told, run)
+        return _graph(path, run, report, edges)
+
+
+OTF2 = Otf2Archive()
+
+
+def _graph(path: Path, run: Run, report: ImportReport, edges: str) -> TaskGraph:
+    tasks = run.tasks
+    if max(abs(int(tasks.start.min())), abs(int(tasks.finish.max()))) > _MOST_NS:
+        raise FormatError(f"{path}: times of more than {_MOST_NS // 10**9} s; is the archive damaged?")
+    with_flows = "flows" in edges
+    flows, sizes = (run.edges, run.edge_bytes) if with_flows else (run.edges[:0], run.edge_bytes[:0])
+    kept = np.arange(len(tasks.start)) if with_flows else np.flatnonzero(~run.joined)
+    order = kept[np.lexsort((kept, ~run.joined[kept], tasks.finish[kept], tasks.start[kept]))]
+    chained = _chained(run, order, edges)
+    chained = chained[~np.isin(_keys(chained), _keys(flows))]
+    place = np.empty(len(tasks.start), np.int32)
+    place[order] = np.arange(len(order), dtype=np.int32)
+    joined = place[np.concatenate([chained, flows])]
+    sizes = np.append(np.full(len(chained), np.nan), sizes)
+    forward = joined[:, 0] < joined[:, 1]
+    report.facts["flow_edges"] = int(forward[len(chained) :].sum())
+    report.facts["flows_backwards"] = int((~forward).sum())
+    joined, sizes = joined[forward], sizes[forward]
+    told = ~np.isnan(sizes)
+    start, finish = tasks.start[order], tasks.finish[order]
+    return TaskGraph.from_edges(
+        (finish - start) / 1e9,
+        joined,
+        kinds=LabelColumn.from_codes(tasks.region[order], run.labels),
+        name=plain_name(path, ".tar", SUFFIX),
+        report=report,
+        recording=recording(path, start, finish, tasks.location[order], lane_names(run.lanes)),
+        **({"edge_bytes": sizes, "edge_objects": _objects(told)} if told.any() else {}),
+    )
+
+
+def _keys(edges: Whole) -> Whole:
+    return edges[:, 0] << 32 | edges[:, 1]
+
+
+def _chained(run: Run, order: Whole, edges: str) -> Whole:
+    """Return the edges between pieces of each task and, where asked for, of each thread; `order` is that of starts."""
+    if edges == "lanes":
+        return order[in_order(run.tasks.location[order])]
+    found: Whole = order[in_order(run.tasks.chain[order])]
+    return found if "lanes" in edges else found[run.in_task[found[:, 0]]]
+
+
+def _objects(told: npt.NDArray[np.bool_]) -> Whole:
+    objects = np.full(len(told), -1, np.int64)
+    objects[told] = np.arange(int(told.sum()))
+    return objects
+
+
+def _tell(report: ImportReport, archive: Archive, told: Definitions, run: Run) -> None:
+    report.facts.update(
+        recorder=archive.anchor.creator or "unknown",
+        otf2_version=archive.anchor.version,
+        processes=len({location.process for location in told.locations.values()}),
+        ticks_per_second=told.clock.resolution,
+        system=_system(told, archive.anchor.machine),
+        waited_in_calls_s=run.waited_s,
+    )
+    report.facts.update({what: count for what, count in sorted(run.counts.items()) if count})
+    others = Counter({what: sum(run.left_out[kind] for kind in kinds) for what, kinds in _OTHERS.items()})
+    known = {kind for kinds in _OTHERS.values() for kind in kinds}
+    others["unknown events"] = sum(n for kind, n in run.left_out.items() if kind not in known)
+    dropped = [f"{what} ({count})" for what, count in others.items() if count]
+    report.note(f"left out: {listed(dropped, MOST_LISTED)}", when=dropped)
+    tasks = run.in_task.any()
+    report.doubt(
+        "what tasks wait for of each other (depend clauses, futures) is not in the file: they come after the task that "
+        "created them, and before the next barrier or wait for them that was recorded",
+        when=tasks,
+    )
+    report.doubt(
+        "edges are the order of each thread, a chain, and what threads and processes wait for of each other; no policy "
+        "can run the pieces of a thread in parallel",
+        when=not tasks,
+    )
+    report.note(
+        f"{run.counts['messages sent or received alone']} messages were sent or received without their counterpart",
+        when=run.counts["messages sent or received alone"],
+    )
+
+
+def _system(told: Definitions, machine: str) -> str:
+    """Return the machine that was recorded: nodes with processes, and what is around them."""
+    nodes: Counter[int] = Counter(node for _, node in told.processes.values())
+    names = []
+    for node, processes in nodes.items():
+        path, at = list[str](), node
+        while at in told.nodes and len(path) < MOST_LISTED:
+            kind, name, at = told.nodes[at]
+            path.append(f"{kind} {name}".strip())
+        names.append(f"{', '.join(reversed(path)) or 'unknown'} (processes: {processes})")
+    return f"{machine or 'machine unknown'}: {listed(names, MOST_LISTED)}"
