@@ -135,6 +135,10 @@ class Archive:
         """Return whether there is a file of a name."""
         return (self._place.parent / name).is_file()
 
+    def check(self, count: int) -> None:
+        """Refuse an archive that becomes too much: as many events, or four times as many marks or definitions."""
+        budget().check(self.path, count, "tasks")
+
     def wrong(self, name: str, at: int, problem: str) -> FormatError:
         """Return the error of a file and the place in it."""
         return FormatError(f"{self.path}: {name}: byte {at}: {problem}; is the archive damaged?")

@@ -113,12 +113,15 @@ class Definitions:
 class _Reading:
     """Global definitions as they come; names are numbers of texts, which may be defined later."""
 
-    def __init__(self) -> None:
+    def __init__(self, archive: Archive) -> None:
+        self._archive, self._count = archive, 0
         self.texts: dict[int, str] = {}
         self.found = Definitions()
         self.named: dict[str, dict[int, tuple[int, ...]]] = {}
 
     def take(self, kind: int, fields: Fields) -> None:
+        self._count += 1 + (_members(fields) if kind == _GROUP else 0)
+        self._archive.check(4 * self._count)
         found, first = self.found, fields.whole()
         if kind == CLOCK:
             found.clock = Clock(first, fields.whole())
@@ -199,6 +202,11 @@ _NAMED: dict[int, tuple[str, Callable[[Fields], tuple[int, ...]]]] = {
 _READ = {CLOCK, _STRING, _GROUP, _COMM, _CONTEXT, *_NAMED}
 
 
+def _members(fields: Fields) -> int:
+    """Return how many members a group may have."""
+    return fields.end - fields.at
+
+
 def _group(fields: Fields) -> tuple[int, int, list[int]]:
     _name, old, count = fields.whole(), fields.byte(), fields.whole()
     if count > fields.end - fields.at:
@@ -215,7 +223,7 @@ def definitions(archive: Archive) -> Definitions:
     FormatError
         If they are damaged or cut off, or have no clock.
     """
-    reading = _Reading()
+    reading = _Reading(archive)
     for at, kind, fields in archive.records(archive.definitions):
         if kind not in _READ:
             continue
@@ -275,6 +283,7 @@ def local(archive: Archive, location: int) -> Local:
         try:
             if kind == _MAPPING:
                 of = fields.byte()
+                archive.check(4 * (fields.end - fields.at))
                 found.maps[of] = dict(_mapping(fields))
             elif kind == _OFFSET:
                 time, offset = fields.full(), fields.whole()

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -67,6 +68,8 @@ _FIRST_EVENT, _MOST_TICKS = 10, 2**62
 _FIXED_B = {1: 1, 5: 1, 2: 2, 6: 2, 9: 4, 10: 8}
 _MOST_SIZE = 4
 _PAD = bytes(16)
+#: Marks between two looks at how many they are.
+_CHECKED = 10_000
 _CUT = "a record that is cut off"
 
 
@@ -119,8 +122,8 @@ class _CutOffError(Exception):
 class _Stream:
     """Events of a location as they come, a chunk at a time."""
 
-    def __init__(self, guids: dict[int, int]) -> None:
-        self._guids = guids
+    def __init__(self, guids: dict[int, int], check: Callable[[int], None]) -> None:
+        self._guids, self._check = guids, check
         self.marks: list[Mark] = []
         self.counts: Counter[int] = Counter()
         self.ticks: list[Whole] = []
@@ -135,7 +138,12 @@ class _Stream:
         try:
             return self._walk(data, big)
         finally:
+            self._check(self._held())
             self._decode(data, big)
+
+    def _held(self) -> int:
+        """Return how much the events so far count for."""
+        return self._events + len(self._kinds) + 4 * len(self.marks)
 
     def _walk(self, data: bytes, big: bool) -> bool:
         kinds, places, times = self._kinds, self._places, self._times
@@ -216,6 +224,8 @@ class _Stream:
         return after
 
     def _mark(self, kind: int, fields: tuple[int, ...], now: int) -> None:
+        if not len(self.marks) % _CHECKED:
+            self._check(self._held())
         self.marks.append(Mark(self._events + len(self._kinds), kind, fields))
         self._event(0, 0, now)
 
@@ -272,7 +282,9 @@ def _guids(fields: Fields, wanted: dict[int, int]) -> tuple[int, ...] | None:
     return tuple(found) if found[0] != UNDEFINED else None
 
 
-def events(archive: Archive, told: Definitions, location: int, mend: Mend | None) -> Events | None:
+def events(
+    archive: Archive, told: Definitions, location: int, mend: Mend | None, held: int = 0
+) -> Events | None:
     """Return the events of a location; None where it has no file.
 
     Parameters
@@ -283,6 +295,8 @@ def events(archive: Archive, told: Definitions, location: int, mend: Mend | None
         Its number.
     mend : callable, optional
         If given, a file that is cut off or damaged ends there, and `mend` is called with a sentence.
+    held : int
+        What other locations count for; see `Archive.check`.
 
     Raises
     ------
@@ -295,7 +309,7 @@ def events(archive: Archive, told: Definitions, location: int, mend: Mend | None
     own = local(archive, location)
     guids = {ref: 0 for ref, said in told.attributes.items() if said == "GUID"}
     guids |= {ref: 1 for ref, said in told.attributes.items() if said == "Parent GUID"}
-    stream = _Stream(guids if 0 in guids.values() else {})
+    stream = _Stream(guids if 0 in guids.values() else {}, lambda count: archive.check(held + count))
     error, begin = None, 0
     for begin, chunk, big in archive.chunks(name, archive.anchor.events_chunk_B):
         try:

@@ -39,7 +39,28 @@ _MOST_NS = 2**62
 
 
 class Otf2Archive:
-    """Reader of OTF2 archives."""
+    r"""Reader of OTF2 archives.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> import simsched as ss
+    >>> chunk, ticks = bytes([3, 0x42]) + bytes(16), [(10**6 * i).to_bytes(8, "little") for i in range(3)]
+    >>> anchor = b"\3\x42OTF2\0" + bytes([3, 3, 3, 0, 0]) + 2 * (2**20).to_bytes(8, "little") + bytes([1, 1])
+    >>> clock, thread = bytes([5, 8, 4, 0, 202, 154, 59, 0, 0, 0]), bytes([14, 5, 0, 0, 1, 0, 0])
+    >>> entered = b"\5" + ticks[1] + bytes([12, 1, 7]) + b"\5" + ticks[2] + bytes([13, 1, 7])
+    >>> with TemporaryDirectory() as folder:
+    ...     Path(folder, "run").mkdir()
+    ...     for name, content in (
+    ...         ("run.otf2", anchor + bytes(19)),
+    ...         ("run.def", chunk + clock + thread + bytes([2])),
+    ...         ("run/0.evt", chunk + entered + bytes([2])),
+    ...     ):
+    ...         _ = Path(folder, name).write_bytes(content)
+    ...     graph = ss.load(folder)
+    >>> graph.report.format, graph.kinds.to_list(), graph.durations_s.tolist()
+    ('otf2', ['region 7'], [0.001])
+    """
 
     title = "OTF2 archive (Score-P, APEX of HPX, and others): its folder, its anchor file or a tar"
     dependencies = "order of each thread; messages, collectives, teams, threads and tasks as far as recorded"

@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 
 from simsched.errors import FormatError
-from simsched.graph.budget import budget
 from simsched.graph.cleanup.matching import matcher
 from simsched.graph.loading import Mend
 from simsched.traces.otf2.archive import UNDEFINED, Archive
@@ -91,7 +90,7 @@ class Recording:
         self._found: list[Region] = []
         self._links = Links(self.told, self._chain)
         self._parts: list[Pieces] = []
-        self._size, self._numbers = 0, list[int]()
+        self._size, self._numbers, self._held = 0, list[int](), 0
         self.lanes: list[tuple[str, str]] = []
         self.counts: Counter[str] = Counter()
         self.left_out: Counter[int] = Counter()
@@ -108,7 +107,7 @@ class Recording:
             if location.kind == METRICS:
                 self.counts["locations of metrics alone"] += 1
                 continue
-            found = events(self._archive, self.told, number, self._mend)
+            found = events(self._archive, self.told, number, self._mend, self._held)
             if found is None:
                 self.counts["locations without events"] += 1
                 continue
@@ -141,7 +140,7 @@ class Recording:
             found, region = found.taken(kept), region[kept]
         chain = chains_of(found, own, self._chain, process)
         ran = pieces(found, region, chain, waits, self.counts)
-        budget().check(self._archive.path, self._size + len(ran.start), "tasks")
+        self._held += len(ran.start) + 4 * len(found.marks)
         self._links.take(number, self._syncs(found, region, chain, ran))
         self._parts.append(ran)
         self._size += len(ran.start)
