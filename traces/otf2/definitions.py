@@ -29,8 +29,8 @@ _DENSE = 0
 METRICS = 3
 MPI, OPENMP = 4, 3
 BARRIERS, TASK_WAIT, THREAD_WAIT = (15, 16), 22, 33
-#: Groups: locations that communicate, and ranks among these.
-_LOCATIONS, _RANKS, _SELF = 4, 5, 6
+#: Groups: locations or, since OTF2 3.1, processes that communicate, and ranks among these.
+_LOCATIONS, _PROCESSES, _RANKS, _SELF = 4, 7, 5, 6
 MOST_RESOLUTION = 10**15
 
 
@@ -93,21 +93,27 @@ class Definitions:
     clock: Clock = field(default_factory=Clock)
 
     def members(self, comm: int, location: int) -> list[int]:
-        """Return the locations of the ranks of a communicator; `location` is the one that asks."""
+        """Return the process of each rank of a communicator; `location` is the one that asks."""
         kind, paradigm, members = self.groups.get(self.comms.get(comm, UNDEFINED), (0, 0, []))
         if kind == _SELF:
-            return [location]
+            return [self.locations[location].process]
         if kind != _RANKS:
-            return members
+            return self._processes(kind, members)
         every = next(
             (
-                told
+                self._processes(of, told)
                 for of, its, told in self.groups.values()
-                if of == _LOCATIONS and its in (paradigm, UNDEFINED)
+                if of in (_LOCATIONS, _PROCESSES) and its in (paradigm, UNDEFINED)
             ),
             [],
         )
         return [every[rank] if 0 <= rank < len(every) else UNDEFINED for rank in members]
+
+    def _processes(self, kind: int, members: list[int]) -> list[int]:
+        """Return the processes of a group's members, which may be locations."""
+        if kind == _PROCESSES:
+            return members
+        return [self.locations[one].process if one in self.locations else UNDEFINED for one in members]
 
 
 class _Reading:

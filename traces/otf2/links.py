@@ -107,6 +107,7 @@ class Links:
         self._collectives: dict[tuple[int, ...], dict[int, list[Sync]]] = defaultdict(
             lambda: defaultdict(list)
         )
+        self._known: dict[tuple[int, int], list[int]] = {}
         self._threads: dict[Hashable, dict[int, Sync]] = defaultdict(dict)
         self._teams: dict[int, list[Sync]] = {}
         self._created: dict[int, Sync] = {}
@@ -153,18 +154,18 @@ class Links:
     def _communicate(self, location: int, sync: Sync) -> None:
         kind, fields = sync.kind, sync.fields
         if kind == ev.COLLECTIVE:
-            members = self._told.members(fields[1], location)
+            members = self._members(fields[1], location)
             self._collectives[(fields[1], *members[:2])][location].append(sync)
         elif kind in (ev.SEND, ev.ISEND, ev.RECEIVE, ev.IRECEIVE):
             rank, comm, tag, size_B = fields
-            members = self._told.members(comm, location)
+            members, own = self._members(comm, location), self._told.locations[location].process
             other = members[rank] if 0 <= rank < len(members) else UNDEFINED
             if other == UNDEFINED:
                 self.counts["messages of unknown ranks"] += 1
             elif kind in (ev.SEND, ev.ISEND):
-                self._sends[comm, location, other, tag].append((sync, size_B))
+                self._sends[comm, own, other, tag].append((sync, size_B))
             else:
-                self._receives[comm, other, location, tag].append(sync)
+                self._receives[comm, other, own, tag].append(sync)
 
     def finish(self, ran: Columns) -> None:
         """Make all edges, once the pieces of all locations are known."""
@@ -220,10 +221,18 @@ class Links:
             if operation in _ALL or (operation in _FROM_ROOT | _TO_ROOT and root in there):
                 self._meet(there, givers, takers, ran)
 
+    def _members(self, comm: int, location: int) -> list[int]:
+        """Return the processes of a communicator, looked up once for each process."""
+        key = comm, self._told.locations[location].process
+        if key not in self._known:
+            self._known[key] = self._told.members(comm, location)
+        return self._known[key]
+
     def _root(self, comm: int, there: dict[int, Sync]) -> int:
         location, sync = next(iter(there.items()))
-        members, rank = self._told.members(comm, location), sync.fields[2]
-        return members[rank] if 0 <= rank < len(members) else UNDEFINED
+        members, rank = self._members(comm, location), sync.fields[2]
+        process = members[rank] if 0 <= rank < len(members) else UNDEFINED
+        return next((one for one in there if self._told.locations[one].process == process), UNDEFINED)
 
     def _meet(self, there: dict[int, Sync], givers: list[int], takers: list[int], ran: Columns) -> None:
         """Let the calls of some begin where the last of others has begun."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +18,7 @@ from simsched.traces.otf2.recording import Recording, Run
 from simsched.traces.shared.choice import EDGES, MOST_LISTED, listed
 from simsched.traces.shared.json_stream import shown
 from simsched.traces.shared.options import TOLERANT, mends_if, word
-from simsched.traces.shared.spans import Whole, lane_names
+from simsched.traces.shared.spans import Small, Whole, lane_names
 from simsched.traces.shared.timeline import in_order, recording
 
 #: Events that are left out, by their types.
@@ -108,49 +109,59 @@ def _graph(path: Path, run: Run, report: ImportReport, edges: str) -> TaskGraph:
     tasks = run.tasks
     if max(abs(int(tasks.start.min())), abs(int(tasks.finish.max()))) > _MOST_NS:
         raise FormatError(f"{path}: times of more than {_MOST_NS // 10**9} s; is the archive damaged?")
-    with_flows = "flows" in edges
-    flows, sizes = (run.edges, run.edge_bytes) if with_flows else (run.edges[:0], run.edge_bytes[:0])
-    kept = np.arange(len(tasks.start)) if with_flows else np.flatnonzero(~run.joined)
-    order = kept[np.lexsort((kept, ~run.joined[kept], tasks.finish[kept], tasks.start[kept]))]
-    chained = _chained(run, order, edges)
-    chained = chained[~np.isin(_keys(chained), _keys(flows))]
-    place = np.empty(len(tasks.start), np.int32)
-    place[order] = np.arange(len(order), dtype=np.int32)
-    joined = place[np.concatenate([chained, flows])]
-    sizes = np.append(np.full(len(chained), np.nan), sizes)
-    forward = joined[:, 0] < joined[:, 1]
-    report.facts["flow_edges"] = int(forward[len(chained) :].sum())
-    report.facts["flows_backwards"] = int((~forward).sum())
-    joined, sizes = joined[forward], sizes[forward]
-    told = ~np.isnan(sizes)
-    start, finish = tasks.start[order], tasks.finish[order]
+    flows, sizes = _sorted(run, "flows" in edges)
+    report.facts["flows_backwards"] = int((flows[:, 0] >= flows[:, 1]).sum())
+    forward = flows[:, 0] < flows[:, 1]
+    flows, sizes = flows[forward], sizes[forward]
+    report.facts["flow_edges"] = len(flows)
+    chained = _chained(run, edges).astype(np.int32)
+    if len(flows):
+        chained = chained[~np.isin(_keys(chained), _keys(flows))]
+    told = (
+        np.append(~np.isnan(sizes), np.zeros(len(chained), np.bool_)) if not np.isnan(sizes).all() else None
+    )
     return TaskGraph.from_edges(
-        (finish - start) / 1e9,
-        joined,
-        kinds=LabelColumn.from_codes(tasks.region[order], run.labels),
+        (tasks.finish - tasks.start) / 1e9,
+        np.concatenate([flows, chained]),
+        kinds=LabelColumn.from_codes(tasks.region, run.labels),
         name=plain_name(path, ".tar", SUFFIX),
         report=report,
-        recording=recording(path, start, finish, tasks.location[order], lane_names(run.lanes)),
-        **({"edge_bytes": sizes, "edge_objects": _objects(told)} if told.any() else {}),
+        recording=recording(path, tasks.start, tasks.finish, tasks.location, lane_names(run.lanes)),
+        **({} if told is None else _messages(told, sizes)),
     )
 
 
-def _keys(edges: Whole) -> Whole:
-    return edges[:, 0] << 32 | edges[:, 1]
+def _sorted(run: Run, with_flows: bool) -> tuple[Small, npt.NDArray[np.float64]]:
+    """Put tasks into the order of their starts; return the edges of flows between them, and their bytes."""
+    tasks = run.tasks
+    kept = np.arange(len(tasks.start)) if with_flows else np.flatnonzero(~run.joined)
+    # An empty task comes before those that it lets begin.
+    order = kept[np.lexsort((~run.joined[kept], tasks.finish[kept], tasks.start[kept]))]
+    place = np.empty(len(tasks.start), np.int32)
+    place[order] = np.arange(len(order), dtype=np.int32)
+    tasks.start, tasks.finish = tasks.start[order], tasks.finish[order]
+    tasks.region, tasks.location, tasks.chain = tasks.region[order], tasks.location[order], tasks.chain[order]
+    run.in_task = run.in_task[order]
+    return (place[run.edges], run.edge_bytes) if with_flows else (place[run.edges[:0]], run.edge_bytes[:0])
 
 
-def _chained(run: Run, order: Whole, edges: str) -> Whole:
-    """Return the edges between pieces of each task and, where asked for, of each thread; `order` is that of starts."""
+def _keys(edges: Small) -> Whole:
+    return edges[:, 0].astype(np.int64) << 32 | edges[:, 1]
+
+
+def _chained(run: Run, edges: str) -> Whole:
+    """Return the edges between pieces of each task and, where asked for, of each thread, by start."""
     if edges == "lanes":
-        return order[in_order(run.tasks.location[order])]
-    found: Whole = order[in_order(run.tasks.chain[order])]
+        return in_order(run.tasks.location)
+    found = in_order(run.tasks.chain)
     return found if "lanes" in edges else found[run.in_task[found[:, 0]]]
 
 
-def _objects(told: npt.NDArray[np.bool_]) -> Whole:
+def _messages(told: npt.NDArray[np.bool_], sizes: npt.NDArray[np.float64]) -> dict[str, Any]:
+    """Return the bytes of edges, of which `told` are messages, and the number of each message."""
     objects = np.full(len(told), -1, np.int64)
     objects[told] = np.arange(int(told.sum()))
-    return objects
+    return {"edge_bytes": np.append(sizes, np.full(len(told) - len(sizes), np.nan)), "edge_objects": objects}
 
 
 def _tell(report: ImportReport, archive: Archive, told: Definitions, run: Run) -> None:
@@ -168,7 +179,7 @@ def _tell(report: ImportReport, archive: Archive, told: Definitions, run: Run) -
     others["unknown events"] = sum(n for kind, n in run.left_out.items() if kind not in known)
     dropped = [f"{what} ({count})" for what, count in others.items() if count]
     report.note(f"left out: {listed(dropped, MOST_LISTED)}", when=dropped)
-    tasks = run.in_task.any()
+    tasks = bool(run.in_task.any())
     report.doubt(
         "what tasks wait for of each other (depend clauses, futures) is not in the file: they come after the task that "
         "created them, and before the next barrier or wait for them that was recorded",

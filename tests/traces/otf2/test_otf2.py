@@ -264,6 +264,44 @@ def test_threads_that_are_created_and_awaited(sketched: Written) -> None:
     assert [after(graph, i) for i in range(4)] == [[1, 2], [3], [3], []]
 
 
+@pytest.mark.parametrize("of_processes", [False, True])
+def test_messages_of_further_threads(by_hand: Bytes, of_processes: bool) -> None:
+    """Ranks are processes: groups name them, or their first threads, and any thread may send."""
+    whole, at, enter, leave = by_hand.whole, by_hand.at, by_hand.enter, by_hand.leave
+    members = [0, 8] if of_processes else [3, 6]
+    kind = 7 if of_processes else 4
+
+    def group(number: int, kind: int, members: list[int]) -> bytes:
+        fields = [
+            whole(number),
+            whole(1),
+            bytes([kind]),
+            whole(len(members)),
+            *map(whole, members),
+            bytes([kind, 4, 0]),
+        ]
+        return by_hand.record(18, b"".join(fields))
+
+    by_hand.definitions += [
+        by_hand.record(13, whole(8) + whole(1) + b"\1" + whole(-1)),
+        by_hand.location(5), by_hand.location(6, process=8), by_hand.region(2, 0, 28, 4),
+        group(1, kind, members), group(2, 5, [0, 1]), by_hand.record(22, whole(9) + whole(1) + whole(2) + b"\xff"),
+    ]  # fmt: skip
+    message = [whole(1), whole(9), whole(0), whole(64)]
+    by_hand.events[5] = [at(200), enter(0), at(300), by_hand.record(14, b"".join(message)), at(400), leave(0)]
+    received = by_hand.record(18, whole(0) + b"".join(message[1:]))
+    by_hand.events[6] = [at(250), enter(2), at(350), received, leave(2)]
+    graph = ss.load(by_hand.write())
+    assert graph.report.facts["messages"] == 1
+    assert rows(graph) == [
+        ("work", 0, 0, 1000),
+        ("work", 1, 100, 200),
+        ("work", 2, 200, 250),
+        ("work", 1, 200, 300),
+    ]
+    assert after(graph, 1) == [2, 3]
+
+
 @pytest.mark.parametrize(
     ("operation", "root", "waits"),
     [("BARRIER", None, (300, 300, 300)), ("BCAST", 1, (200, 200, 300)), ("REDUCE", 1, (100, 300, 300))],
