@@ -92,11 +92,11 @@ class Definitions:
     attributes: dict[int, str] = field(default_factory=dict)
     clock: Clock = field(default_factory=Clock)
 
-    def members(self, comm: int, location: int) -> list[int]:
-        """Return the process of each rank of a communicator; `location` is the one that asks."""
+    def members(self, comm: int) -> list[int] | None:
+        """Return the process of each rank of a communicator; None where it is the process that asks alone."""
         kind, paradigm, members = self.groups.get(self.comms.get(comm, UNDEFINED), (0, 0, []))
         if kind == _SELF:
-            return [self.locations[location].process]
+            return None
         if kind != _RANKS:
             return self._processes(kind, members)
         every = next(

@@ -107,7 +107,7 @@ class Links:
         self._collectives: dict[tuple[int, ...], dict[int, list[Sync]]] = defaultdict(
             lambda: defaultdict(list)
         )
-        self._known: dict[tuple[int, int], list[int]] = {}
+        self._known: dict[int, list[int]] = {}
         self._threads: dict[Hashable, dict[int, Sync]] = defaultdict(dict)
         self._teams: dict[int, list[Sync]] = {}
         self._created: dict[int, Sync] = {}
@@ -222,11 +222,13 @@ class Links:
                 self._meet(there, givers, takers, ran)
 
     def _members(self, comm: int, location: int) -> list[int]:
-        """Return the processes of a communicator, looked up once for each process."""
-        key = comm, self._told.locations[location].process
-        if key not in self._known:
-            self._known[key] = self._told.members(comm, location)
-        return self._known[key]
+        """Return the processes of a communicator, looked up once unless each process has its own."""
+        if comm not in self._known:
+            members = self._told.members(comm)
+            if members is None:
+                return [self._told.locations[location].process]
+            self._known[comm] = members
+        return self._known[comm]
 
     def _root(self, comm: int, there: dict[int, Sync]) -> int:
         location, sync = next(iter(there.items()))

@@ -88,6 +88,8 @@ class Recording:
         self._chains: dict[Hashable, int] = {}
         self._regions: dict[int, int] = {}
         self._found: list[Region] = []
+        #: Of each region found, how it waits (-1 for work), and whether it counts.
+        self._roles, self._counted = list[int](), list[bool]()
         self._links = Links(self.told, self._chain)
         self._parts: list[Pieces] = []
         self._size, self._numbers, self._held = 0, list[int](), 0
@@ -133,8 +135,7 @@ class Recording:
         own, process = self._chain(("location", number)), self.told.locations[number].process
         region = self._codes(found.region)
         # What no region has (-1) is the last of each.
-        counted = np.array([*map(self._counts, self._found), False], np.bool_)
-        waits = np.array([*(_waits(one) is not None for one in self._found), False], np.bool_)
+        counted, waits = np.array([*self._counted, False]), np.array([*self._roles, -1]) >= 0
         kept = np.flatnonzero((found.kind == 0) | counted[region])
         if len(kept) < len(region):
             found, region = found.taken(kept), region[kept]
@@ -149,9 +150,6 @@ class Recording:
         self.left_out.update(found.counts)
         self.counts["events set back to the time before"] += found.set_back
 
-    def _counts(self, region: Region) -> bool:
-        return self._fits is None or self._fits(region.name) or _waits(region) is not None
-
     def _codes(self, refs: Whole) -> Small:
         """Return the number of each region; -1 at marks. Negative references are calling contexts."""
         each, which = np.unique(refs, return_inverse=True)
@@ -164,12 +162,15 @@ class Recording:
         known = ref if ref >= 0 else self.told.contexts.get(-2 - ref, UNDEFINED)
         if known not in self._regions:
             self._regions[known] = len(self._found)
-            self._found.append(self.told.regions.get(known, Region(f"region {known}", 0, 0)))
+            region = self.told.regions.get(known, Region(f"region {known}", 0, 0))
+            self._found.append(region)
+            self._roles.append(_role(region))
+            self._counted.append(self._fits is None or self._fits(region.name) or self._roles[-1] >= 0)
         return self._regions[known]
 
     def _syncs(self, found: Events, region: Small, chain: Small, ran: Pieces) -> list[Sync]:
         """Return the marks and the waits of a location with the pieces around them, in order."""
-        roles = np.array([*map(_role, self._found), -1], np.int64)
+        roles = np.array([*self._roles, -1])
         calls = np.flatnonzero(roles[region] >= 0)
         told = [(mark.event, mark.kind, mark.fields) for mark in found.marks]
         for event in calls.tolist():
@@ -243,14 +244,9 @@ class Recording:
         return more, np.array(edges, np.int64).reshape(-1, 2)
 
 
-def _waits(region: Region) -> int | None:
-    """Return which kind of waiting a region is; None for work. Calls of MPI are matched with each other instead."""
-    return None if region.paradigm == MPI else _WAITS.get(region.role)
-
-
 def _role(region: Region) -> int:
-    role = _waits(region)
-    return -1 if role is None else role
+    """Return which kind of waiting a region is; -1 for work. Calls of MPI are matched with each other instead."""
+    return -1 if region.paradigm == MPI else _WAITS.get(region.role, -1)
 
 
 def _cut(start: Whole, finish: Whole, cuts: list[tuple[int, int]]) -> int:
