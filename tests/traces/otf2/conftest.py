@@ -85,12 +85,12 @@ class Bytes:
     def chunk(self, content: bytes) -> bytes:
         return bytes([3, 0x23 if self.big else 0x42]) + self.full(1) + self.full(0) + content
 
-    def _anchor(self, substrate: int = 1, chunk_B: int = CHUNK_B) -> bytes:
+    def _anchor(self, substrate: int = 1, chunk_B: int = CHUNK_B, definitions_B: int = CHUNK_B) -> bytes:
         head = bytes([3, 0x23 if self.big else 0x42]) + b"OTF2\0" + bytes([3, 3, 3, 0, 0])
         return (
             head
             + self.full(chunk_B)
-            + self.full(CHUNK_B)
+            + self.full(definitions_B)
             + bytes([substrate, 1])
             + bytes(16)
             + b"Linux\0hand\0\0"

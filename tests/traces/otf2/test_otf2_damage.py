@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 from random import Random
 
@@ -12,6 +13,7 @@ from simsched.errors import FormatError, SimschedError
 from simsched.testing.mutations import mutated
 from simsched.testing.reading import check_graph
 
+from .archives import packed as archive_of
 from .conftest import CHUNK_B, Bytes
 
 SEEDS = Path(__file__).parents[1] / "seeds/otf2"
@@ -82,6 +84,27 @@ def test_files_that_are_missing(by_hand: Bytes) -> None:
         ss.load(anchor)
     with pytest.raises(FormatError, match=r"\.def is missing; .*give the folder of all, or a tar of it"):
         ss.load(anchor.read_bytes())
+
+
+@pytest.mark.parametrize("what", ["marks", "definitions", "events", "members"])
+def test_what_grows_counts_against_the_budget(by_hand: Bytes, what: str) -> None:
+    """A million records that repeat are a few kilobytes when compressed."""
+    many = 2**20
+    if what == "marks":
+        by_hand.events[3][2:2] = [by_hand.record(54, b"\3") * many]
+    elif what == "events":
+        by_hand.events[3][2:2] = [(by_hand.enter(0) + by_hand.leave(0)) * many]
+    elif what == "definitions":
+        by_hand.definitions += [by_hand.record(10, by_hand.whole(1) + b"a\0") * many]
+    else:
+        fields = bytes([0, 0, 4]) + by_hand.whole(many) + bytes(many)
+        by_hand.definitions.append(by_hand.record(18, fields))
+    by_hand.anchor = by_hand._anchor(chunk_B=2**24, definitions_B=2**24)
+    anchor = by_hand.write()
+    packed = anchor.with_name("bomb.tar.gz")
+    packed.write_bytes(gzip.compress(archive_of(anchor.parent)))
+    with pytest.raises(FormatError, match=r"bomb\.tar\.gz: more than \d+ tasks"):
+        ss.load(packed)
 
 
 def test_several_archives_in_a_folder(by_hand: Bytes) -> None:
