@@ -159,7 +159,7 @@ def otf2(path: Path, size_B: int) -> None:
     ]
     locations = [bytes([14, 9, 1, i, 0, 1, 1, 9, 2, i // 4, 0]) for i in range(16)]
     clock = bytes([5, 8, 4, 0, 202, 154, 59, 0, 0, 0])
-    anchor = bytes([3, 0x42]) + b"OTF2\0" + bytes([3, 3, 3, 0, 0]) + 2 * chunk_B.to_bytes(8, "little")
+    anchor = bytes([3, 0x42]) + b"OTF2\0" + bytes([3, 2, 3, 2, 0]) + 2 * chunk_B.to_bytes(8, "little")
     with tarfile.open(path, "w") as tar:
         for name, content in (
             ("run.otf2", anchor + bytes([1, 1]) + bytes(19)),

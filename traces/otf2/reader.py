@@ -47,7 +47,7 @@ class Otf2Archive:
     >>> from tempfile import TemporaryDirectory
     >>> import simsched as ss
     >>> chunk, ticks = bytes([3, 0x42]) + bytes(16), [(10**6 * i).to_bytes(8, "little") for i in range(3)]
-    >>> anchor = b"\3\x42OTF2\0" + bytes([3, 3, 3, 0, 0]) + 2 * (2**20).to_bytes(8, "little") + bytes([1, 1])
+    >>> anchor = b"\3\x42OTF2\0" + bytes([3, 2, 3, 2, 0]) + 2 * (2**20).to_bytes(8, "little") + bytes([1, 1])
     >>> clock, thread = bytes([5, 8, 4, 0, 202, 154, 59, 0, 0, 0]), bytes([14, 5, 0, 0, 1, 0, 0])
     >>> entered = b"\5" + ticks[1] + bytes([12, 1, 7]) + b"\5" + ticks[2] + bytes([13, 1, 7])
     >>> with TemporaryDirectory() as folder:

@@ -86,7 +86,7 @@ class Bytes:
         return bytes([3, 0x23 if self.big else 0x42]) + self.full(1) + self.full(0) + content
 
     def _anchor(self, substrate: int = 1, chunk_B: int = CHUNK_B, definitions_B: int = CHUNK_B) -> bytes:
-        head = bytes([3, 0x23 if self.big else 0x42]) + b"OTF2\0" + bytes([3, 3, 3, 0, 0])
+        head = bytes([3, 0x23 if self.big else 0x42]) + b"OTF2\0" + bytes([3, 2, 3, 2, 0])
         return (
             head
             + self.full(chunk_B)
