@@ -12,11 +12,13 @@ from __future__ import annotations
 
 import argparse
 import gzip
+import io
 import json
 import re
 import resource
 import sqlite3
 import sys
+import tarfile
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -147,6 +149,44 @@ def dax(path: Path, events: int) -> None:
     )
 
 
+def otf2(path: Path, size_B: int) -> None:
+    """Write a tar of an OTF2 archive: 16 threads of 4 processes, 200 regions, up to three within each other."""
+    chunk_B, header = 2**20, bytes([3, 0x42]) + bytes(16)
+    numbered = [bytes([2]) + (1000 + i).to_bytes(2, "little") for i in range(200)]
+    texts = [bytes([10, 9]) + one + b"fun%02x\0" % i for i, one in enumerate(numbered)]
+    regions = [
+        bytes([15, 17]) + one + one + bytes([0, 0, 255, 0, 0]) + one + bytes([1, 2, 0]) for one in numbered
+    ]
+    locations = [bytes([14, 9, 1, i, 0, 1, 1, 9, 2, i // 4, 0]) for i in range(16)]
+    clock = bytes([5, 8, 4, 0, 202, 154, 59, 0, 0, 0])
+    anchor = bytes([3, 0x42]) + b"OTF2\0" + bytes([3, 2, 3, 2, 0]) + 2 * chunk_B.to_bytes(8, "little")
+    with tarfile.open(path, "w") as tar:
+        for name, content in (
+            ("run.otf2", anchor + bytes([1, 1]) + bytes(19)),
+            ("run.def", header + clock + b"".join([*texts, *regions, *locations]) + bytes([2, 1])),
+            *((f"run/{i}.evt", _calls(size_B // 16, chunk_B, header, numbered)) for i in range(16)),
+        ):
+            info = tarfile.TarInfo(name)
+            info.size = len(content)
+            tar.addfile(info, io.BytesIO(content))
+
+
+def _calls(size_B: int, chunk_B: int, header: bytes, numbered: list[bytes]) -> bytes:
+    """Return chunks of entries and exits of regions, at most three within each other."""
+    chunks, chunk, open_ = list[bytes](), bytearray(header), list[bytes]()
+    for i in takewhile(lambda _: len(chunks) * chunk_B < size_B or open_, count()):
+        leaves = len(chunks) * chunk_B >= size_B or len(open_) > i % 3
+        event = b"\x0d" + open_.pop() if leaves and open_ else b"\x0c" + numbered[i * 7 % 200]
+        if event[:1] == b"\x0c":
+            open_.append(event[1:])
+        event = b"\5" + (137 * i).to_bytes(8, "little") + event
+        if len(chunk) + len(event) >= chunk_B:
+            chunks.append(bytes(chunk).ljust(chunk_B, b"\0"))
+            chunk = bytearray(header)
+        chunk += event
+    return b"".join(chunks) + bytes(chunk) + bytes([2, 1])
+
+
 def nsys(path: Path, events: int) -> None:
     """Write an export of Nsight Systems: kernels on two streams, each with the call that launches it."""
     thread, process, begin = (5 << 24) | 6, 5 << 24, 10**12
@@ -246,6 +286,7 @@ def main() -> None:
         "chakra": lambda path: chakra(path, told.events),
         "stg": lambda path: stg(path, told.events),
         "perfetto": lambda path: perfetto(path, size_B),
+        "otf2": lambda path: otf2(path, size_B),
         "dax": lambda path: dax(path, told.events),
         "nsys": lambda path: nsys(path, told.events),
         "xplane": lambda path: xplane(path, told.events),

@@ -54,6 +54,9 @@ class Reader:
         command line their values come as text.
     general : bool
         Whether it takes only files that no other one recognises.
+    anchor : str
+        Suffix of the file to read of a recording of several files: a folder with one of these is a recording; "" for
+        none.
 
     Examples
     --------
@@ -72,6 +75,7 @@ class Reader:
     read: Callable[..., TaskGraph]
     options: Mapping[str, str] = field(default_factory=dict)
     general: bool = False
+    anchor: str = ""
 
 
 def load(
@@ -89,7 +93,8 @@ def load(
     path : str, Path, bytes or binary file
         The file; its format is recognised by its content, not by its name. The suffix `.gz` may be left out. Bytes
         are the content of one; of a file that is open (`open(name, "rb")`, `io.BytesIO`, a response), the rest is read.
-        A folder, or a pattern (`runs/*.et`), stands for a recording with a file for each rank.
+        A folder, or a pattern (`runs/*.et`), stands for a recording with a file for each rank, a folder of an OTF2
+        archive for all of that.
     format : str, optional
         Name of the format, if it is not to be recognised.
     recorded_on : str, Path, Machine or RecordedOn, optional
@@ -149,9 +154,34 @@ def _all(file: Any, format: str | None, options: dict[str, Any]) -> TaskGraph:
     from simsched.graph.import_facts import complete
     from simsched.graph.ranks import is_several, load_ranks
 
+    if anchor := _anchor(Path(file)) if is_several(file) else None:
+        return _loaded(anchor, format, options)
     if is_several(file):
         return complete(load_ranks(Path(file), lambda one, own: _loaded(one, format, own), options))
     return _loaded(find_file(file), format, options)
+
+
+def _anchor(folder: Path) -> Path | None:
+    """Return the file that stands for a folder whose files are one recording; None where there is none."""
+    try:
+        names = [file.name for file in folder.iterdir() if file.is_file()] if folder.is_dir() else []
+    except OSError as error:
+        raise FormatError(f"{folder}: {error.strerror or error}") from None
+    for format in registered("formats") if names else ():
+        try:
+            suffix = getattr(named("formats", format), "anchor", "")
+        except SpecError:
+            continue
+        found = sorted(
+            name for name in names if suffix and name.endswith(suffix) and not name.startswith(".")
+        )
+        if len(found) > 1:
+            raise FormatError(
+                f"{folder}: {len(found)} archives of {format} ({', '.join(found[:8])}); give the path of one"
+            )
+        if found:
+            return folder / found[0]
+    return None
 
 
 def _loaded(file: Path, format: str | None, options: dict[str, Any]) -> TaskGraph:

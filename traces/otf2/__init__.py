@@ -1,0 +1,1 @@
+"""OTF2 archives, as Score-P, APEX (HPX) and other recorders write them."""
