@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from difflib import get_close_matches
-from typing import TYPE_CHECKING
+
+from typer.core import TyperGroup
 
 from simsched.errors import FormatError
 from simsched.plugins import meant
-
-if TYPE_CHECKING:
-    from typer.core import TyperGroup
 
 #: The option of all commands that may stand anywhere.
 NOTES = "--notes"

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 import pandas as pd
 
+from simsched.drawing import Axes
 from simsched.errors import SimschedError
 from simsched.plots.canvas import log_ticks, open_axes, outside_legend, require_columns
 from simsched.plots.overlap import LONGEST_PAIR, layers
 from simsched.plots.palette import OKABE_ITO
 from simsched.units import time_unit
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from matplotlib.axes import Axes
 
 LINE_PT, DOT_PT = 1.5, 6.0
 COLUMNS = ["search", "evaluation", "policy", "layout", "makespan_s", "best_s"]
