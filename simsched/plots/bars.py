@@ -1,7 +1,5 @@
 """Signed numbers as bars next to their names: plain HTML, light enough for a page of hundreds."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from math import isfinite
 

@@ -1,7 +1,5 @@
 """Seconds by threads in a replay, for the longest task of each of the kinds with most work."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

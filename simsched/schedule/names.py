@@ -1,7 +1,5 @@
 """Names of tasks as a column of a table, a million of them without a million Python objects."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Batches of points: large enough for a negligible overhead, small enough to share them evenly."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 #: Seconds that a batch should take.

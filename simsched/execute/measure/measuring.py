@@ -1,7 +1,5 @@
 """`measure()`: a machine file of the host, from two minutes of measurements."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from time import monotonic

@@ -1,7 +1,5 @@
 """Graphs of ops of many sizes, whose seconds tell those of any size."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import numpy as np
