@@ -6,9 +6,9 @@ if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.cm import ScalarMappable
-    from matplotlib.container import Container
+    from matplotlib.container import Container, ErrorbarContainer
     from matplotlib.figure import Figure
 else:
-    Artist = Axes = Container = Figure = ScalarMappable = Any
+    Artist = Axes = Container = ErrorbarContainer = Figure = ScalarMappable = Any
 
-__all__ = ["Artist", "Axes", "Container", "Figure", "ScalarMappable"]
+__all__ = ["Artist", "Axes", "Container", "ErrorbarContainer", "Figure", "ScalarMappable"]
