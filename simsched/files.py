@@ -1,7 +1,5 @@
 """Files: read within bounds, and never from a device; written so that they appear only once complete."""
 
-from __future__ import annotations
-
 import errno
 import io
 import os

@@ -1,7 +1,5 @@
 """Units of time and of bytes for readers: scales that keep numbers short."""
 
-from __future__ import annotations
-
 import math
 import re
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """The version of simsched, for output files."""
 
-from __future__ import annotations
-
 import importlib.metadata
 
 

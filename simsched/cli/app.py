@@ -1,12 +1,10 @@
 """The command line: a thin layer over the library."""
 
-from __future__ import annotations
-
 import sys
 import warnings
 from functools import cache
 from io import TextIOWrapper
-from typing import TYPE_CHECKING, Annotated, TextIO, cast
+from typing import Annotated, TextIO, cast
 
 from simsched.errors import MissingExtraError, SimschedError
 from simsched.text import printable
@@ -19,6 +17,8 @@ try:
 except ImportError:
     print(f"simsched: error: {MissingExtraError('typer', 'cli', 'the command line')}", file=sys.stderr)
     sys.exit(2)
+
+from typer.core import TyperGroup
 
 from simsched.cli import (  # noqa: F401 - each adds its commands
     convert,
@@ -35,9 +35,6 @@ from simsched.cli import (  # noqa: F401 - each adds its commands
 from simsched.cli.arguments import NOTES, arranged
 from simsched.cli.common import app, say
 from simsched.cli.output import all_notes
-
-if TYPE_CHECKING:
-    from typer.core import TyperGroup
 
 
 def _print_version(wanted: bool) -> None:

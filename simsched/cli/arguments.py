@@ -1,16 +1,12 @@
 """Arguments before parsing: a reader's options may come anywhere; unknown names get similar suggestions."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from difflib import get_close_matches
-from typing import TYPE_CHECKING
+
+from typer.core import TyperGroup
 
 from simsched.errors import FormatError
 from simsched.plugins import meant
-
-if TYPE_CHECKING:
-    from typer.core import TyperGroup
 
 #: The option of all commands that may stand anywhere.
 NOTES = "--notes"

@@ -1,7 +1,5 @@
 """The commands that replay many times: `predict`, `machines`, `tune`, `sensitivity` and `verdicts`."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Literal
@@ -242,7 +240,7 @@ def tune(
     Everything that was tried is printed, best first. The picture is a heat map if the layouts are a grid, otherwise
     the best makespan so far by the number of replays.
     """
-    from simsched.plots.tuned import tuned_size
+    from simsched.plots.tuning import tuned_size
 
     check_tables(out)
     tasks = graph_of(graph, context)

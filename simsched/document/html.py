@@ -1,18 +1,13 @@
 """Small HTML cards for notebooks, and pages without external files. Text from files is escaped here, once."""
 
-from __future__ import annotations
-
 import re
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from html import escape
-from typing import TYPE_CHECKING
 
+from simsched.document.parts import Table
 from simsched.errors import MissingExtraError
 from simsched.text import printable
-
-if TYPE_CHECKING:
-    from simsched.document.parts import Table
 
 STYLE = """
 body { font: 16px/1.45 system-ui, sans-serif; color: #222; background: #fff }

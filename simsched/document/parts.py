@@ -5,12 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+from simsched.drawing import Figure
 
 _NUMBER = re.compile(r"[-+±]?(?:\d[\d.,]*(?:e[-+]?\d+)?|inf|nan)(?: ?(?:%|s|ms|µs|ns))?|-?")
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 
 class Marked(str):

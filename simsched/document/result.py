@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
 from simsched.document.html import results_table
+from simsched.document.parts import Table
 from simsched.document.tables import table_of
 from simsched.document.terminal import fitted, table_text, width
+from simsched.drawing import Axes
 from simsched.errors import SimschedError
 from simsched.notes import weighed
 from simsched.text import printable
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from simsched.document.parts import Table
 
 
 class Result(pd.DataFrame):

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import TYPE_CHECKING
 
+import pandas as pd
+
+from simsched.costs.task_costs import TaskCosts
 from simsched.document.html import pictured_card
+from simsched.drawing import Axes
 from simsched.errors import SimschedError
 from simsched.explain.core_time import LEAST_SHARE, core_time_frame, labelled
 from simsched.explain.path import Path
@@ -18,13 +21,6 @@ from simsched.later import later
 from simsched.schedule.schedule import Schedule
 from simsched.text import printable
 from simsched.units import format_time
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.axes import Axes
-
-    from simsched.costs.task_costs import TaskCosts
-    from simsched.explain.team_time import TeamTime
 
 
 class Explanation:

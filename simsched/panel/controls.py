@@ -1,7 +1,5 @@
 """The controls of a panel, as widgets."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 

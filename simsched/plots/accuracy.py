@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+import pandas as pd
 
+from simsched.drawing import Axes
 from simsched.plots.canvas import log_ticks, outside_legend, require_columns, shown_axes
 from simsched.plots.overlap import layers
 from simsched.plots.palette import MARKERS, OKABE_ITO
 from simsched.units import time_unit
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.axes import Axes
 
 #: Errors beyond the grey band are worth a look.
 BAND = 0.1

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+import pandas as pd
 
+from simsched.drawing import Axes
 from simsched.plots.canvas import open_axes, plain, require_columns
 from simsched.units import format_time, time_unit
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.axes import Axes
 
 
 def comparison(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:

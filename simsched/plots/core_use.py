@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pandas as pd
 
+from simsched.drawing import Axes
 from simsched.errors import SimschedError
 from simsched.plots.machine import draw_machine
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from simsched.schedule import Schedule
+from simsched.schedule import Schedule
 
 #: Values that colour cores: the column, its label, and its text.
 VALUES = {

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pandas as pd
 
+from simsched.drawing import Axes
 from simsched.plots.canvas import open_axes, plain, set_title
 from simsched.plots.gantt import gantt_title
+from simsched.schedule import Schedule
 from simsched.schedule.events import Events
 from simsched.units import time_unit
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from simsched.schedule import Schedule
 
 
 def corunning_frame(schedule: Schedule) -> pd.DataFrame:

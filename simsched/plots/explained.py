@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
+from simsched.drawing import Artist, Axes, Container
 from simsched.errors import SimschedError
 from simsched.explain.core_time import IDLE, LEAST_SHARE, SHARED, SLOW_DOWNS, TEAM, labelled
 from simsched.plots.canvas import open_axes, outside_legend, plain, require_columns, set_title
 from simsched.plots.palette import GREY, OKABE_ITO, RGB
 from simsched.plots.svg import inline_svg
 from simsched.units import time_unit
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.artist import Artist
-    from matplotlib.axes import Axes
-    from matplotlib.container import Container
 
 #: Most kinds of tasks with separate rows in the drawing of a path.
 MOST_KINDS = 8

@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from os.path import commonprefix
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
+from simsched.drawing import Axes
 from simsched.errors import SimschedError
 from simsched.plots.canvas import outside_legend, plain, set_title, shown_axes, verbatim
 from simsched.plots.palette import Colouring, colouring
 from simsched.plots.rectangles import TeamRuns, count_rectangles, density, rectangles, team_runs
+from simsched.schedule import Schedule
 from simsched.units import TimeUnit, format_time, time_unit
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    import numpy.typing as npt
-    from matplotlib.axes import Axes
-
-    from simsched.schedule import Schedule
 
 #: More labels than these would overlap in a chart of 7 inches; rows are numbered then.
 MOST_NAMED = 32

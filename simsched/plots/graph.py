@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pandas as pd
 
+from simsched.drawing import Axes
 from simsched.errors import SimschedError
+from simsched.graph import TaskGraph
 from simsched.graph.columns import Floats
 from simsched.plots.canvas import outside_legend, plain, set_title, shown_axes
 from simsched.plots.palette import by_kind
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from simsched.graph import TaskGraph
 
 #: Beyond this a picture shows nothing but ink.
 MAX_TASKS = 20_000

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import pandas as pd
 
+from simsched.drawing import Axes
 from simsched.plots.canvas import log_ticks, open_axes, require_columns
 from simsched.units import time_unit
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.axes import Axes
 
 PREDICTED, RECORDED = "#0072B2", "#D55E00"
 

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from simsched.drawing import Axes
 from simsched.errors import SimschedError
+from simsched.graph.columns import Floats
+from simsched.machine.structure import Picture
 from simsched.plots.machine import draw_machine, extent
 from simsched.plots.palette import shaded
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from simsched.graph.columns import Floats
-    from simsched.machine.structure import Picture
-    from simsched.schedule import Schedule
+from simsched.schedule import Schedule
 
 #: Percent at the ends of the colour bar.
 WHOLE = (0.0, 100.0)

@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
+from simsched.drawing import Artist, Axes, Figure, ScalarMappable
+from simsched.machine import Box, Machine, Picture
 from simsched.plots.canvas import Size, one_number_each, plain, set_title, shown_axes, verbatim
 from simsched.plots.palette import GREY, OKABE_ITO, RGB, readable, shaded
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from matplotlib.artist import Artist
-    from matplotlib.axes import Axes
-    from matplotlib.cm import ScalarMappable
-    from matplotlib.figure import Figure
-
-    from simsched.machine import Box, Machine, Picture
 
 # Inches: the largest core, and the largest picture.
 CORE_IN = 0.5

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+import pandas as pd
 
+from simsched.drawing import Axes
 from simsched.plots.canvas import log_ticks, open_axes, plain, require_columns
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.axes import Axes
 
 COLUMNS = ["number", "unit", "measured", "low", "high", "host", "host_low", "host_high"]
 

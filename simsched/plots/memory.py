@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pandas as pd
 
+from simsched.drawing import Axes
 from simsched.plots.canvas import open_axes, outside_legend, plain, set_title
+from simsched.schedule import MemoryUse
 from simsched.units import time_unit
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from simsched.schedule import MemoryUse
 
 #: Places that are drawn, those with the highest peaks.
 MOST_PLACES = 8

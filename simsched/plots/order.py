@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from simsched.drawing import Axes
 from simsched.plots.canvas import one_number_each, open_axes, plain, set_title, verbatim
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from simsched.schedule import Schedule
+from simsched.schedule import Schedule
 
 
 def start_order_frame(schedule: Schedule, label: npt.ArrayLike) -> pd.DataFrame:

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
+from simsched.drawing import ScalarMappable
 from simsched.errors import SimschedError
 from simsched.graph.columns import Floats, LabelColumn
 from simsched.plots.canvas import one_number_each
-
-if TYPE_CHECKING:
-    from matplotlib.cm import ScalarMappable
-
-    from simsched.schedule import Schedule
+from simsched.schedule import Schedule
 
 RGB = tuple[float, float, float]
 

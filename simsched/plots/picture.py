@@ -6,17 +6,13 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO
 
+from simsched.drawing import Axes, Figure
 from simsched.files import replacing
 from simsched.plots.canvas import Size, detached_figure, require_matplotlib
 from simsched.plots.gantt import BINS, MAX_RECTANGLES, draw, figure_size, shown_rows
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-    from simsched.schedule import Schedule
+from simsched.schedule import Schedule
 
 # Vector files hold every rectangle as text: more of them make a file that no viewer opens quickly.
 MAX_VECTOR_RECTANGLES = 20_000

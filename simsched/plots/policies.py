@@ -4,26 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
+from simsched.costs import CostModel
+from simsched.drawing import Artist, Axes, Container
+from simsched.graph import TaskGraph
 from simsched.intervals import Interval, typical
 from simsched.later import later
+from simsched.machine import Machine, RuntimeProfile
 from simsched.plots.canvas import log_ticks, open_axes, outside_legend, plain, require_columns
 from simsched.plots.palette import MARKERS, OKABE_ITO
-
-if TYPE_CHECKING:
-    from matplotlib.artist import Artist
-    from matplotlib.axes import Axes
-    from matplotlib.container import Container
-
-    from simsched.costs import CostModel
-    from simsched.graph import TaskGraph
-    from simsched.machine import Machine, RuntimeProfile
-    from simsched.policy import Layout, Policy
-    from simsched.spec import Engine
+from simsched.policy import Layout, Policy
+from simsched.spec import Engine
 
 COLUMNS = ["workload", "policy", "layout", "seeds", "makespan_s", "low_s", "high_s",
            "relative", "relative_low", "relative_high"]  # fmt: skip

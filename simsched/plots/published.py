@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
+from simsched.drawing import Artist, Axes
 from simsched.plots.canvas import open_axes, outside_legend, plain, require_columns
 from simsched.plots.overlap import LONGEST_PAIR, layers
 from simsched.plots.palette import OKABE_ITO
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.artist import Artist
-    from matplotlib.axes import Axes
 
 
 def grouped_bars(

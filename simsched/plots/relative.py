@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+import pandas as pd
 
+from simsched.drawing import Axes
 from simsched.plots.canvas import plain, set_title, shown_axes
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.axes import Axes
 
 
 def relative_times(matrix: pd.DataFrame, title: str = "", ax: Axes | None = None) -> Axes:

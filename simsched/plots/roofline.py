@@ -9,21 +9,15 @@ architectures. Communications of the ACM 52(4), 2009.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
-from simsched.machine import machine as machine_of
+from simsched.drawing import Artist, Axes
+from simsched.machine import Machine, machine as machine_of
 from simsched.plots.canvas import open_axes, outside_legend, require_columns, set_title, verbatim
 from simsched.plots.palette import GREY, MARKERS, OKABE_ITO
-
-if TYPE_CHECKING:
-    from matplotlib.artist import Artist
-    from matplotlib.axes import Axes
-
-    from simsched.machine import Machine
-    from simsched.schedule import Schedule
+from simsched.schedule import Schedule
 
 
 def roofs_frame(machine: str | Path | Machine) -> pd.DataFrame:

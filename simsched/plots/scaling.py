@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+import numpy.typing as npt
+import pandas as pd
 
+from simsched.drawing import Artist, Axes
 from simsched.intervals import LEVEL, share_within
 from simsched.plots.canvas import log_ticks, require_columns, shown_axes
 from simsched.units import TimeUnit, time_unit
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
-    import pandas as pd
-    from matplotlib.artist import Artist
-    from matplotlib.axes import Axes
 
 COLOUR = "#0072B2"
 BOUNDS = (

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Literal, get_args
+from typing import IO, Literal, get_args
 
+from simsched.drawing import Axes, Figure
 from simsched.errors import SimschedError
 from simsched.files import replacing
 from simsched.plots.canvas import Size, require_matplotlib
@@ -23,13 +24,8 @@ from simsched.plots.gantt import (
 from simsched.plots.palette import colouring
 from simsched.plots.picture import MAX_VECTOR_RECTANGLES, METADATA, quiet_canvas, save
 from simsched.plots.svg import inline_svg, write_png
+from simsched.schedule import Schedule
 from simsched.units import format_time
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-    from simsched.schedule import Schedule
 
 #: Time axis of a chart; "auto": separate ones where spans differ by more than three times.
 TimeAxis = Literal["auto", "one", "own"]

@@ -7,19 +7,16 @@ from base64 import b64encode
 from collections.abc import Callable
 from html import escape
 from io import BytesIO
-from typing import IO, TYPE_CHECKING
+from typing import IO
 
 import numpy as np
 
 from simsched.document.html import document, facts_table, listed
+from simsched.drawing import Figure
 from simsched.plots.canvas import plain
 from simsched.plots.gantt import draw, gantt_title, shown_rows
 from simsched.plots.picture import quiet_canvas, save
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from simsched.schedule import Schedule
+from simsched.schedule import Schedule
 
 # Above this an embedded image is lighter (about 130 kB): a notebook keeps every card it ever showed.
 MAX_CARD_RECTANGLES = 1000

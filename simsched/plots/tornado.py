@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+import pandas as pd
 
+from simsched.drawing import Axes
 from simsched.plots.canvas import open_axes, plain, require_columns
 from simsched.plots.palette import OKABE_ITO
 from simsched.renamed import old_arguments
 from simsched.units import time_unit
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.axes import Axes
 
 #: Bars at most, unless a number is given.
 MOST = 15

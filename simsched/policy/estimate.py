@@ -6,25 +6,22 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from simsched.costs.loads import Loads, loads
+from simsched.graph import TaskGraph
+from simsched.graph.adjacency import Csr
+from simsched.graph.taskgraph import Seconds
+from simsched.machine import RuntimeProfile
 from simsched.policy.crowd import Crowd
 from simsched.policy.layout import Layout
 from simsched.policy.planned_policy import PlannedPolicy
+from simsched.policy.policy import Policy
+from simsched.policy.problem import Problem
 from simsched.policy.rank_policy import RankPolicy
 from simsched.policy.shortcuts import Shortcuts
-
-if TYPE_CHECKING:
-    from simsched.graph import TaskGraph
-    from simsched.graph.adjacency import Csr
-    from simsched.graph.taskgraph import Seconds
-    from simsched.machine import RuntimeProfile
-    from simsched.policy.policy import Policy
-    from simsched.policy.problem import Problem
 
 #: Tasks beyond which not every layout is estimated: every fourth by width, then those near the best.
 LARGE, COARSE = 20_000, 4

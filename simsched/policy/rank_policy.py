@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from simsched.errors import LayoutError, PolicyError, SpecError
+from simsched.graph.adjacency import Csr
+from simsched.machine import Machine
 from simsched.policy.layout import Layout
 from simsched.policy.placement import PLACEMENTS, PREFERENCES, executor_cores
 from simsched.policy.policy import Discipline, Policy
+from simsched.policy.problem import Problem
 from simsched.policy.pushing import Pushing
-
-if TYPE_CHECKING:
-    from simsched.graph.adjacency import Csr
-    from simsched.machine import Machine
-    from simsched.policy.problem import Problem
-    from simsched.policy.shortcuts import Shortcuts
+from simsched.policy.shortcuts import Shortcuts
 
 #: Of `oversubscribe`: running threads have equal shares of all cores.
 FAIR = "fair"

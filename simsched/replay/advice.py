@@ -1,7 +1,5 @@
 """Cost of a given layout over the best one found by replays."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 

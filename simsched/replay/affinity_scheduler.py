@@ -1,16 +1,11 @@
 """The scheduler by which kinds of cores take the ready tasks that they accelerate most."""
 
-from __future__ import annotations
-
 from heapq import heappop, heappush
-from typing import TYPE_CHECKING
 
 from simsched.policy.affinity import slower
+from simsched.replay.decision import Decision
 from simsched.replay.list_scheduler import ListScheduler
-
-if TYPE_CHECKING:
-    from simsched.replay.decision import Decision
-    from simsched.replay.plan import StaticPlan
+from simsched.replay.plan import StaticPlan
 
 
 class AffinityScheduler(ListScheduler):

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
+from simsched.errors import EngineError
+from simsched.graph.adjacency import Csr
 from simsched.replay.caches import Caches
+from simsched.replay.data import DataPlan
+from simsched.replay.decision import Decision
 from simsched.replay.messages import Later, Mail, Message
 from simsched.replay.room import Entry, Room
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from simsched.errors import EngineError
-    from simsched.graph.adjacency import Csr
-    from simsched.replay.data import DataPlan
-    from simsched.replay.decision import Decision
-    from simsched.schedule.transfers import Messages
+from simsched.schedule.transfers import Messages
 
 NOWHERE = -1
 

@@ -1,21 +1,16 @@
 """Checks of a policy's answers, the same for both engines and for real runs."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from typing import TYPE_CHECKING, get_args
+from typing import get_args
 
 import numpy as np
 
 from simsched.errors import LayoutError, PolicyError
 from simsched.graph.adjacency import Csr
-from simsched.policy import CandidateRule, Layout, Policy, RankPolicy, Shortcuts
+from simsched.machine import Machine
+from simsched.policy import CandidateRule, Layout, Policy, Problem, RankPolicy, Shortcuts
 from simsched.policy.planned_policy import Assignment, PlannedPolicy
 from simsched.policy.policy import Discipline, Queue
-
-if TYPE_CHECKING:
-    from simsched.machine import Machine
-    from simsched.policy import Problem
 
 
 def queue_of(policy: Policy) -> Queue:

@@ -1,17 +1,12 @@
 """The scheduler that pushes ready tasks to queues of executors."""
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from heapq import heappop, heappush
-from typing import TYPE_CHECKING
 
+from simsched.replay.data_state import DataState
+from simsched.replay.decision import Decision
 from simsched.replay.list_scheduler import ListScheduler
-
-if TYPE_CHECKING:
-    from simsched.replay.data_state import DataState
-    from simsched.replay.decision import Decision
-    from simsched.replay.plan import StaticPlan
+from simsched.replay.plan import StaticPlan
 
 
 class PushedScheduler(ListScheduler):

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import inf
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import simpy
 
 from simsched.errors import CostError, EngineError
+from simsched.graph.adjacency import Csr, Index
+from simsched.graph.taskgraph import Seconds
 from simsched.replay.data_state import DataState
-
-if TYPE_CHECKING:
-    from simsched.graph.adjacency import Csr, Index
-    from simsched.graph.taskgraph import Seconds
-    from simsched.replay.decision import Decision
-    from simsched.replay.plan import Plan
+from simsched.replay.decision import Decision
+from simsched.replay.plan import Plan
 
 PROGRESS_EVERY = 4096
 BEYOND_NUMBERS = (

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from simsched.costs import CostModel
 from simsched.document.parts import Bullets, Facts, Folded, Paragraph, Part, Picture, Section, Table
+from simsched.machine import Machine
 from simsched.notes import weighed
 from simsched.plots import core_use_frame, cost_curves, model_curves_frame, roofline_frame
 from simsched.plots.canvas import plain
 from simsched.plots.machine import figure_size
+from simsched.report.findings import Findings
+from simsched.report.question import Question
 from simsched.units import format_time
-
-if TYPE_CHECKING:
-    from simsched.machine import Machine
-    from simsched.report.findings import Findings
-    from simsched.report.question import Question
 
 #: CSS pixels per inch of the drawings of machines.
 PX = 72.0

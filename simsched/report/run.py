@@ -4,21 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from simsched.errors import SimschedError
+from simsched.graph.taskgraph import Seconds
 from simsched.intervals import Interval, typical
-from simsched.policy import Policy
+from simsched.policy import Layout, Policy
+from simsched.policy.layout import Best
+from simsched.report.question import Question
+from simsched.report.time_budget import Progress
 from simsched.schedule import Schedule
-
-if TYPE_CHECKING:
-    from simsched.graph.taskgraph import Seconds
-    from simsched.policy import Layout
-    from simsched.policy.layout import Best
-    from simsched.report.question import Question
-    from simsched.report.time_budget import Progress
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import platform
 from collections import Counter
-from typing import TYPE_CHECKING
 
 from simsched.costs.noise import noise_of
 from simsched.document.parts import Bullets, Facts, Paragraph, Part, Section, Table
+from simsched.execute import RecordedReplay
 from simsched.machine.effects import NAMES
+from simsched.report.findings import Findings
+from simsched.report.question import Question
 from simsched.units import format_time
 from simsched.version import version
-
-if TYPE_CHECKING:
-    from simsched.execute import RecordedReplay
-    from simsched.report.findings import Findings
-    from simsched.report.question import Question
 
 
 def trust_section(found: Findings) -> Section:

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from simsched.defaults import BASELINE
 from simsched.explain.core_time import labelled
 from simsched.plots.canvas import plain
+from simsched.report.findings import Findings
+from simsched.report.run import PolicyRun
 from simsched.units import format_time
-
-if TYPE_CHECKING:
-    from simsched.report.findings import Findings
-    from simsched.report.run import PolicyRun
 
 #: Makespans that differ by less count as equal.
 SAME = 0.005

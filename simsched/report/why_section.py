@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import pandas as pd
 
 from simsched.document.parts import Bullets, Folded, Paragraph, Part, Picture, Section, Table
 from simsched.explain import explain
 from simsched.explain.core_time import LEAST_SHARE, labelled
 from simsched.plots import core_time, what_if
 from simsched.plots.canvas import plain
+from simsched.report.findings import Findings
 from simsched.report.verdict import run_name
 from simsched.units import format_time
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from simsched.report.findings import Findings
 
 MOST_SEGMENTS = 15
 #: Height of the causes next to the bars.

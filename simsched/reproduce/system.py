@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from math import isfinite
-from typing import TYPE_CHECKING
 
+import pandas as pd
+
+from simsched.drawing import Axes
 from simsched.errors import SimschedError, SpecError
 from simsched.parameters import Parameters
 from simsched.plugins import named
@@ -17,10 +19,6 @@ from simsched.reproduce.published import Published, read_published
 from simsched.reproduce.reproduction import Reproduction
 from simsched.reproduce.rows import Claim, Row, case_text
 from simsched.spec import Scalar, made, parse_with
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.axes import Axes
 
 #: Takes the values of a case by name and returns the simulated number.
 Prediction = Callable[..., float]

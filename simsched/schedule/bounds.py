@@ -1,7 +1,5 @@
 """Lower bounds on the makespan, whatever the policy."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from pathlib import Path
 

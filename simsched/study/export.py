@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+import pandas as pd
+
+from simsched.drawing import Axes
 from simsched.errors import MissingExtraError, SimschedError
 from simsched.files import replacing
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.axes import Axes
-
-    from simsched.plots.canvas import Size
+from simsched.plots.canvas import Size
 
 SUFFIXES = (".csv", ".parquet", ".png", ".svg")
 

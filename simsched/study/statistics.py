@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -14,20 +14,17 @@ import pandas as pd
 
 from simsched.costs import CostModel
 from simsched.defaults import MACHINE
+from simsched.document.result import Result
+from simsched.drawing import Axes
 from simsched.errors import SimschedError
+from simsched.graph import TaskGraph
 from simsched.intervals import LEVEL, paired_ratio
+from simsched.machine import Machine, RuntimeProfile
 from simsched.plots.policies import draw_replayed
+from simsched.policy import Layout, Policy
 from simsched.progress import shows_progress
+from simsched.spec import Engine
 from simsched.study.replayed import SEEDS, replayed
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from simsched.document.result import Result
-    from simsched.graph import TaskGraph
-    from simsched.machine import Machine, RuntimeProfile
-    from simsched.policy import Layout, Policy
-    from simsched.spec import Engine
 
 #: Scope of a verdict over all graphs.
 Over = Literal["seeds", "graphs"]

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
+from simsched.document.result import Result
+from simsched.drawing import Axes
 from simsched.policy import Layout, Policy
 from simsched.replay.parallel_map import parallel_map
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from simsched.document.result import Result
-    from simsched.schedule import Bounds, Schedule
+from simsched.schedule import Bounds, Schedule
 
 Point = tuple[Policy, Layout | None]
 

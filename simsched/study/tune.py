@@ -1,7 +1,5 @@
 """`tune`: the best policy, layout and widths of a graph on a machine, by one of three searches."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -14,7 +12,7 @@ from simsched.document.result import Result
 from simsched.errors import LayoutError, SpecError
 from simsched.graph import TaskGraph
 from simsched.machine import Machine, RuntimeProfile
-from simsched.plots.tuned import tuned as draw_tuned
+from simsched.plots.tuning import tuned as draw_tuned
 from simsched.policy import Layout, Policy, policy as policy_of
 from simsched.policy.layout import BEST, Best
 from simsched.progress import shows_progress

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from simsched.policy import Layout, Policy
 from simsched.policy.layout import Best
 from simsched.spec import Scalar, Spec, made
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from simsched.sweep.axes import Axis
-    from simsched.sweep.design import Choices
+from simsched.sweep.axes import Axis
+from simsched.sweep.design import Choices
 
 #: Prefix of the names of parameters in the names of columns.
 MACHINE_PREFIX, POLICY_PREFIX = "machine.", "policy."

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -10,8 +11,7 @@ from simsched.errors import SweepError
 from simsched.native import core
 from simsched.policy import Policy
 from simsched.progress import check_progress
-from simsched.sweep.batches import Batches
-from simsched.sweep.replaying import Ended
+from simsched.sweep.replaying import Ended, Outcome, Replayer
 from simsched.sweep.store import Store, opened
 from simsched.system import usable_cpus
 
@@ -22,6 +22,91 @@ if TYPE_CHECKING:
     from distributed import Client
 
     from simsched.sweep.sweep import Sweep
+
+
+class Threads:
+    """Batches replayed in threads of this process.
+
+    Parameters
+    ----------
+    sweep : Sweep
+    count : int
+        Threads.
+    store : Store
+        Records started points: a replay that kills a thread kills this process.
+    """
+
+    #: Nothing is lost as long as this process lives.
+    tries = 1
+
+    def __init__(self, sweep: Sweep, count: int, store: Store) -> None:
+        self._replayer, self._store = Replayer(sweep), store
+        self._pool = ThreadPoolExecutor(count)
+        self._running: dict[Future[list[Outcome]], list[int]] = {}
+        # One more than there are threads, so that none waits for this one.
+        self.slots = count + 1
+
+    def submit(self, points: list[int]) -> None:
+        """Begin a batch."""
+        self._store.began(points)
+        self._running[self._pool.submit(self._replay, points)] = points
+
+    def _replay(self, points: list[int]) -> list[Outcome]:
+        return [self._replayer.outcome(point) for point in points]
+
+    def ended(self) -> Iterator[Ended]:
+        """Wait for one or more batches to end, and return them."""
+        done, _ = wait(self._running, return_when=FIRST_COMPLETED)
+        for future in done:
+            self._store.ended(self._running.pop(future))
+            yield Ended(future.result())
+
+    def close(self) -> None:
+        """Stop what still runs."""
+        self._pool.shutdown(cancel_futures=True)
+
+
+#: Seconds that a batch should take.
+TARGET_S = 0.2
+#: Most points of a batch; of those that take no time at all.
+MOST = 1000
+
+
+class Batches:
+    """Points to do, handed out in order; the time per point is learned from finished ones.
+
+    Parameters
+    ----------
+    points : sequence of int
+    takers : int
+        Number of concurrent takers of batches.
+    """
+
+    def __init__(self, points: Sequence[int], takers: int) -> None:
+        self._left, self._takers = list(reversed(points)), takers
+        self._mean_s = TARGET_S
+
+    def __bool__(self) -> bool:
+        return bool(self._left)
+
+    def take(self) -> list[int]:
+        """Return the next batch."""
+        fitting = int(TARGET_S / self._mean_s) if self._mean_s > TARGET_S / MOST else MOST
+        share = -(-len(self._left) // (2 * self._takers))
+        count = max(min(fitting, share), 1)
+        taken = self._left[: -count - 1 : -1]
+        del self._left[-count:]
+        return taken
+
+    def put_back(self, points: Sequence[int]) -> None:
+        """Take points back, to be handed out next."""
+        self._left.extend(reversed(points))
+
+    def learn(self, seconds: float, count: int) -> None:
+        """Learn what some points took; the last ones count most."""
+        if count:
+            self._mean_s = (self._mean_s + seconds / count) / 2
+
 
 Progress = Callable[[int], object] | None
 
@@ -70,7 +155,6 @@ def run(
 
 def _run(sweep: Sweep, store: Store, client: Client | None, workers: int, done: PointsDone) -> None:
     from simsched.sweep.processes import Processes
-    from simsched.sweep.threads import Threads
 
     if client is not None:
         from simsched.sweep.cluster import Cluster

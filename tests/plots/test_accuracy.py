@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from simsched.errors import SimschedError
+from simsched.execute.crosscheck.report import ABOVE, BELOW, signed_bars
 from simsched.plots import accuracy
-from simsched.plots.bars import ABOVE, BELOW, signed_bars
 from simsched.plots.stacked import stacked_svg
 
 

@@ -8,7 +8,7 @@ from hypothesis import given, strategies as st
 
 import simsched as ss
 from simsched.graph import LabelColumn
-from simsched.schedule.names import name_column, numbered
+from simsched.schedule.frame import name_column, numbered
 
 
 @given(st.lists(st.sampled_from(["", "MatMul", "é", "a b"]), max_size=130))

@@ -13,7 +13,7 @@ import pytest
 
 import simsched as ss
 from simsched.errors import SweepError
-from simsched.sweep import batches, description, results, store as stores, store_head, stored
+from simsched.sweep import description, results, running, store as stores, store_head, stored
 from simsched.sweep.row_files import read_rows, write_rows
 
 
@@ -131,8 +131,8 @@ def interrupted(graph, folder, points=300, after=250):
 @pytest.fixture
 def single_points(monkeypatch, each_batch_a_part):
     """Each point is a batch, and each batch is written."""
-    monkeypatch.setattr(batches, "TARGET_S", 0.0)
-    monkeypatch.setattr(batches, "MOST", 1)
+    monkeypatch.setattr(running, "TARGET_S", 0.0)
+    monkeypatch.setattr(running, "MOST", 1)
 
 
 def test_a_store_has_few_parts_however_many_were_written(graph, tmp_path, single_points):

@@ -9,7 +9,7 @@ import pytest
 
 import simsched as ss
 from simsched.errors import SimschedError, SpecError, SweepError
-from simsched.sweep import Range, results, threads
+from simsched.sweep import Range, results, running
 
 MACHINE = "generic[cores=4]"
 
@@ -226,12 +226,12 @@ def test_a_sweep_takes_the_cpus_of_its_process_and_not_of_the_machine(graph, tmp
     """A batch job of three CPUs on a node of 64."""
     begun = []
 
-    class Threads(threads.Threads):
+    class Threads(running.Threads):
         def __init__(self, made, count, store):
             begun.append(count)
             super().__init__(made, count, store)
 
-    monkeypatch.setattr(threads, "Threads", Threads)
+    monkeypatch.setattr(running, "Threads", Threads)
     monkeypatch.setattr(os, "cpu_count", lambda: 64)
     monkeypatch.setattr(os, "sched_getaffinity", lambda process: {0, 5, 9})
     sweep(graph).run(tmp_path / "a")

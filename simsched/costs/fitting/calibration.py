@@ -7,9 +7,12 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
-from simsched.costs.curves import normalised
+import numpy as np
+import pandas as pd
+
+from simsched.costs.curves import Curve, normalised
 from simsched.costs.fitting import calibration_file
 from simsched.costs.fitting.fingerprint import Fingerprint
 from simsched.costs.fitting.interpolation import Method
@@ -23,17 +26,11 @@ from simsched.costs.fitting.sampling import disturbed, sampled_curve_of, scatter
 from simsched.costs.model import CostModel
 from simsched.costs.noise import Noise
 from simsched.document.html import card
+from simsched.drawing import Axes
 from simsched.errors import CostError
 from simsched.later import later
 from simsched.machine import RuntimeProfile
 from simsched.renamed import old_arguments
-
-if TYPE_CHECKING:
-    import numpy as np
-    import pandas as pd
-    from matplotlib.axes import Axes
-
-    from simsched.costs.curves import Curve
 
 #: The name of the running host as a machine.
 HOST = "host"

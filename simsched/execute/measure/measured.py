@@ -6,28 +6,24 @@ import tomllib
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from simsched.costs.fitting import CalibratedModel, Calibration, MeasuredCurves
 from simsched.defaults import POLICY
 from simsched.document.result import Result
+from simsched.drawing import Axes
 from simsched.errors import EngineError
 from simsched.execute.measure.machine_file import Numbers, toml
 from simsched.files import write_text
-from simsched.machine import Machine
+from simsched.graph import TaskGraph
+from simsched.machine import Fact, Machine, RuntimeProfile
 from simsched.machine.build import built
 from simsched.machine.confidence import ends
 from simsched.plots.measured import measured_numbers
+from simsched.policy import Layout, Policy
 from simsched.replay import simulate
+from simsched.schedule import Schedule
 from simsched.spec import Spec
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from simsched.graph import TaskGraph
-    from simsched.machine import Fact, RuntimeProfile
-    from simsched.policy import Layout, Policy
-    from simsched.schedule import Schedule
 
 #: In the source of a number that was measured.
 MEASURED = "measured"

@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from simsched.costs.fitting import Overheads
 from simsched.document.html import pictured_card
+from simsched.drawing import Axes
 from simsched.errors import GraphError, LayoutError
 from simsched.execute.recorded.gaps import Gaps, absences_s, started
 from simsched.graph import TaskGraph
@@ -24,9 +25,6 @@ from simsched.replay import simulate
 from simsched.replay.checks import check_graph
 from simsched.schedule import Schedule
 from simsched.units import format_time
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 KEPT = "lanes and their order are those of the recording"
 

@@ -1,7 +1,5 @@
 """Parts of pages with bokeh in them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from simsched.errors import MissingExtraError

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from simsched.graph.adjacency import Index
+from simsched.graph.columns import Floats
+from simsched.policy.planned_policy import Assignment
 from simsched.policy.planning.listing import plan_list
 from simsched.policy.planning.priorities import Priorities, positions
-
-if TYPE_CHECKING:
-    from simsched.graph.adjacency import Index
-    from simsched.graph.columns import Floats
-    from simsched.policy.planned_policy import Assignment
-    from simsched.policy.platform import Platform
+from simsched.policy.platform import Platform
 
 
 def plan_clusters(platform: Platform, cluster: Index, start: Floats | None = None) -> Assignment:

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from types import ModuleType
+from typing import Any
 
 import numpy as np
 
 from simsched.errors import GraphError
+from simsched.graph.adjacency import Index
 from simsched.policy.planned_policy import Assignment
-
-if TYPE_CHECKING:
-    from types import ModuleType
-
-    from simsched.graph.adjacency import Index
-    from simsched.policy.platform import Platform
+from simsched.policy.platform import Platform
 
 
 def order_of(platform: Platform) -> Index:

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from bisect import insort
+from collections.abc import Iterator
 from heapq import heapify, heappop, heappush
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from simsched.graph.adjacency import Index
+from simsched.graph.columns import Floats
 from simsched.policy.planned_policy import Assignment
 from simsched.policy.planning.compiled import order_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from simsched.graph.adjacency import Index
-    from simsched.graph.columns import Floats
-    from simsched.policy.platform import Platform
+from simsched.policy.platform import Platform
 
 #: Start, finish and task of what an executor runs.
 Slot = tuple[float, float, int]

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+import numpy.typing as npt
 
+from simsched.graph.adjacency import Index
 from simsched.native import find
+from simsched.policy.planned_policy import Assignment
 from simsched.policy.planning.compiled import assignment, bound, flat
 from simsched.policy.planning.draft import Draft, best
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
-
-    from simsched.graph.adjacency import Index
-    from simsched.policy.planned_policy import Assignment
-    from simsched.policy.platform import Platform
+from simsched.policy.platform import Platform
 
 
 def plan_list(

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from simsched.graph.adjacency import Index
+from simsched.graph.columns import Floats
 from simsched.native import find
+from simsched.policy.planned_policy import Assignment
 from simsched.policy.planning.compiled import assignment, bound
 from simsched.policy.planning.draft import Draft, best
-
-if TYPE_CHECKING:
-    from simsched.graph.adjacency import Index
-    from simsched.graph.columns import Floats
-    from simsched.policy.planned_policy import Assignment
-    from simsched.policy.platform import Platform
+from simsched.policy.platform import Platform
 
 
 def plan_lookahead(platform: Platform, position: Index) -> Assignment:

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import numpy.typing as npt
 
+from simsched.graph.adjacency import Index
+from simsched.graph.columns import Floats
+from simsched.graph.taskgraph import Seconds
 from simsched.native import find
 from simsched.policy.planning.compiled import bound, flat
 from simsched.policy.planning.draft import Draft
 from simsched.policy.planning.paths import Paths
 from simsched.policy.planning.priorities import positions
-
-if TYPE_CHECKING:
-    from simsched.graph.adjacency import Index
-    from simsched.graph.columns import Floats
-    from simsched.graph.taskgraph import Seconds
-    from simsched.policy.platform import Platform
+from simsched.policy.platform import Platform
 
 
 def critical_widths(

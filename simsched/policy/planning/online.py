@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from heapq import heappop, heappush
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import numpy as np
 
+from simsched.graph.columns import Floats
 from simsched.policy.planned_policy import Assignment
 from simsched.policy.planning.draft import Draft
-
-if TYPE_CHECKING:
-    from simsched.graph.columns import Floats
-    from simsched.policy.platform import Platform
+from simsched.policy.platform import Platform
 
 
 class Rule(Protocol):

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
+import numpy.typing as npt
 
+from simsched.graph.columns import Floats
 from simsched.native import find
+from simsched.policy.planned_policy import Assignment
 from simsched.policy.planning.compiled import assignment, bound, flat
 from simsched.policy.planning.draft import Draft, best
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
-
-    from simsched.graph.columns import Floats
-    from simsched.policy.planned_policy import Assignment
-    from simsched.policy.platform import Platform
+from simsched.policy.platform import Platform
 
 #: Which ready task goes first: of the least cost, the most level less cost, the greatest least cost, or the one whose
 #: second-best executor costs most more than its best.

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from heapq import heapify, heappop, heappush
-from typing import TYPE_CHECKING
 
+from simsched.graph.taskgraph import Seconds
 from simsched.policy.planning.compiled import order_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from simsched.graph.taskgraph import Seconds
-    from simsched.policy.platform import Platform
+from simsched.policy.platform import Platform
 
 
 class Paths:

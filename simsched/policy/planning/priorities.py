@@ -4,22 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
+from simsched.graph.adjacency import Index
+from simsched.graph.columns import Floats
+from simsched.graph.taskgraph import Seconds
 from simsched.native import find
 from simsched.policy.layout import Layout
 from simsched.policy.planning.compiled import bound, order_of
-
-if TYPE_CHECKING:
-    from simsched.graph.adjacency import Index
-    from simsched.graph.columns import Floats
-    from simsched.graph.taskgraph import Seconds
-    from simsched.policy.platform import Platform
-    from simsched.policy.problem import Problem
-    from simsched.policy.rank_policy import RankPolicy
+from simsched.policy.platform import Platform
+from simsched.policy.problem import Problem
+from simsched.policy.rank_policy import RankPolicy
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from math import ceil
-from typing import TYPE_CHECKING
 
+import pandas as pd
+
+from simsched.drawing import Axes
 from simsched.machine import Machine, machine as machine_of
 from simsched.parameters import one_of, positive, whole
 from simsched.plots.published import curves, grouped_bars
@@ -15,10 +17,6 @@ from simsched.reproduce.chaos.team import MACHINE
 from simsched.reproduce.chaos.training import Training
 from simsched.reproduce.published import Published
 from simsched.reproduce.system import Drawing, Predicted, Prediction, System, Verdict
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.axes import Axes
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,8 +6,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
+import pandas as pd
+
+from simsched.drawing import Axes
 from simsched.parameters import one_of, whole
 from simsched.plots import corunning_events_frame, grouped_bars
 from simsched.plots.canvas import open_axes, outside_legend, plain
@@ -16,10 +18,6 @@ from simsched.reproduce.concurrency_control.ops import PublishedOps
 from simsched.reproduce.concurrency_control.profiling import hill_climbing
 from simsched.reproduce.concurrency_control.runs import Runs
 from simsched.reproduce.system import Drawing, Predicted, Prediction, System, Verdict
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.axes import Axes
 
 
 def _uniform(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:

@@ -5,25 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from simsched.document.html import card
 from simsched.document.markdown import markdown
+from simsched.document.parts import Document
+from simsched.document.result import Result
+from simsched.drawing import Axes
 from simsched.errors import SpecError
 from simsched.notes import weighed
 from simsched.reproduce.crossed.jobs import Column
 from simsched.reproduce.crossed.rules import Choice
+from simsched.schedule import Schedule
 from simsched.schedule.caveats import notes_of
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from simsched.document.parts import Document
-    from simsched.document.result import Result
-    from simsched.schedule import Schedule
 
 #: Of `machines`: each job on the machine of its own system.
 OWN = "own"

@@ -8,20 +8,16 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import product
 from statistics import mean
-from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
+import pandas as pd
 
+from simsched.drawing import Axes
 from simsched.parameters import one_of, positive, text
 from simsched.reproduce.graphi.runs import RECURRENT, Runs
 from simsched.reproduce.system import Drawing, Predicted, Prediction, System, Verdict
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
-    import pandas as pd
-    from matplotlib.axes import Axes
-
-    from simsched.schedule import Schedule
+from simsched.schedule import Schedule
 
 RATIO = "critical-path time over naive-queue time"
 AGAINST = "share of pairs of cells that finish against the diagonals"

@@ -6,8 +6,11 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import pandas as pd
+
+from simsched.drawing import Axes
 from simsched.errors import MachineError
 from simsched.graph import TaskGraph
 from simsched.machine import machine as machine_of
@@ -15,10 +18,6 @@ from simsched.parameters import one_of, text
 from simsched.reproduce.published import Published
 from simsched.reproduce.system import Drawing, Predicted, Prediction, System, Verdict
 from simsched.workloads import workload
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.axes import Axes
 
 
 @dataclass(frozen=True)

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
+from simsched.drawing import Axes
 from simsched.errors import MachineError
-from simsched.machine import machine as machine_of
+from simsched.graph.taskgraph import Seconds
+from simsched.machine import Machine, machine as machine_of
 from simsched.parameters import positive, text, whole
 from simsched.plots.published import curves, grouped_bars
 from simsched.reproduce.system import Drawing, Predicted, Prediction, System, Verdict
@@ -18,14 +21,7 @@ from simsched.reproduce.wpar.cells import CellCosts
 from simsched.reproduce.wpar.keras import Keras
 from simsched.reproduce.wpar.runs import Runs
 from simsched.reproduce.wpar.setting import Setting
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.axes import Axes
-
-    from simsched.graph.taskgraph import Seconds
-    from simsched.machine import Machine
-    from simsched.schedule import Schedule
+from simsched.schedule import Schedule
 
 #: Numbers of layers, of mini-batches and of cores of the paper's figures.
 LAYERS = (8, 12)
