@@ -1,5 +1,7 @@
 """The error family: every error a user can cause is a `SimschedError` with one clear line, or one per mistake."""
 
+from __future__ import annotations
+
 import sys
 from collections.abc import Sequence
 

@@ -1,5 +1,7 @@
 """Files: read within bounds, and never from a device; written so that they appear only once complete."""
 
+from __future__ import annotations
+
 import errno
 import io
 import os

@@ -1,5 +1,7 @@
 """Mistakes in files found by pydantic, in words: the key, the expected value, the actual value."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Any, TypeVar
 

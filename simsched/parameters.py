@@ -1,5 +1,7 @@
 """`Parameters`: frozen dataclasses with checked fields, whose text is the spec that makes them."""
 
+from __future__ import annotations
+
 from dataclasses import Field, dataclass, field, fields
 from math import inf, isfinite
 from numbers import Integral, Real

@@ -1,5 +1,7 @@
 """Objects registered through entry points: machines, policies, workloads and so on, ours and others'."""
 
+from __future__ import annotations
+
 from difflib import get_close_matches
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points

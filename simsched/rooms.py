@@ -1,5 +1,7 @@
 """Rooms named as users type them: `simsched.machine` is a room and, called, `ss.machine("...")`."""
 
+from __future__ import annotations
+
 import inspect
 import sys
 from collections.abc import Callable

@@ -1,5 +1,7 @@
 """Files of a Linux system, and the CPU time and memory that its control groups leave a process."""
 
+from __future__ import annotations
+
 import os
 import re
 from collections.abc import Iterator

@@ -1,5 +1,7 @@
 """Text from files, made safe for a terminal, a page or a picture."""
 
+from __future__ import annotations
+
 import unicodedata
 
 

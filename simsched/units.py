@@ -1,5 +1,7 @@
 """Units of time and of bytes for readers: scales that keep numbers short."""
 
+from __future__ import annotations
+
 import math
 import re
 from typing import NamedTuple

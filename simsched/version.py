@@ -1,5 +1,7 @@
 """The version of simsched, for output files."""
 
+from __future__ import annotations
+
 import importlib.metadata
 
 

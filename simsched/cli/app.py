@@ -1,5 +1,7 @@
 """The command line: a thin layer over the library."""
 
+from __future__ import annotations
+
 import sys
 import warnings
 from functools import cache

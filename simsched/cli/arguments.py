@@ -1,5 +1,7 @@
 """Arguments before parsing: a reader's options may come anywhere; unknown names get similar suggestions."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from difflib import get_close_matches
 

@@ -1,5 +1,7 @@
 """Common parts of all commands: options, printing, reading graphs, progress."""
 
+from __future__ import annotations
+
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager

@@ -1,5 +1,7 @@
 """The command `convert`."""
 
+from __future__ import annotations
+
 from pathlib import Path
 from typing import Annotated
 

@@ -1,5 +1,7 @@
 """Commands that really run ops on this machine: `execute`, `calibrate`, `measure`, `crosscheck`."""
 
+from __future__ import annotations
+
 from pathlib import Path
 from typing import Annotated, cast
 

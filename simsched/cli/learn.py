@@ -1,5 +1,7 @@
 """The command that learns from recordings: `learn`."""
 
+from __future__ import annotations
+
 from pathlib import Path
 from typing import Annotated
 

@@ -1,5 +1,7 @@
 """The command `list`: what is installed, as plain values and as lines."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, fields
 from typing import Annotated, Any

@@ -1,5 +1,7 @@
 """The commands that replay a graph, or find its shortest schedule: `run`, `compare`, `optimum`, `replay-recorded`."""
 
+from __future__ import annotations
+
 from pathlib import Path
 from typing import Annotated, Any
 

@@ -1,5 +1,7 @@
 """The commands of published systems: `reproduce`, and `crossed`, every system on the workloads of every other."""
 
+from __future__ import annotations
+
 from pathlib import Path
 from typing import Annotated, Any
 

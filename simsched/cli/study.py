@@ -1,5 +1,7 @@
 """The commands that replay many times: `predict`, `machines`, `tune`, `sensitivity` and `verdicts`."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Literal

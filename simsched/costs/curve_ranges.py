@@ -1,5 +1,7 @@
 """Uncertainty of the cost curves of `curves.toml`: the ends of each number, and curves sampled between them."""
 
+from __future__ import annotations
+
 import tomllib
 from collections.abc import Mapping
 from dataclasses import replace

@@ -14,6 +14,8 @@ The overhead per thread grows with the square root of the work, as the surface o
 number then fits the published curves of convolutions from 37 to 700 ms (see curves.toml).
 """
 
+from __future__ import annotations
+
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass

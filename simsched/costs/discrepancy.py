@@ -11,6 +11,8 @@ is a share of a perfect one where seconds were measured, which gain nothing beyo
 `discrepancies.toml`, each with its evidence; `benchmarks/coverage.py` counts what intervals hold.
 """
 
+from __future__ import annotations
+
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,5 +1,7 @@
 """Small HTML cards for notebooks, and pages without external files. Text from files is escaped here, once."""
 
+from __future__ import annotations
+
 import re
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Mapping, Sequence

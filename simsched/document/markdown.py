@@ -1,5 +1,7 @@
 """Documents as Markdown, as forges show it; nothing in it that comes from a file is markup."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterable
 from html import escape

@@ -1,5 +1,7 @@
 """`assigned`: the shortest plan on executors that are not alike, with messages between them, by CP-SAT."""
 
+from __future__ import annotations
+
 from itertools import product
 from typing import Any
 

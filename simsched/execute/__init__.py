@@ -1,5 +1,7 @@
 """Real runs of task graphs on this machine, under the policies of the simulator."""
 
+from __future__ import annotations
+
 from simsched.execute.calibrate.costs_of_threads import thread_costs
 from simsched.execute.calibrate.measuring import calibrate
 from simsched.execute.crosscheck.checked import CrossCheck

@@ -1,5 +1,7 @@
 """`Clocks`: the frequency of cores by the number of busy ones and the width of their vectors."""
 
+from __future__ import annotations
+
 from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -1,5 +1,7 @@
 """Interval of a number of which a file states no more than its confidence."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 
 from simsched.machine.schema import Confidence

@@ -1,5 +1,7 @@
 """Machines by name, by file and by variation."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache

@@ -1,5 +1,7 @@
 """The schema of machine files: every number with its unit, its source and its confidence."""
 
+from __future__ import annotations
+
 from typing import Annotated, Literal, Self
 
 from pydantic import (

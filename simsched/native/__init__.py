@@ -5,6 +5,8 @@ put into the house style by `ruff check --fix --unsafe-fixes` and `ruff format`;
 its slots have no types.
 """
 
+from __future__ import annotations
+
 import warnings
 from functools import cache
 from importlib import import_module

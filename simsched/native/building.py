@@ -1,5 +1,7 @@
 """Requirements for building the compiled modules, and those missing on this machine."""
 
+from __future__ import annotations
+
 import os
 import shutil
 import sysconfig

@@ -1,5 +1,7 @@
 """The controls of a panel, as widgets."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from typing import Any
 

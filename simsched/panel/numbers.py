@@ -1,5 +1,7 @@
 """The numbers that a panel shows next to the picture of a schedule, as markup."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 from dataclasses import fields, is_dataclass
 

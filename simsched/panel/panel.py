@@ -1,5 +1,7 @@
 """`panel`: what if, by hand: controls next to a picture that is simulated again at every change."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from threading import RLock

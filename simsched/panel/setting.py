@@ -1,5 +1,7 @@
 """`Setting`: the case to simulate, as set by the controls."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,5 +1,7 @@
 """How much slower a task is on a kind of cores than on others."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 
 

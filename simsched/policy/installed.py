@@ -1,5 +1,7 @@
 """The default policies of a comparison: all that are installed, but the classics."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 
 from simsched.defaults import BASELINE

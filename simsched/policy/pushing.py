@@ -1,5 +1,7 @@
 """`Pushing`: how a task that becomes ready finds the queue of an executor."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 

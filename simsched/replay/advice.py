@@ -1,5 +1,7 @@
 """Cost of a given layout over the best one found by replays."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import replace
 

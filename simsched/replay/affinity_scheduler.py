@@ -1,5 +1,7 @@
 """The scheduler by which kinds of cores take the ready tasks that they accelerate most."""
 
+from __future__ import annotations
+
 from heapq import heappop, heappush
 
 from simsched.policy.affinity import slower

@@ -1,5 +1,7 @@
 """Memory bandwidth that running tasks share (docs/semantics.md, rule 5)."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 
 from simsched.costs.loads import Load

@@ -1,5 +1,7 @@
 """`layout="best"`: the layout of the shortest of some replays, kept few by an estimate and lower bounds."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from math import inf

@@ -1,5 +1,7 @@
 """What is near each place where objects are read from afar (docs/semantics.md, Read)."""
 
+from __future__ import annotations
+
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from math import inf

@@ -1,5 +1,7 @@
 """Checks of the arguments of a replay, before any work is done."""
 
+from __future__ import annotations
+
 from typing import get_args
 
 from simsched.costs import CostModel

@@ -1,5 +1,7 @@
 """Contention of running tasks for domains, tiles, cores, the interconnect and remote memory (rule 5)."""
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass

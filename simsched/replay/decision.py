@@ -1,5 +1,7 @@
 """A decision for an engine to carry out: a task, its team and its seconds."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 

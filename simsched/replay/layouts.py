@@ -1,5 +1,7 @@
 """The layout of one replay: given by the caller, or found by an estimate."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 from simsched.machine import RuntimeProfile

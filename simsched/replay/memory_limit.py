@@ -1,5 +1,7 @@
 """Memory that a replay would need, against the memory that the machine has (docs/semantics.md, Memory)."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Literal

@@ -1,5 +1,7 @@
 """Concurrent replays: the compiled engine releases Python's global lock."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar

@@ -1,5 +1,7 @@
 """Checks of a policy's answers, the same for both engines and for real runs."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 from typing import get_args
 

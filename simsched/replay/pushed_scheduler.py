@@ -1,5 +1,7 @@
 """The scheduler that pushes ready tasks to queues of executors."""
 
+from __future__ import annotations
+
 from bisect import bisect_left
 from heapq import heappop, heappush
 

@@ -1,5 +1,7 @@
 """Room for objects at places that hold no more than their size (docs/semantics.md, Limits of memory)."""
 
+from __future__ import annotations
+
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -1,5 +1,7 @@
 """The list scheduler with shortcuts past its queue (docs/semantics.md, rule 9)."""
 
+from __future__ import annotations
+
 from bisect import insort
 from collections import deque
 from collections.abc import Sequence

@@ -1,5 +1,7 @@
 """Reports on a graph, a machine and some policies, as one page or as Markdown."""
 
+from __future__ import annotations
+
 from simsched.renamed import old_names
 from simsched.report.findings import Findings
 from simsched.report.question import Question

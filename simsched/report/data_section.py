@@ -1,5 +1,7 @@
 """Where data were and which ways they took, under the best policy."""
 
+from __future__ import annotations
+
 import numpy as np
 
 from simsched.document.parts import Paragraph, Part, Picture, Section, Table

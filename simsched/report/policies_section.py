@@ -1,5 +1,7 @@
 """The policies side by side: table, picture, chart."""
 
+from __future__ import annotations
+
 import pandas as pd
 
 from simsched.document.parts import Facts, Folded, Markup, Paragraph, Part, Picture, Section, Table

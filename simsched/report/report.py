@@ -1,5 +1,7 @@
 """`report()`: a full report on a graph, a machine and some policies."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property

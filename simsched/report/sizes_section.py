@@ -1,5 +1,7 @@
 """The best policy on fewer and more cores, and by layout."""
 
+from __future__ import annotations
+
 from math import isnan
 
 import pandas as pd

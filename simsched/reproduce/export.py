@@ -1,5 +1,7 @@
 """A folder of reproductions: one Markdown file each, and the pictures of its system."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path

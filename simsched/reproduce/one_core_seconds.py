@@ -1,5 +1,7 @@
 """One-core seconds of ops by the kernel model: convolutions, matrix products and streams by their shapes."""
 
+from __future__ import annotations
+
 import math
 from dataclasses import replace
 

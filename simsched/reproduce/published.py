@@ -1,5 +1,7 @@
 """Data file of a paper: inputs, tables with all their cases and the values at hand, statements."""
 
+from __future__ import annotations
+
 import tomllib
 from collections.abc import Iterator, Mapping
 from decimal import Decimal

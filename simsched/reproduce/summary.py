@@ -1,5 +1,7 @@
 """Distance of a reproduction from its paper: errors of ratios and of times, signs, orderings, statements."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Sequence
 from itertools import combinations
 

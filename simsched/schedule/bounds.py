@@ -1,5 +1,7 @@
 """Lower bounds on the makespan, whatever the policy."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, replace
 from pathlib import Path
 

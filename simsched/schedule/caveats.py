@@ -1,5 +1,7 @@
 """Caveats of schedules: notes on them and on their graphs, for readers."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Iterator
 
 from simsched.schedule.schedule import Schedule

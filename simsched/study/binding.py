@@ -1,5 +1,7 @@
 """Binding resources: the parts of the makespan, along the critical path through time."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 
 import numpy as np

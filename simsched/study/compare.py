@@ -1,5 +1,7 @@
 """`compare`: policies side by side on one graph and machine."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path

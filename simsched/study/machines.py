@@ -1,5 +1,7 @@
 """`machines`: one graph on many machines, each with its best policy and layout."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace

@@ -1,5 +1,7 @@
 """Parts of a predicted makespan, and those that grew with the cores."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 
 import numpy as np

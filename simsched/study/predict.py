@@ -1,5 +1,7 @@
 """`predict`: makespan by hypothetical core count."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import product

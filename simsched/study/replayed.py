@@ -1,5 +1,7 @@
 """Makespans of policies on graphs under seeds: a tidy table, the basis of every comparison with intervals."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path

@@ -1,5 +1,7 @@
 """`sobol`: variance of the makespan explained by each uncertain number, all varying together."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import astuple
 from pathlib import Path

@@ -1,5 +1,7 @@
 """`tune`: the best policy, layout and widths of a graph on a machine, by one of three searches."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial

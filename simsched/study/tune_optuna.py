@@ -1,5 +1,7 @@
 """A search over policies, layouts and widths by Optuna's tree-structured Parzen estimators."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,5 +1,7 @@
 """Uncertain numbers of a machine and of cost curves, and scenarios with some of them changed."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from difflib import get_close_matches

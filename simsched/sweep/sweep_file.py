@@ -1,5 +1,7 @@
 """`SPEC.toml`: a sweep as a file, for the command line; see docs/sweeping.md."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any

@@ -1,5 +1,7 @@
 """`Overheads`: the measured costs of the software itself."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, fields, replace
 from math import inf
 

@@ -1,5 +1,7 @@
 """Pairs of ops measured side by side."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf

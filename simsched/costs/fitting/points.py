@@ -1,5 +1,7 @@
 """Measured ops: their seconds by width and by how a team shares tiles."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf, isfinite

@@ -1,5 +1,7 @@
 """Resampled measurements: points sampled within their errors, curves within their fits."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import asinh, erf, exp, log, log1p, pi, sqrt

@@ -6,6 +6,8 @@ with an efficiency of the width of the output, of strides, channels and position
 pieces fall on the threads. See docs/measured.md.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from math import ceil
 from typing import Literal

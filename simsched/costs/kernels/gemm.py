@@ -1,5 +1,7 @@
 """Seconds of a matrix product."""
 
+from __future__ import annotations
+
 from math import ceil
 
 from simsched.costs.kernels.library import Parameters, parameters

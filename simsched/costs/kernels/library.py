@@ -1,5 +1,7 @@
 """Libraries: how software divides ops over threads, and its kernels' rates, read from `kernels.toml`."""
 
+from __future__ import annotations
+
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field

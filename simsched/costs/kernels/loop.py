@@ -6,6 +6,8 @@ at the scalar clock of the busy cores: long loops wait for the sum before, short
 start and end. See docs/measured.md.
 """
 
+from __future__ import annotations
+
 from simsched.costs.kernels.library import LoopParameters, Parameters, parameters
 from simsched.costs.kernels.team import Team
 from simsched.errors import CostError

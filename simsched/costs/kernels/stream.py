@@ -6,6 +6,8 @@ with h the share of the working set still in the L2s from the last walk, `named`
 writes and `moved` those that move where a store first fetches its line. See docs/measured.md.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass, replace
 from math import ceil
 

@@ -1,5 +1,7 @@
 """Costs of threads by themselves on this host: forking a team, its barrier, waking one that sleeps."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 

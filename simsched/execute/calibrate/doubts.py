@@ -1,5 +1,7 @@
 """Inconclusive measurements: too few undisturbed runs, or figures that do not stay the same."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 

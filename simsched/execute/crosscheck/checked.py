@@ -1,5 +1,7 @@
 """`CrossCheck`: measured and simulated schedules side by side, and their errors."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path

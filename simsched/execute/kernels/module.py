@@ -1,5 +1,7 @@
 """The compiled module of real runs."""
 
+from __future__ import annotations
+
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec

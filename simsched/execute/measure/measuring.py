@@ -1,5 +1,7 @@
 """`measure()`: a machine file of the host, from two minutes of measurements; the sizes that it measures."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Callable
 from itertools import product

@@ -1,5 +1,7 @@
 """`Execution`: the results of several real runs of a graph."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,5 +1,7 @@
 """A chart that stays while its schedule is exchanged: the page, and the messengers of other schedules."""
 
+from __future__ import annotations
+
 import json
 import secrets
 import zlib

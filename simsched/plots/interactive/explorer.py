@@ -1,5 +1,7 @@
 """`explore`: schedules as an interactive chart, in a notebook or as one page without external files."""
 
+from __future__ import annotations
+
 import json
 from base64 import b64encode
 from collections.abc import Sequence

@@ -1,5 +1,7 @@
 """Parts of pages with bokeh in them."""
 
+from __future__ import annotations
+
 from pathlib import Path
 
 from simsched.errors import MissingExtraError

@@ -1,5 +1,7 @@
 """The workers of CHAOS on a Knights Corner: their costs of waiting, writing and meeting."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from functools import cached_property
 from math import ceil

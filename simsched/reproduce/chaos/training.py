@@ -1,5 +1,7 @@
 """Seconds of a whole training with CHAOS: one epoch is simulated, image by image, and repeats."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property

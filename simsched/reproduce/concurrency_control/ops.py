@@ -1,5 +1,7 @@
 """Single convolutions of concurrency control: by thread count, and two of them at a time."""
 
+from __future__ import annotations
+
 from functools import cache
 
 from simsched.costs import CostModel

@@ -1,5 +1,7 @@
 """Jobs of the published systems: a network, its machine, and the costs that all policies share there."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace

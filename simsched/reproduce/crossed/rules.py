@@ -1,5 +1,7 @@
 """Rules by which each published system runs a job: its policy, its parts of the batch, the layouts it may choose."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 

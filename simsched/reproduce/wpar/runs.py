@@ -3,6 +3,8 @@
 Of W-Par any cell is ready whose neighbours are done. Of Seq a mini-batch is a chain: all its cells, in sequence.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache

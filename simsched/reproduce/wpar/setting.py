@@ -1,5 +1,7 @@
 """`Setting`: the training or inference of a row of W-Par, and the networks of its systems."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import cast
