@@ -4,6 +4,7 @@ The folder of the sources is the whole project, so that links between pages, not
 as they do in the repository.
 """
 
+import gc
 import sys
 from pathlib import Path
 
@@ -12,6 +13,8 @@ from simsched.execute.kernels.module import module as executor
 from simsched.version import version as installed
 
 sys.path.insert(0, str(Path(__file__).parent))
+# Pages are trees of many small objects, most of which live until the end: garbage is looked for less often.
+gc.set_threshold(100_000)
 
 project = "simsched"
 release = installed()
@@ -24,6 +27,7 @@ extensions = [
     "sphinx.ext.napoleon",
     "sphinx_design",
     "site_references",
+    "site_search",
     "site_tables",
 ]
 

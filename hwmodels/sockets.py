@@ -130,7 +130,7 @@ class Sockets(Structure):
         """L3 group of each core, int32 (n_cores,)."""
         return _group_of(self.l3)
 
-    @property
+    @cached_property
     def interconnect(self) -> SocketLinks:
         """Links between sockets, in both directions."""
         return SocketLinks(self)

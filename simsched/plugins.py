@@ -5,7 +5,7 @@ from __future__ import annotations
 from difflib import get_close_matches
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from simsched.errors import SpecError, refuse_interrupt
 
@@ -43,10 +43,17 @@ _MIXED_UP: tuple[Group, ...] = ("machines", "policies", "workloads")
 
 
 @cache
+def installed() -> dict[str, tuple[EntryPoint, ...]]:
+    """Return the entry points of every group, of one look at all packages."""
+    every = entry_points()
+    return {group: tuple(every.select(group=f"simsched.{group}")) for group in get_args(Group)}
+
+
+@cache
 def registered(group: Group) -> dict[str, tuple[EntryPoint, ...]]:
     """Return the entry points of a group by name, sorted; more than one where packages contend for a name."""
     found: dict[str, dict[str, EntryPoint]] = {}
-    for entry in sorted(entry_points(group=f"simsched.{group}")):
+    for entry in sorted(installed()[group]):
         found.setdefault(entry.name, {}).setdefault(entry.value, entry)
     return {name: tuple(entries.values()) for name, entries in found.items()}
 

@@ -13,17 +13,11 @@ from simsched.errors import SpecError
 @pytest.fixture
 def others(monkeypatch):
     """Two packages beside ours: one whose machine is not there, and one that contends for our fifo."""
-    plain = plugins.entry_points
-
-    def with_others(group):
-        found = list(plain(group=group))
-        if group == "simsched.machines":
-            found.append(EntryPoint("broken", "simsched.nowhere:machine", group))
-        if group == "simsched.policies":
-            found.append(EntryPoint("fifo", "other.package:Fifo", group))
-        return found
-
-    monkeypatch.setattr(plugins, "entry_points", with_others)
+    broken = EntryPoint("broken", "simsched.nowhere:machine", "simsched.machines")
+    fifo = EntryPoint("fifo", "other.package:Fifo", "simsched.policies")
+    found = plugins.installed()
+    more = {"machines": (*found["machines"], broken), "policies": (*found["policies"], fifo)}
+    monkeypatch.setattr(plugins, "installed", lambda: {**found, **more})
     plugins.registered.cache_clear()
     yield
     plugins.registered.cache_clear()
@@ -65,3 +59,15 @@ def test_python_suggests_what_simsched_has():
         _ = ss.predcit
     assert caught.value.name == "predcit"
     assert "predict" in dir(caught.value.obj)
+
+
+def test_packages_are_searched_once_for_all_groups(monkeypatch):
+    """The environments of users hold hundreds of packages, whose files are read each time."""
+    searches = []
+    search = plugins.entry_points
+    monkeypatch.setattr(plugins, "entry_points", lambda: searches.append(1) or search())
+    plugins.installed.cache_clear()
+    plugins.registered.cache_clear()
+    assert {"fifo"} < {*plugins.registered("policies")}
+    assert {"grace"} < {*plugins.registered("machines")}
+    assert searches == [1]

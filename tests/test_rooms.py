@@ -10,6 +10,7 @@ import inspect
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import networkx as nx
@@ -34,18 +35,22 @@ ADDED = ("hwmodels", "policies", "traces")
 REPRODUCED = {("reproduce", "policies")}
 
 
-def _imported(tree: ast.Module) -> Iterator[tuple[str, str]]:
-    """Yield module and name of what a module imports anywhere, in functions, too, but for types alone."""
-    todo: list[ast.AST] = [tree]
+@cache
+def _imported(path: Path) -> list[tuple[str, str]]:
+    """Return module and name of what a module imports anywhere, in functions, too, but for types alone."""
+    todo: list[ast.AST] = [ast.parse(path.read_text("utf-8"))]
+    found = []
     while todo:
         node = todo.pop()
-        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+        if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
             continue
         if isinstance(node, ast.ImportFrom):
-            yield from ((node.module or "", alias.name) for alias in node.names)
+            found += [(node.module or "", alias.name) for alias in node.names]
         elif isinstance(node, ast.Import):
-            yield from ((alias.name, "") for alias in node.names)
-        todo.extend(ast.iter_child_nodes(node))
+            found += [(alias.name, "") for alias in node.names]
+        # No expression holds an import.
+        todo.extend(child for child in ast.iter_child_nodes(node) if not isinstance(child, ast.expr))
+    return found
 
 
 def _imports(folder: str) -> Iterator[tuple[Path, str, str]]:
@@ -55,7 +60,7 @@ def _imports(folder: str) -> Iterator[tuple[Path, str, str]]:
         if parts[0] == "simsched" and (parts[1] in ADDED or parts[1] == "__init__"):
             continue  # links to the folders above, and the facade
         room = parts[1] if parts[0] == "simsched" else parts[0]
-        for module, name in _imported(ast.parse(path.read_text("utf-8"))):
+        for module, name in _imported(path):
             names = [*module.split("."), name] if name else module.split(".")
             if names[0] == "simsched" and names[1:] and names[1] != room:
                 yield path.relative_to(ROOT), room, names[1]
@@ -95,7 +100,7 @@ def test_no_modules_import_each_other_in_a_circle():
     modules = _modules()
     imports = nx.DiGraph()
     for module, path in modules.items():
-        for imported, name in _imported(ast.parse(path.read_text("utf-8"))):
+        for imported, name in _imported(path):
             found = f"{imported}.{name}" if f"{imported}.{name}" in modules else imported
             if found in modules and found != module:
                 imports.add_edge(module, found)

@@ -20,7 +20,11 @@ def _files() -> list[Path]:
 
 def _functions(path: Path) -> Iterator[tuple[int, str]]:
     """Yield the lines of each function of a Python file, and where it stands."""
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+    todo: list[ast.AST] = [ast.parse(path.read_text("utf-8"))]
+    while todo:
+        node = todo.pop()
+        # No expression holds a function with lines of its own.
+        todo.extend(child for child in ast.iter_child_nodes(node) if not isinstance(child, ast.expr))
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             assert node.end_lineno is not None
             yield node.end_lineno - node.lineno + 1, f"{path.relative_to(ROOT)}:{node.lineno} {node.name}"

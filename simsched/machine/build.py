@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, cast
 
 from simsched.errors import MachineError
@@ -138,10 +139,28 @@ def _structure(content: Mapping[str, Any], table: Any, mistakes: list[str]) -> S
         mistakes.append(f"cores.count: {count} cores are not whole tiles of {per_tile}")
         return None
     try:
-        return cast("Structure", named("structures", content["structure"]["kind"]).of(table, count, per_tile))
+        kind = cast("type[Structure]", named("structures", content["structure"]["kind"]))
+        return _made(_Wanted(kind, repr(content["structure"]), count, per_tile, table))
     except MachineError as error:
         mistakes += [f"structure: {mistake}" for mistake in error.mistakes or [str(error)]]
         return None
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    """A structure: its kind, its table as written and as checked, and the number of cores."""
+
+    kind: type[Structure]
+    written: str
+    count: int
+    per_tile: int
+    table: Any = field(compare=False)
+
+
+@lru_cache(maxsize=32)
+def _made(wanted: _Wanted) -> Structure:
+    """Return a structure; most variations of a machine leave it as it is."""
+    return wanted.kind.of(wanted.table, wanted.count, wanted.per_tile)
 
 
 def _cluster(structure: Structure) -> str:

@@ -37,6 +37,8 @@ UNITS: dict[str, dict[str, float]] = {
     "power": {"W": 1},
     "vector width": {"bit": 1},
 }
+#: The same by unit alone: a unit that measures several quantities has one factor.
+FACTORS = {unit: number for units in UNITS.values() for unit, number in units.items()}
 
 
 class Strict(BaseModel):
@@ -409,8 +411,8 @@ class MachineFile(Strict):
 
 
 def factor(unit: str) -> float:
-    """Return the factor from a unit of `UNITS` to SI; it is the same for all quantities."""
-    return next(units[unit] for units in UNITS.values() if unit in units)
+    """Return the factor from a unit of `UNITS` to SI."""
+    return FACTORS[unit]
 
 
 def si(quantity: Quantity) -> float:

@@ -39,7 +39,6 @@ and the name of an effect before both.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from copy import deepcopy
 from difflib import get_close_matches
 from sys import float_info
 from typing import Any
@@ -100,7 +99,7 @@ def edited(content: Mapping[str, Any], params: Mapping[str, Scalar], spec: str) 
         On an unknown parameter, a value of the wrong type, or two parameters for one number; whether a number is
         possible, the file's schema determines.
     """
-    now: dict[str, Any] = deepcopy(dict(content))
+    now: dict[str, Any] = _copied(dict(content))
     # The modes first: bandwidths are those of the modes in use, wherever they are; all effects before one of them.
     for key, value in sorted(params.items(), key=_turn):
         where = f"{spec}[{key}={format_scalar(value)}]"
@@ -129,6 +128,13 @@ def edited(content: Mapping[str, Any], params: Mapping[str, Scalar], spec: str) 
         effects = now.setdefault("effects", {})
         effects.update(dict.fromkeys(meant(params, now["memory"]["mode"]), True))
     return now
+
+
+def _copied(content: Any) -> Any:
+    """Return a copy of parsed TOML that shares no table and no list with it."""
+    if isinstance(content, dict):
+        return {key: _copied(value) for key, value in content.items()}
+    return [_copied(value) for value in content] if isinstance(content, list) else content
 
 
 def _turn(variation: tuple[str, Scalar]) -> int:

@@ -49,9 +49,9 @@ def checked_against_memory(schedule: Schedule, limit: MemoryLimit) -> Schedule:
 
 def _overfull(schedule: Schedule) -> MemoryUse | None:
     """Return the memory that a schedule needs where a place would hold more than its size."""
-    data, size_B = schedule.graph.data, Places.of(schedule).size_B
+    data = schedule.graph.data
     # No place ever holds an object twice: the sum is a bound that costs nothing.
-    if data is None or np.nansum(data.size_B) <= size_B.min():
+    if data is None or np.nansum(data.size_B) <= Places.of(schedule).size_B.min():
         return None
     use = schedule.memory()
     return use if (use.peak["share"] > 1).any() else None

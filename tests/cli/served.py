@@ -13,12 +13,13 @@ import os
 import socket
 import sys
 import warnings
+from typing import get_args
 
 MOST_B = 1 << 20
 #: What takes a second to import.
 IMPORTED = """
-matplotlib.pyplot pandas scipy.optimize scipy.stats simsched.execute simsched.plots simsched.report simsched.reproduce
-simsched.sweep
+bokeh.embed matplotlib.pyplot pandas scipy.optimize scipy.stats simsched.execute simsched.plots simsched.report
+simsched.reproduce simsched.sweep
 """
 
 
@@ -43,10 +44,14 @@ def command(arguments, folder, environment, streams):
 def serve(link):
     """Be commands until nobody asks any more."""
     from simsched.cli import app as cli
+    from simsched.plugins import Group, registered
 
     for module in IMPORTED.split():
         __import__(module)
     cli.commands()
+    for group in get_args(Group):
+        for entries in registered(group).values():
+            entries[0].load()
     # What is never looked at again is never copied.
     gc.freeze()
     forking = multiprocessing.get_context("fork")

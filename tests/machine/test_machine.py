@@ -432,3 +432,13 @@ def test_larger_interconnects_are_built_for_their_cores():
     assert ss.machine("knl-7250[cores=680]").interconnect_share == pytest.approx(0.1)
     assert ss.machine("knl-7250[cores=34]").interconnect_share == 1
     assert ss.machine("sw26010[cores=520]").interconnect_share == 1
+
+
+def test_variations_share_what_they_leave_as_it_is():
+    """The structure, which takes longest to make; and no number of the file, each of which may be varied."""
+    machine = ss.machine("knl-7250")
+    one, other = (machine.varied({"runtime.dispatch": dispatch}) for dispatch in (100, 200))
+    assert one.structure is other.structure
+    assert machine.varied({"structure.hop_x": 2}).structure is not one.structure
+    assert [fact.value for fact in one.facts if fact.key == "runtime.dispatch"] == [100]
+    assert machine.content["runtime"]["dispatch"]["value"] == 182.2

@@ -7,6 +7,7 @@ import pytest
 
 import simsched as ss
 from simsched.errors import MemoryLimitError
+from simsched.schedule import memory_places
 
 ONE_PLACE = "generic[cores=2,cores.per_tile=2,data=sent,places=tile,place_B=10.0]"
 #: 0 and 1 write 6 bytes each, which 2 and 3 read.
@@ -98,3 +99,13 @@ def test_unlimited_places_change_nothing(engine):
         for limit in ("note", "wait", "spill")
     ]
     assert starts[0] == starts[1] == starts[2]
+
+
+def test_graphs_without_objects_need_no_network(replay, monkeypatch):
+    """Of a machine of two sockets it was made anew for each replay, a quarter of whose time that took."""
+
+    def made(*_):
+        raise AssertionError("a network was made")
+
+    monkeypatch.setattr(memory_places, "network_of", made)
+    assert replay([1, 1], [(0, 1)], None, "note", "xeon-8160x2").makespan_s > 2

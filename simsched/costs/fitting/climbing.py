@@ -221,14 +221,61 @@ def untried_errors(
     >>> untried_errors(climb, {"apart": seconds}).round(3).tolist()
     [0.208, 0.0]
     """
-    errors = [np.empty(0)]
-    for sharing, row in climb.tried.items():
-        truth = np.asarray(measured[sharing], np.float64)
-        widths = np.arange(1, len(truth) + 1)
-        untried = ~np.isin(widths, list(row)) & ((widths < max(row)) | (not within))
-        predicted = climb.curve(sharing, method)(widths)
-        errors.append(np.abs(predicted - truth)[untried] / truth[untried])
-    return np.concatenate(errors)
+    return errors_together([climb], [measured], method)[int(within)]
+
+
+def errors_together(
+    climbs: Sequence[Climb],
+    measured: Sequence[Mapping[Sharing, npt.NDArray[np.float64]]],
+    method: Method = "linear",
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Return the errors of several climbs, one after another, as `untried_errors` does: of all counts, and within.
+
+    Parameters
+    ----------
+    climbs : sequence of Climb
+        Of the same sharings.
+    measured : sequence of mapping of Sharing to float64 array
+        Of each climb, as `untried_errors` takes it; all of the same lengths.
+    method : {"linear", "pchip"}
+
+    Returns
+    -------
+    tuple of two float64 arrays
+        Without, and with `within`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from simsched.costs.fitting import hill_climb
+    >>> seconds = np.array([9.0, 6.0, 5.5, 6.0, 8.0, 9.0])
+    >>> climb = hill_climb("op", lambda op, width, sharing: seconds[width - 1], {"apart": 6}, step=2)
+    >>> [errors.round(3).tolist() for errors in errors_together([climb], [{"apart": seconds}])]
+    [[0.208, 0.125, 0.028], [0.208, 0.125]]
+    """
+    columns = [_of_sharing(sharing, climbs, measured, method) for sharing in climbs[0].tried]
+    errors, untried, within = (np.concatenate(each, axis=1) for each in zip(*columns, strict=True))
+    return errors[untried], errors[untried & within]
+
+
+def _of_sharing(
+    sharing: Sharing,
+    climbs: Sequence[Climb],
+    measured: Sequence[Mapping[Sharing, npt.NDArray[np.float64]]],
+    method: Method,
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+    """Return the error of each climb on each count, whether it is untried, and whether a wider one was tried."""
+    truth = np.array([row[sharing] for row in measured], np.float64)
+    widths = np.arange(1, truth.shape[1] + 1)
+    alike: dict[tuple[int, ...], list[int]] = {}
+    for place, climb in enumerate(climbs):
+        alike.setdefault(tuple(sorted(climb.tried[sharing])), []).append(place)
+    predicted, untried, within = truth.copy(), np.ones(truth.shape, bool), np.ones(truth.shape, bool)
+    for tried, places in alike.items():
+        rows = [[climbs[place].tried[sharing][width] for width in tried] for place in places]
+        predicted[places] = WidthCurve(tried, rows, method)(widths)
+        untried[places], within[places] = ~np.isin(widths, tried), widths < tried[-1]
+    return np.abs(predicted - truth) / truth, untried, within
 
 
 def accuracy(errors: Iterable[npt.NDArray[np.float64]]) -> float:

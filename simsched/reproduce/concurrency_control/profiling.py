@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from simsched.costs.fitting.climbing import Climb, accuracy, hill_climb, most_steps, untried_errors, widest
+from simsched.costs.fitting.climbing import Climb, accuracy, errors_together, hill_climb, most_steps, widest
 from simsched.costs.fitting.interpolation import Method
 from simsched.costs.fitting.points import Op, Sharing
 from simsched.machine import Machine, machine as machine_of
@@ -90,11 +90,8 @@ def hill_climbing(
         for step in STEPS:
             found = climbs(seen, target, step)
             slower = [_slower(one, climb) for one, climb in zip(ops, found, strict=True)]
-            pairs = list(zip(found, seen, strict=True))
-            ours, printed = (
-                accuracy(untried_errors(c, m, method) for c, m in pairs),
-                known.get((name, step), np.nan),
-            )
+            errors = errors_together(found, seen, method)
+            (ours, within), printed = (accuracy([each]) for each in errors), known.get((name, step), np.nan)
             rows.append({
                 "network": name,
                 "x": step,
@@ -102,7 +99,7 @@ def hill_climbing(
                 "steps": float(np.mean([climb.steps for climb in found])),
                 "steps_limit": most_steps(target.n_cores, step),
                 "accuracy": ours,
-                "within": accuracy(untried_errors(c, m, method, within=True) for c, m in pairs),
+                "within": within,
                 "optimum": float(np.mean(slower)),
                 "optimum_95": float(np.quantile(slower, 0.95)),
                 "paper": printed,

@@ -6,7 +6,7 @@ from hypothesis import given, strategies as st
 
 import simsched as ss
 from simsched.costs.fitting import Calibration, Op, accuracy, climb_together, hill_climb, untried_errors
-from simsched.costs.fitting.climbing import most_steps, widest
+from simsched.costs.fitting.climbing import errors_together, most_steps, widest
 from simsched.errors import CostError
 
 
@@ -122,3 +122,16 @@ def test_ops_that_climb_together_stop_by_themselves():
     ran.clear()
     climb_together(["short"], measure, {"shared": 7, "apart": 7}, 2)
     assert [width for _, width in ran] == [1, 3, 3]
+
+
+def test_errors_together_are_those_of_each_climb():
+    """Climbs that end at different widths, under both ways to fill what was not tried."""
+    generator = np.random.default_rng(0)
+    rows = [{"shared": generator.random(17) + 0.1, "apart": generator.random(9) + 0.1} for _ in range(12)]
+    climbs = [hill_climb(row, lambda op, w, s: op[s][w - 1], {"shared": 17, "apart": 9}, 2) for row in rows]
+    assert len({tuple(climb.tried["shared"]) for climb in climbs}) > 1
+    for method in ("linear", "pchip"):
+        for within, found in enumerate(errors_together(climbs, rows, method)):
+            pairs = zip(climbs, rows, strict=True)
+            each = [untried_errors(climb, row, method, within=bool(within)) for climb, row in pairs]
+            assert found.tolist() == np.concatenate(each).tolist()
