@@ -463,8 +463,7 @@ class TaskGraph:
 
         Examples
         --------
-        >>> ax = TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2), (1, 2)]).draw()
-        >>> ax.get_xlabel()
+        >>> TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2), (1, 2)]).draw().get_xlabel()
         'depth'
         """
         return later("plots").draw_graph(self, ax)

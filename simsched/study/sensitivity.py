@@ -73,8 +73,7 @@ def sensitivity(
         the same for equal swings; parameter, value, unit, confidence; low, high, the ends of its 95 % interval
         (docs/sensitivity.md); makespan_s, with all nominal numbers; low_makespan_s, high_makespan_s, at either end;
         swing_s, the longest of the three less the shortest; swing_share, that over the makespan; elasticity, per
-        cent of the makespan for a per cent of the number. Numbers without effect have 0, and are displayed only
-        where `parameters` names them.
+        cent of the makespan for a per cent of the number. Numbers without effect have 0; only named ones are displayed.
 
     Raises
     ------
