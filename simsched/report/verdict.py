@@ -170,7 +170,7 @@ def _scaling(found: Findings) -> str:
     if len(more):
         saved = 1 - more.min() / times[own]
         said = f"would save {saved:.1%}" if saved >= SAME else "would not be faster"
-        count = int(more.idxmin() if saved >= SAME else more.index.max())
+        count = more.idxmin() if saved >= SAME else more.index.max()
         parts.append(f"{counted(count, 'core')} {said}")
     return f"Fewer or more cores, under {found.best.name}: {'; '.join(parts)}." if parts else ""
 
