@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
+
+from simsched.text import counted
 
 
 def whole(text: str) -> int:
@@ -175,7 +176,7 @@ class Topology:
     def title(self) -> str:
         """Name for readers: the processor, and its number."""
         packages = f"{len(self.packages)} x " if len(self.packages) > 1 else ""
-        return f"{packages}{self.model or 'a processor without a name'}, {len(self.cores)} cores"
+        return f"{packages}{self.model or 'a processor without a name'}, {counted(len(self.cores), 'core')}"
 
     @property
     def knows_memory(self) -> bool:
@@ -201,11 +202,11 @@ class Topology:
     def summary(self) -> str:
         """Return one line: the number of all parts, and the processor."""
         parts = [
-            _counted(self.packages, "package"),
-            _counted(self.numa, "NUMA node"),
+            counted(len(self.packages), "package"),
+            counted(len(self.numa), "NUMA node"),
             f"{self.n_caches(3)} L3, {self.n_caches(2)} L2",
-            _counted(self.cores, "core"),
-            f"{self.n_pus} hardware threads",
+            counted(len(self.cores), "core"),
+            counted(self.n_pus, "hardware thread"),
         ]
         kinds = Counter(self.kinds[core.kind].name for core in self.cores if core.kind >= 0)
         mixed = (
@@ -214,7 +215,3 @@ class Topology:
             else " (" + ", ".join(f"{n} {name or '?'}" for name, n in kinds.items()) + ")"
         )
         return f"{self.model or 'unnamed processor'}: {', '.join(parts)}{mixed}"
-
-
-def _counted(things: Sequence[object], name: str) -> str:
-    return f"{len(things)} {name}{'s' * (len(things) != 1)}"

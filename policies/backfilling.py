@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from simsched.errors import LayoutError, SpecError
 from simsched.policy import Policy, Problem, Start, View
+from simsched.text import counted
 
 MODES = ("easy", "conservative", "none")
 
@@ -93,7 +94,8 @@ class Backfilling(Policy):
             return [_Need(1, width) for width in widths.tolist()]
         hosts = np.array(self.hosts.split(";"), np.int64)
         if len(hosts) != len(widths):
-            raise LayoutError(f"{self}: {len(hosts)} numbers of hosts; there are {len(widths)} tasks")
+            given = counted(len(hosts), "number of hosts", "numbers of hosts")
+            raise LayoutError(f"{self}: {given} for {counted(len(widths), 'task')}")
         each = widths // hosts
         wrong = (widths % hosts > 0) | ((cores[None] >= each[:, None]).sum(axis=1) < hosts)
         if wrong.any():

@@ -16,6 +16,17 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
+def counted(number: object, one: str, many: str = "") -> str:
+    """Return a number with its noun and what agrees with it, `one` for 1; `many` is the same with an `s` if not given.
+
+    Examples
+    --------
+    >>> counted(1, "task"), counted(2, "task"), counted(1, "edge is left out", "edges are left out")
+    ('1 task', '2 tasks', '1 edge is left out')
+    """
+    return f"{number} {one if number == 1 else many or f'{one}s'}"
+
+
 #: Characters of one line of an error message.
 MOST_LINE = 590
 _END = 200

@@ -2,7 +2,7 @@
 # make dist: the sdist, the wheels of $PYTHONS, and what comes of them in clean environments.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-extras='cli,viz,interactive,formats,tune,execute'
+extras='cli,viz,interactive,formats,optimum,tune,execute'
 clean=$(mktemp -d)
 trap 'rm -rf "$clean"' EXIT
 rm -rf dist

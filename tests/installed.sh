@@ -1,6 +1,6 @@
 #!/bin/sh
 # What an installed simsched must do with no sources in sight but the tests: installed.sh FOLDER PYTHON [TESTS...]
-# FOLDER has tests/; TESTS are further ones, as plots or cli/test_cli.py. Extras needed: cli, viz, interactive, formats, tune,
+# FOLDER has tests/; TESTS are further ones, as plots or cli/test_cli.py. Extras needed: cli, viz, interactive, formats, optimum, tune,
 # execute, what TESTS need, and pytest, pytest-xdist, hypothesis.
 set -eu
 tests=$(cd "$1" && pwd)/tests

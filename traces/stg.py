@@ -29,6 +29,7 @@ import numpy as np
 from simsched.errors import FormatError
 from simsched.graph import ImportReport, TaskGraph
 from simsched.graph.loading import Reader, open_plain, plain_name
+from simsched.text import counted
 from simsched.traces.shared.options import real_number
 
 #: The count, then task 0; or count and processors, then task 0 or 1; without predecessors.
@@ -197,7 +198,8 @@ def _tasks(path: Path, rows: Iterator[tuple[int, list[int]]]) -> _Tasks:
     line, first = next(rows, (1, []))
     if not 1 <= len(first) <= 2:
         raise FormatError(
-            f"{path}: line {line}: expected the number of tasks, alone or with processors, found {len(first)} numbers"
+            f"{path}: line {line}: expected the number of tasks, alone or with processors, "
+            f"found {counted(len(first), 'number')}"
         )
     tasks = _Tasks(first[0], processors=first[1] if len(first) > 1 else 0)
     for line, row in rows:
@@ -210,8 +212,8 @@ def _tasks(path: Path, rows: Iterator[tuple[int, list[int]]]) -> _Tasks:
     if tasks.bare:
         if (beyond := max(tasks.before, default=0)) >= tasks.n:
             raise FormatError(
-                f"{path}: a task has predecessor {beyond}; expected one of the {tasks.n} tasks from 0 that are in the "
-                "file"
+                f"{path}: a task has predecessor {beyond}; expected one of the {counted(tasks.n, 'task')} from 0 "
+                "that are in the file"
             )
     elif tasks.first + len(tasks.times) != tasks.last + 1:
         expected = tasks.last + 1 - tasks.first
@@ -223,7 +225,7 @@ def _tasks(path: Path, rows: Iterator[tuple[int, list[int]]]) -> _Tasks:
 
 
 def _announced(tasks: _Tasks) -> str:
-    return f"{tasks.n} tasks and {'a dummy' if tasks.first else 'two dummies'}"
+    return f"{counted(tasks.n, 'task')} and {'a dummy' if tasks.first else 'two dummies'}"
 
 
 def _add(
@@ -234,7 +236,7 @@ def _add(
     if len(row) < 3 or (len(row) != 3 + row[2] and not apart):
         raise FormatError(
             f"{path}: line {line}: expected task, time, number of predecessors and as many predecessors; "
-            f"found {len(row)} numbers"
+            f"found {counted(len(row), 'number')}"
         )
     if row[0] != task:
         raise FormatError(f"{path}: line {line}: task {row[0]} where task {task} is due; tasks are in order")
@@ -257,8 +259,8 @@ def _apart(
         where, row = next(rows, (line, []))
         if len(row) != 2:
             raise FormatError(
-                f"{path}: line {line}: expected {count} predecessors, behind the task or each with its communication "
-                f"cost on a line; found {len(row)} numbers on line {where}"
+                f"{path}: line {line}: expected {counted(count, 'predecessor')}, behind the task or each with its "
+                f"communication cost on a line; found {counted(len(row), 'number')} on line {where}"
             )
         tasks.messages += row[1]
         yield row[0]

@@ -20,7 +20,7 @@ from simsched.errors import FormatError
 from simsched.graph import ImportReport, TaskGraph
 from simsched.graph.budget import budget
 from simsched.graph.loading import Reader, open_plain, plain_name, read_bounded
-from simsched.text import one_line
+from simsched.text import counted, one_line
 from simsched.traces.dot.statements import read_dot, unescaped
 from simsched.traces.shared.choice import OPTIONS, Choice
 from simsched.traces.shared.json_elements import require_msgspec
@@ -202,6 +202,12 @@ def _joined(graph: Path, tasks: Spans, report: ImportReport) -> Whole:
         f"{alone} tasks have no name ({nameless}), one that several have, or one that graph= lacks: they have no edges",
         when=alone,
     )
-    report.note(f"{weak} weak edges, of conditions, are choices and not kept", when=weak)
-    report.note(f"{uneven} edges join tasks that ran a different number of times", when=uneven)
+    report.note(
+        f"{counted(weak, 'weak edge')} of conditions not kept: choices",
+        when=weak,
+    )
+    report.note(
+        f"{counted(uneven, 'edge')} between tasks that ran a different number of times",
+        when=uneven,
+    )
     return np.array(pairs, np.int64).reshape(-1, 2)

@@ -35,6 +35,7 @@ from simsched.notes import weighed
 from simsched.progress import progress_bar
 from simsched.schedule import Schedule
 from simsched.spec import Bound
+from simsched.text import counted
 
 RooflineOption = Annotated[
     Path | None,
@@ -141,12 +142,13 @@ def compare(
     frame = comparison_frame(schedules, sequential, limits)
     if not json_:
         say(
-            f"{tasks.name}: {tasks.n_tasks} tasks, {tasks.n_edges} edges, on {schedules[0].require_machine()}\n"
+            f"{tasks.name}: {counted(tasks.n_tasks, 'task')}, {counted(tasks.n_edges, 'edge')}, "
+            f"on {schedules[0].require_machine()}\n"
         )
     say_result(frame, json_)
     if out is not None:
         written = list(write_gallery(out, schedules, frame))
-        say(f"wrote {len(written)} files to {out}", err=json_)
+        say(f"wrote {counted(len(written), 'file')} to {out}", err=json_)
 
 
 def run_facts(schedule: Schedule) -> dict[str, Any]:

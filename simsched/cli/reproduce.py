@@ -11,6 +11,7 @@ import simsched as ss
 from simsched.cli.common import JsonOption, command, names_of, say
 from simsched.cli.output import say_document, say_json
 from simsched.progress import progress_bar
+from simsched.text import counted
 
 
 @command("reproduce swtvm --tables 'Fig. 5'")
@@ -61,7 +62,7 @@ def reproduce(
             say(f"{system}: {summary_text(made.summary())}", err=json_)
             if out is not None:
                 written = list(write_reproduction(out, made))
-                say(f"wrote {len(written)} files to {out}", err=json_)
+                say(f"wrote {counted(len(written), 'file')} to {out}", err=json_)
     if json_:
         say_json(rows)
 
@@ -116,4 +117,4 @@ def crossed(
         say_document(found.document)
     if out is not None:
         written = list(write_crossed(out, found))
-        say(f"wrote {len(written)} files to {out}", err=json_)
+        say(f"wrote {counted(len(written), 'file')} to {out}", err=json_)

@@ -12,6 +12,7 @@ from simsched.cli.common import JsonOption, command, say
 from simsched.cli.output import say_json, say_notes
 from simsched.notes import weighed
 from simsched.progress import progress_bar
+from simsched.text import counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -99,7 +100,7 @@ def notes_of_points(sweep: Sweep, frame: pd.DataFrame) -> tuple[str, ...]:
 
 
 def _text(facts: dict[str, Any]) -> str:
-    lines = [f"{facts['points']} points, {facts['failed']} failed, in {facts['results']}"]
+    lines = [f"{counted(facts['points'], 'point')}, {facts['failed']} failed, in {facts['results']}"]
     shown = list(facts["errors"].items())
     lines += [f"  {count} x {error}" for error, count in shown[:SHOWN]]
     if len(shown) > SHOWN:

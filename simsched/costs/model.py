@@ -26,6 +26,7 @@ from simsched.machine import Machine, RuntimeProfile
 from simsched.machine.ways import Kinds
 from simsched.notes import Note, Weight
 from simsched.renamed import warn_renamed
+from simsched.text import counted
 
 #: Name of the library on a machine whose local memories are planned.
 PLANNED = "a plan of the machine's local memories"
@@ -297,7 +298,7 @@ def _as_graph_says(graph: TaskGraph) -> str:
 def _of_library(name: str, named_by: str, count: int) -> tuple[str, ...]:
     if not count:
         return ()
-    said = f"{count} tasks take what {name} takes for their kinds and shapes ({named_by})"
+    said = f"{counted(count, 'task takes', 'tasks take')} what {name} takes for their kinds and shapes ({named_by})"
     return (Note(said, Weight.ASSUMPTION),)
 
 

@@ -23,6 +23,7 @@ from simsched.graph import RecordedOn, TaskGraph
 from simsched.graph.taskgraph import Seconds
 from simsched.machine import Machine
 from simsched.notes import Note, Weight
+from simsched.text import counted
 
 
 def one_core_roofline_s(graph: TaskGraph, core_flops: float, core_bandwidth_Bps: float) -> Seconds:
@@ -95,13 +96,13 @@ def rescaled(
     notes: list[str] = []
     if _is_same(graph.recorded_on, machine) and recorded.any():
         notes.append(
-            f"{recorded.sum()} durations were recorded on such a core as those of {_core_of(machine)}"
+            f"{counted(recorded.sum(), 'duration')} recorded on such a core as those of {_core_of(machine)}"
         )
     else:
         notes += _said(graph, machine, int(scaled.sum()), int((recorded & ~scaled).sum()))
     if missing.any():
         _check_estimable(graph, missing, here)
-        said = f"{missing.sum()} tasks without a duration take their roofline time on {_core_of(machine)}"
+        said = f"roofline time on {_core_of(machine)} for {counted(missing.sum(), 'task')} without a duration"
         notes.append(Note(said, Weight.ASSUMPTION))
     return np.where(missing, here, np.where(scaled, one_core * ratio, one_core)), notes
 
@@ -111,7 +112,7 @@ def _said(graph: TaskGraph, machine: Machine, scaled: int, others: int) -> Itera
     if scaled and graph.recorded_on:
         origin, by = graph.recorded_on.name, "by the ratio of their rooflines"
         yield Note(
-            f"{scaled} durations recorded on {origin} are carried to {_core_of(machine)} {by}",
+            f"{counted(scaled, 'duration')} recorded on {origin} carried to {_core_of(machine)} {by}",
             Weight.ASSUMPTION,
         )
     if others:
@@ -120,7 +121,8 @@ def _said(graph: TaskGraph, machine: Machine, scaled: int, others: int) -> Itera
 
 def as_they_are(graph: TaskGraph, count: int) -> Note:
     """Return the note that durations are not converted, and how to change that."""
-    said, origin = f"{count} recorded durations are taken as they are", graph.recorded_on
+    said = counted(count, "recorded duration is taken as it is", "recorded durations are taken as they are")
+    origin = graph.recorded_on
     if origin is None:
         said += "; recorded_on= or --recorded-on (host, a machine or its file) says where they were recorded"
     elif not _is_known(origin):

@@ -14,7 +14,7 @@ from simsched.document.terminal import fitted, table_text, width
 from simsched.drawing import Axes
 from simsched.errors import SimschedError
 from simsched.notes import weighed
-from simsched.text import printable
+from simsched.text import counted, printable
 
 
 class Result(pd.DataFrame):
@@ -29,6 +29,8 @@ class Result(pd.DataFrame):
         Notes for readers on the replays of the table: each note once, the weightiest first.
     hidden : tuple of str
         Columns that the display leaves out, in addition to empty ones.
+    folded : int
+        Rows at the end that the display leaves out; a note says what they are.
     drawing : callable or None
         Draws the table: `drawing(frame, ax=None)`.
 
@@ -41,9 +43,10 @@ class Result(pd.DataFrame):
     ('makespan (s)', 'DataFrame', 2)
     """
 
-    _metadata = ["notes", "hidden", "drawing"]  # noqa: RUF012 - as pandas has it
+    _metadata = ["notes", "hidden", "folded", "drawing"]  # noqa: RUF012 - as pandas has it
     notes: tuple[str, ...] = ()
     hidden: tuple[str, ...] = ()
+    folded: int = 0
     drawing: Callable[..., Axes] | None = None
 
     @classmethod
@@ -53,6 +56,7 @@ class Result(pd.DataFrame):
         notes: Iterable[str] = (),
         drawing: Callable[..., Axes] | None = None,
         hidden: Iterable[str] = (),
+        folded: int = 0,
     ) -> Result:
         """Return a table, or one of some of its rows, with its attributes.
 
@@ -65,7 +69,8 @@ class Result(pd.DataFrame):
         note: one replay
         """
         found = cls(frame)
-        found.notes, found.hidden, found.drawing = weighed(notes), tuple(hidden), drawing
+        found.notes, found.drawing = weighed(notes), drawing
+        found.hidden, found.folded = tuple(hidden), folded
         return found
 
     @property
@@ -103,7 +108,7 @@ class Result(pd.DataFrame):
 
     @property
     def shown(self) -> pd.DataFrame:
-        """The columns that are displayed: those that are not hidden and have a value in some row.
+        """What is displayed: rows that are not folded, and columns that are not hidden and have a value in some row.
 
         Examples
         --------
@@ -111,7 +116,8 @@ class Result(pd.DataFrame):
         >>> list(found.shown)
         ['cores']
         """
-        return self.drop(columns=[*self.hidden], errors="ignore").dropna(axis="columns", how="all")
+        rows = self.iloc[: len(self) - self.folded]
+        return rows.drop(columns=[*self.hidden], errors="ignore").dropna(axis="columns", how="all")
 
     def text(self, cells: int | None = None, rows: int | None = None, notes: bool = True) -> str:
         """Return the table and its notes on lines of a terminal.
@@ -140,8 +146,8 @@ class Result(pd.DataFrame):
         return table_of(self.shown.head(len(self) if rows is None else rows))
 
     def _rest(self, rows: int | None) -> list[str]:
-        more = 0 if rows is None else len(self) - rows
-        return [f"{more} more row{'s' if more > 1 else ''}: .frame has all"] if more > 0 else []
+        more = 0 if rows is None else len(self) - self.folded - rows
+        return [f"{counted(more, 'more row')}: .frame has all"] if more > 0 else []
 
     def __repr__(self) -> str:
         return self.text(width(), pd.get_option("display.max_rows"))

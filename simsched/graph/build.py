@@ -17,6 +17,7 @@ from simsched.graph.recording import RecordedOn, Recording
 from simsched.graph.report import ImportReport
 from simsched.graph.shapes import Shape, format_shape, parse_shape
 from simsched.later import later
+from simsched.text import counted
 
 if TYPE_CHECKING:
     from simsched.graph.taskgraph import TaskGraph
@@ -110,7 +111,7 @@ def _repeated(
 
 def _tell(report: ImportReport, graph: TaskGraph, merged: int) -> None:
     if merged:
-        report.note("1 duplicate edge was merged" if merged == 1 else f"{merged} duplicate edges were merged")
+        report.note(counted(merged, "duplicate edge was merged", "duplicate edges were merged"))
     report.facts.setdefault("tasks", graph.n_tasks)
     report.facts.setdefault("edges", graph.n_edges)
 

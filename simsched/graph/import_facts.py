@@ -6,6 +6,7 @@ import numpy as np
 
 from simsched.graph.recording import Recording, Seconds
 from simsched.graph.taskgraph import TaskGraph
+from simsched.text import counted
 
 #: Half of the unit of traces' clocks: times that round to the same nanosecond are no early start.
 HALF_NS = 5e-10
@@ -55,7 +56,7 @@ def _recorded(graph: TaskGraph, run: Recording) -> None:
     if facts["early_starts"] and len(early_s):
         facts.setdefault("worst_early_start_s", float(early_s.max()))
         graph.report.doubt(
-            f"{len(early_s)} edges are suspect: their second task started up to {early_s.max():.3g} s before the "
+            f"{counted(len(early_s), 'suspect edge')}: the second task started up to {early_s.max():.3g} s before the "
             "first had finished"
         )
 

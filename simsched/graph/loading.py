@@ -126,7 +126,7 @@ def load(
     >>> import simsched as ss
     >>> graph = ss.load(b"digraph join { a [duration_s=1]; b [duration_s=2]; a -> b }")
     >>> graph, graph.report.format, graph.critical_path_s
-    (<TaskGraph 'join': 2 tasks, 1 edges>, 'dot', 3.0)
+    (<TaskGraph 'join': 2 tasks, 1 edge>, 'dot', 3.0)
     """
     with ExitStack() as stack:
         file, *values = (

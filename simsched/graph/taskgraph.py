@@ -22,6 +22,7 @@ from simsched.graph.recording import RecordedOn, Recording, Seconds
 from simsched.graph.report import ImportReport
 from simsched.graph.shapes import Shape, parse_shape
 from simsched.later import later
+from simsched.text import counted
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -221,7 +222,7 @@ class TaskGraph:
         >>> tasks = pd.DataFrame({"duration_s": [1.0, 2.0], "kind": ["Conv2D", "Relu"]})
         >>> edges = pd.DataFrame({"before": [0], "after": [1]})
         >>> TaskGraph.from_frames(tasks, edges, name="layer")
-        <TaskGraph 'layer': 2 tasks, 1 edges>
+        <TaskGraph 'layer': 2 tasks, 1 edge>
         """
         return interop.from_frames(tasks, edges, name=name)
 
@@ -462,14 +463,13 @@ class TaskGraph:
 
         Examples
         --------
-        >>> ax = TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2), (1, 2)]).draw()
-        >>> ax.get_xlabel()
+        >>> TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2), (1, 2)]).draw().get_xlabel()
         'depth'
         """
         return later("plots").draw_graph(self, ax)
 
     def __repr__(self) -> str:
-        return f"<TaskGraph {self.name!r}: {self.n_tasks} tasks, {self.n_edges} edges>"
+        return f"<TaskGraph {self.name!r}: {counted(self.n_tasks, 'task')}, {counted(self.n_edges, 'edge')}>"
 
     def summary(self) -> Mapping[str, object]:
         """Return tasks, edges, work, critical path, average parallelism, depth, kinds, data; what is known of them.

@@ -16,6 +16,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <atomic>
 #include <optional>
 #include <stdexcept>
 
@@ -53,7 +54,7 @@ struct Bound {
     Bound(const Bound &) = delete;
     Floats arena;
     Program program;
-    bool busy = false;
+    std::atomic<bool> busy{false};
 };
 
 std::uint64_t expected_sum(std::size_t n) {
@@ -92,8 +93,21 @@ struct Limits {
 // Returns what came of it and, unless it was stopped, the columns.
 nb::tuple go(Crew &crew, Bound &bound, const std::shared_ptr<Held> &held, const Csr &after,
              const ExecutionSettings &settings, Limits limits, const nb::object &tick) {
-    if (bound.busy)
-        throw std::runtime_error("this program is running");
+    // What a stuck worker works on stays busy, and is kept for ever, on purpose.
+    struct Busy {
+        Busy(std::atomic<bool> &flag, const Crew &crew) : flag_(flag), crew_(crew) {
+            if (flag.exchange(true))
+                throw std::runtime_error("this program is running");
+        }
+        ~Busy() {
+            flag_ = crew_.broken();
+            if (flag_)
+                nb::set_leak_warnings(false);
+        }
+        std::atomic<bool> &flag_;
+        const Crew &crew_;
+    };
+    const Busy busy(bound.busy, crew);
     if (settings.workers + settings.scheduler_thread > crew.size())
         throw std::invalid_argument("a crew of " + std::to_string(crew.size()) + " is too small for " +
                                     std::to_string(settings.workers) + " workers" +
@@ -102,20 +116,8 @@ nb::tuple go(Crew &crew, Bound &bound, const std::shared_ptr<Held> &held, const 
     bound.program.reserve(settings.workers);
     auto &run = held->execution.emplace(after, bound.program, *held->chooser, held->results(), settings);
     const std::shared_ptr<Job> job(held, &run);
-    // What a stuck worker works on stays busy, and is kept for ever, on purpose.
-    struct Busy {
-        Busy(bool &flag, const Crew &crew) : flag_(flag), crew_(crew) { flag_ = true; }
-        ~Busy() {
-            flag_ = crew_.broken();
-            if (flag_)
-                nb::set_leak_warnings(false);
-        }
-        bool &flag_;
-        const Crew &crew_;
-    };
     bool in_time = false;
     {
-        const Busy busy(bound.busy, crew);
         nb::gil_scoped_release unlocked;
         in_time = crew.run(job, run.threads(), limits.timeout_s, limits.grace_s, [&] {
             nb::gil_scoped_acquire locked;

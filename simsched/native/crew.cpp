@@ -155,6 +155,8 @@ bool Crew::run(const std::shared_ptr<Job> &job, std::size_t workers, double time
         throw std::invalid_argument("a run needs zero or more seconds to end in, and to be stopped in");
     {
         const std::lock_guard locked(shared_->mutex);
+        if (shared_->job)
+            throw std::runtime_error("this crew is at work");
         shared_->job = job;
         shared_->n_working = workers;
     }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -34,7 +35,7 @@ class Crew {
     // Lets the first `workers` of the crew work on a job and sleeps until all have left. `tick` is called ten
     // times a second and may throw; then, and after `timeout_s`, the job is aborted. Returns whether it ended
     // by itself. Workers that do not leave within `grace_s` after that are abandoned with their job, and the
-    // crew is of no use any more.
+    // crew is of no use any more. Throws std::runtime_error where it is at work already.
     bool run(const std::shared_ptr<Job> &job, std::size_t workers, double timeout_s, double grace_s,
              const std::function<void()> &tick);
     bool broken() const { return broken_; }
@@ -43,7 +44,7 @@ class Crew {
     struct Shared;
     std::shared_ptr<Shared> shared_;
     std::vector<std::thread> threads_;
-    bool broken_ = false;
+    std::atomic<bool> broken_{false};
 };
 
 // The CPUs that the calling thread may run on.

@@ -11,6 +11,7 @@ from simsched.graph import TaskGraph
 from simsched.graph.columns import Floats
 from simsched.plots.canvas import outside_legend, plain, set_title, shown_axes
 from simsched.plots.palette import by_kind
+from simsched.text import counted
 
 #: Beyond this a picture shows nothing but ink.
 MAX_TASKS = 20_000
@@ -42,7 +43,9 @@ def graph_frame(graph: TaskGraph) -> pd.DataFrame:
     [[0.0, 0.0, -0.5], [1.0, 0.0, 0.5], [2.0, 1.0, 0.0]]
     """
     if graph.n_tasks > MAX_TASKS:
-        raise SimschedError(f"{graph.n_tasks} tasks are too many for a picture; draw at most {MAX_TASKS}")
+        raise SimschedError(
+            f"{counted(graph.n_tasks, 'task')} are too many for a picture; draw at most {MAX_TASKS}"
+        )
     return pd.DataFrame(
         {
             "task": np.arange(graph.n_tasks),
@@ -103,5 +106,7 @@ def draw_graph(graph: TaskGraph, ax: Axes | None = None) -> Axes:
     ax.set_xlabel("depth")
     ax.set_yticks([])
     ax.spines[["top", "right", "left"]].set_visible(False)
-    set_title(ax, plain(f"{graph.name}: {graph.n_tasks} tasks, {graph.n_edges} edges", 120))
+    set_title(
+        ax, plain(f"{graph.name}: {counted(graph.n_tasks, 'task')}, {counted(graph.n_edges, 'edge')}", 120)
+    )
     return ax

@@ -19,6 +19,7 @@ from simsched.graph.taskgraph import Seconds
 from simsched.parameters import is_whole
 from simsched.policy import Problem, Start, View
 from simsched.policy.placement import take_idle
+from simsched.text import counted
 
 
 class State(View, Protocol):
@@ -67,7 +68,7 @@ class ActionChecks:
             raise self._impossible(start, f"it is not ready: {self._known(task, state)}", state)
         idle = state.idle_cores
         if not start.cores and not 1 <= start.width <= len(idle):
-            asked = f"{start.width} cores were asked for, {len(idle)} are idle: {self._story(task, state)}"
+            asked = f"{counted(start.width, 'core')} were asked for, {len(idle)} are idle: {self._story(task, state)}"
             raise self._impossible(start, asked, state)
         cores = tuple(sorted(map(int, start.cores)))
         if not cores and self._by_kind:
@@ -124,7 +125,7 @@ class ActionChecks:
             return self._by_kind[self._kinds_of([core])[0]].seconds_of(task, width)
         if width < 1 or not 0 <= task < self.problem.graph.n_tasks:
             why = "the least width is 1" if width < 1 else self._known(task, state)
-            raise self._refused(f"for the seconds of task {task} on {width} cores: {why}", state)
+            raise self._refused(f"for the seconds of task {task} on {counted(width, 'core')}: {why}", state)
         return self.problem.costs.seconds_of(task, width)
 
     def estimate(self, task: int, width: int) -> tuple[float, Load]:
@@ -247,9 +248,9 @@ class ActionChecks:
         before = graph.predecessors.neighbours(task).tolist()
         left = [other for other in before if state.finished_s(other) is None]
         if depth == 0:
-            return f"{story} waits for {len(left)} predecessors"
+            return f"{story} waits for {counted(len(left), 'predecessor')}"
         first = self._story(left[0], state, depth - 1)
-        return f"{story} waits for {len(left)} predecessors, the first of them: {first}"
+        return f"{story} waits for {counted(len(left), 'predecessor')}, the first of them: {first}"
 
 
 def _has(ascending: Any, number: int) -> bool:

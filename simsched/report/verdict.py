@@ -9,6 +9,7 @@ from simsched.explain.core_time import labelled
 from simsched.plots.canvas import plain
 from simsched.report.findings import Findings
 from simsched.report.run import PolicyRun
+from simsched.text import counted
 from simsched.units import format_time
 
 #: Makespans that differ by less count as equal.
@@ -32,7 +33,7 @@ def headline(found: Findings) -> str:
     graph = plain(question.graph.name, LONGEST_NAME)
     if not question.graph.n_tasks:
         return f"{graph} has no tasks: there is nothing to schedule."
-    on = f"{question.machine.spec} ({_cores(question.machine.n_cores)})"
+    on = f"{question.machine.spec} ({counted(question.machine.n_cores, 'core')})"
     takes = f"{graph} takes {format_time(best.interval.middle)} on {on} under {run_name(best)}"
     if len(found.done) == 1:
         return f"{takes} ({_chosen(best)})."
@@ -158,17 +159,16 @@ def _scaling(found: Findings) -> str:
         return ""
     times = frame.set_index("cores")["makespan_s"]
     enough = int(times.index[times <= (1 + ALMOST) * times[own]].min())
-    parts = [f"{_cores(enough)} take at most {ALMOST:.0%} longer"] if enough < own else []
+    parts = (
+        [f"{counted(enough, 'core takes', 'cores take')} at most {ALMOST:.0%} longer"] if enough < own else []
+    )
     more = times[times.index > own]
     if len(more):
         saved = 1 - more.min() / times[own]
         said = f"would save {saved:.1%}" if saved >= SAME else "would not be faster"
-        parts.append(f"{_cores(more.idxmin() if saved >= SAME else more.index.max())} {said}")
+        count = more.idxmin() if saved >= SAME else more.index.max()
+        parts.append(f"{counted(count, 'core')} {said}")
     return f"Fewer or more cores, under {found.best.name}: {'; '.join(parts)}." if parts else ""
-
-
-def _cores(count: object) -> str:
-    return "1 core" if count == 1 else f"{count} cores"
 
 
 def _layouts(found: Findings) -> str:

@@ -26,6 +26,7 @@ from simsched.schedule import Schedule
 from simsched.schedule.caveats import notes_of
 from simsched.spec import Engine
 from simsched.study.uncertain import Parameter, Uncertain, chosen
+from simsched.text import counted
 
 #: Gives the schedule with some numbers changed, by name.
 Replay = Callable[[Mapping[str, float]], Schedule]
@@ -33,7 +34,7 @@ Replay = Callable[[Mapping[str, float]], Schedule]
 ROUNDING = 1e-9
 #: Remark where nothing has a swing.
 UNMOVED = Note(
-    "none of these numbers moves the makespan: recorded durations and their dependencies set it; with recorded_on= "
+    "none of the numbers moves the makespan: recorded durations and their dependencies set it; with recorded_on= "
     "they are carried to the machine by its numbers"
 )
 
@@ -72,7 +73,7 @@ def sensitivity(
         the same for equal swings; parameter, value, unit, confidence; low, high, the ends of its 95 % interval
         (docs/sensitivity.md); makespan_s, with all nominal numbers; low_makespan_s, high_makespan_s, at either end;
         swing_s, the longest of the three less the shortest; swing_share, that over the makespan; elasticity, per
-        cent of the makespan for a per cent of the number. Numbers without effect have 0.
+        cent of the makespan for a per cent of the number. Numbers without effect have 0; only named ones are displayed.
 
     Raises
     ------
@@ -98,7 +99,7 @@ def sensitivity(
     found = parallel_map(lambda pair: replay({pair[0]: pair[1]}).makespan_s, zip(names, values, strict=True))
     fours = [slice(4 * i, 4 * i + 4) for i in range(len(wanted))]
     rows = [_row(one, nominal.makespan_s, values[i], found[i]) for one, i in zip(wanted, fours, strict=True)]
-    return _ranked(rows, notes_of([nominal]))
+    return _ranked(rows, notes_of([nominal]), folds=parameters is None)
 
 
 def replay_of(uncertain: Uncertain, policy: str | Policy | type[Policy]) -> Replay:
@@ -149,10 +150,16 @@ def _elasticity(values: list[float], makespans_s: list[float]) -> float:
     return log(above_s / below_s) / log(above / below)
 
 
-def _ranked(rows: list[dict[str, object]], notes: Iterable[str]) -> Result:
+def _ranked(rows: list[dict[str, object]], notes: Iterable[str], folds: bool) -> Result:
     frame = pd.DataFrame(rows)
     frame = frame.sort_values("swing_s", ascending=False, kind="stable").reset_index(drop=True)
     # Swings that differ by a rounding only are equal.
     steps = (frame["swing_s"].diff() < -ROUNDING * frame["makespan_s"]).cumsum()
     frame.insert(0, "rank", steps.groupby(steps).transform(lambda equal: equal.index[0] + 1))
-    return Result.of(frame, [*notes, *([] if frame["swing_s"].any() else [UNMOVED])], tornado)
+    still = (frame[["swing_s", "elasticity"]] == 0).all(axis=1)
+    folded = int(still[::-1].cummin().sum()) if folds else 0
+    idle = counted(folded, "number without effect is", "numbers without effect are")
+    said = [Note(f"{idle} not shown; .frame and --json have all")] if folded else []
+    return Result.of(
+        frame, [*notes, *said, *([] if frame["swing_s"].any() else [UNMOVED])], tornado, folded=folded
+    )

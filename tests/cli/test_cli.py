@@ -57,7 +57,7 @@ def test_compare(graph_file, tmp_path, piped):
     folder = tmp_path / "new" / "results"
     done = piped("compare", graph_file, "--machine", "generic[cores=2]", "--out", folder)
     assert done.returncode == 0, done.stderr
-    assert "three: 3 tasks, 1 edges, on generic[cores=2]" in done.stdout
+    assert "three: 3 tasks, 1 edge, on generic[cores=2]" in done.stdout
     for policy in ("sequential", "fifo", "critical-path", "corun", "wavefront"):
         assert policy in done.stdout
         assert (folder / f"{policy}.png").read_bytes().startswith(b"\x89PNG")

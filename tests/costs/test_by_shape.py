@@ -295,8 +295,8 @@ def test_a_library_is_named_by_user_graph_machine_in_this_order():
         for options in ({}, {"library": "eigen", "report": slow}, {"report": slow})
     )
     assert default.seconds(1)[0] < user.seconds(1)[0] < graph.seconds(1)[0]
-    assert "1 tasks take what eigen takes for their kinds and shapes (as chosen)" in user.notes
-    assert "1 tasks take what plain takes for their kinds and shapes (as the graph says)" in graph.notes
+    assert "1 task takes what eigen takes for their kinds and shapes (as chosen)" in user.notes
+    assert "1 task takes what plain takes for their kinds and shapes (as the graph says)" in graph.notes
     assert any("onednn" in note and "by default" in note for note in default.notes)
 
 

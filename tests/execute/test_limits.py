@@ -22,12 +22,27 @@ from simsched.execute.kernels import memory
 pytestmark = pytest.mark.usefixtures("native")
 
 
+def spinning(native: Any, n: int) -> Any:
+    """Return a program of tasks that spin."""
+    return native.Program([], np.full(n, -1, np.int32), np.empty(0, np.int64), np.empty(0, np.float32))
+
+
+def one_worker(native: Any) -> Any:
+    """Return a crew of one worker."""
+    return native.Crew([[min(os.sched_getaffinity(0))]])
+
+
 def listed(native: Any, indptr: list[int], indices: list[int], **options: Any) -> Any:
-    """Run tasks that take no time by the compiled module itself, on one worker, and return what it tells."""
+    """Run tasks, of no time unless `seconds` is given, on one worker, and return what the compiled module tells."""
     n = len(indptr) - 1
-    spins = native.Program([], np.full(n, -1, np.int32), np.empty(0, np.int64), np.empty(0, np.float32))
-    crew = native.Crew([[min(os.sched_getaffinity(0))]])
     how = {
+        "seconds": np.zeros(n),
+        "discipline": "fifo",
+        "position": np.empty(0, np.int32),
+        "executors_indptr": np.array([0, 1], np.int64),
+        "executors_indices": np.zeros(1, np.int32),
+        "before_indptr": np.zeros(1, np.int64),
+        "before_indices": np.empty(0, np.int32),
         "scheduler_thread": False,
         "shares_cpus": False,
         "measures_latency": False,
@@ -35,20 +50,35 @@ def listed(native: Any, indptr: list[int], indices: list[int], **options: Any) -
         "grace_s": 1.0,
         "tick": None,
     }
+    crew, program = options.pop("crew", None), options.pop("program", None)
     return native.execute_list(
-        crew,
-        spins,
+        crew or one_worker(native),
+        program or spinning(native, n),
         np.array(indptr, np.int64),
         np.array(indices, np.int32),
-        np.zeros(n),
-        "fifo",
-        np.empty(0, np.int32),
-        np.array([0, 1], np.int64),
-        np.zeros(1, np.int32),
-        np.zeros(1, np.int64),
-        np.empty(0, np.int32),
         **(how | options),
     )[0]
+
+
+def test_a_program_or_crew_at_work_takes_no_other_run(native: Any) -> None:
+    refused: list[str] = []
+
+    def again(program: Any, crew: Any) -> None:
+        with pytest.raises(RuntimeError, match=r"this (program is running|crew is at work)") as error:
+            listed(native, [0, 0], [], program=program, crew=crew)
+        refused.append(str(error.value))
+
+    program, crew = spinning(native, 1), one_worker(native)
+    other, others = spinning(native, 1), one_worker(native)
+
+    def tick(_done: int) -> None:
+        again(program, others)
+        again(other, crew)
+
+    told = listed(native, [0, 0], [], seconds=np.array([0.5]), program=program, crew=crew, tick=tick)
+    assert (told.failure, told.done) == ("", 1)
+    assert set(refused) == {"this program is running", "this crew is at work"}
+    assert listed(native, [0, 0], [], program=program, crew=crew).done == 1
 
 
 def test_a_graph_of_which_nothing_can_begin_fails_at_once(native: Any) -> None:

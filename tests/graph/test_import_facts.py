@@ -31,7 +31,7 @@ def test_an_edge_against_time_is_suspect() -> None:
     graph = complete(recorded([0, 1.5], [2, 3], [0, 1], [(0, 1)]))
     assert graph.report.facts["early_starts"] == 1
     assert graph.report.facts["worst_early_start_s"] == 0.5
-    assert "1 edges are suspect" in graph.report.notes[0]
+    assert "1 suspect edge" in graph.report.notes[0]
 
 
 def test_what_a_reader_told_stays() -> None:

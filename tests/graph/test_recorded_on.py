@@ -28,7 +28,7 @@ def test_a_machine_converts_what_has_flops(file):
     graph = ss.load(file, recorded_on="epyc-9654x2")
     assert graph.recorded_on == ss.RecordedOn.of("epyc-9654x2")
     (doubt,) = doubts(graph)
-    assert doubt.startswith("1 recorded durations are taken as they are, though recorded on epyc-9654x2")
+    assert doubt.startswith("1 recorded duration is taken as it is, though recorded on epyc-9654x2")
     machine, epyc = ss.machine("knl-7250"), ss.machine("epyc-9654x2")
     costs = ss.CostModel().on(graph, machine).one_core_s
     assert costs.tolist() == pytest.approx([epyc.core_flops / machine.core_flops, 3.0])

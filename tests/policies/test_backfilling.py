@@ -107,7 +107,7 @@ def test_others_pass_on_the_other_hosts(engine):
 def test_hosts_that_are_impossible():
     graph = ss.TaskGraph.from_edges([1.0], widths=[6])
     for hosts, message in (
-        ("1;2", "2 numbers of hosts; there are 1 tasks"),
+        ("1;2", "2 numbers of hosts for 1 task"),
         ("4", "6 threads, which 4 hosts"),
         ("1", "6 threads, which 1 hosts of 4"),
     ):

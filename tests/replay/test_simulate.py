@@ -29,7 +29,7 @@ def act(engine, *starts):
     [
         (
             [ss.Start(2)],
-            r"not ready: task 2 \('c'\) waits for 1 predecessors, the first of them: task 0 \('a'\) is ready",
+            r"not ready: task 2 \('c'\) waits for 1 predecessor, the first of them: task 0 \('a'\) is ready",
         ),
         ([ss.Start(7)], "tasks are 0 to 2"),
         ([ss.Start(0), ss.Start(0)], r"task 0 \('a'\) was started on cores \[0\], to finish about 1 s"),
@@ -288,9 +288,9 @@ def test_a_cap_beyond_the_machine():
     ("ask", "says"),
     [
         (lambda view: view.seconds(0, 0), "for the seconds of task 0 on 0 cores: the least width is 1"),
-        (lambda view: view.seconds(-1), "for the seconds of task -1 on 1 cores: tasks are 0 to 2"),
+        (lambda view: view.seconds(-1), "for the seconds of task -1 on 1 core: tasks are 0 to 2"),
         (lambda view: view.seconds(3, 2), "for the seconds of task 3 on 2 cores: tasks are 0 to 2"),
-        (lambda view: view.ready_s(2), r"when task 2 became ready: task 2 \('c'\) waits for 1 predecessors"),
+        (lambda view: view.ready_s(2), r"when task 2 became ready: task 2 \('c'\) waits for 1 predecessor"),
         (lambda view: view.ready_s(9), "when task 9 became ready: tasks are 0 to 2"),
     ],
 )

@@ -9,7 +9,7 @@ import simsched as ss
 from simsched.costs.fitting import MeasuredCurves, MeasuredOp, Op, Point
 from simsched.errors import MachineError, SimschedError
 from simsched.replay.scenario import Scenario
-from simsched.study.sensitivity import UNMOVED
+from simsched.study.sensitivity import UNMOVED, _ranked
 from simsched.study.sobol import _indices
 from simsched.study.uncertain import Parameter, Uncertain
 
@@ -209,3 +209,23 @@ def test_where_nothing_moves_the_makespan_a_note_says_why():
     recorded = ss.TaskGraph.from_edges([1.0, 2.0], [(0, 1)])
     assert UNMOVED in ss.sensitivity(recorded, "generic", "fifo").notes
     assert UNMOVED not in ss.sensitivity(FLOPS, "generic", "fifo").notes
+
+
+def test_numbers_without_effect_are_counted_and_not_shown():
+    found = ss.sensitivity(FLOPS, "generic", "fifo")
+    still = (found["swing_s"] == 0).sum()
+    assert 1 < still < len(found)
+    assert (found.shown["swing_s"] > 0).all()
+    assert len(found.shown) == len(found) - still == found.text(notes=False).count("\n")
+    assert f"{still} numbers without effect are not shown; .frame and --json have all" in found.notes
+    named = ss.sensitivity(FLOPS, "generic", "fifo", parameters=["cores.clock", "runtime.pop"])
+    assert len(named.shown) == 2
+    assert not any("not shown" in note for note in named.notes)
+
+
+def test_one_number_without_effect_is_one():
+    rows = [{"parameter": name, "swing_s": swing, "elasticity": swing, "makespan_s": 3.0} for name, swing in
+            (("a", 0.0), ("b", 1.0))]  # fmt: skip
+    found = _ranked(rows, [], folds=True)
+    assert found.shown["parameter"].tolist() == ["b"]
+    assert found.notes == ("1 number without effect is not shown; .frame and --json have all",)

@@ -30,7 +30,7 @@ def test_recognises_its_files_only(tmp_path: Path) -> None:
 
 def test_loads_by_content_and_by_name(tmp_path: Path) -> None:
     TaskGraph.from_edges([1, 2], [(0, 1)], name="mine").save(tmp_path / "any")
-    assert repr(load(tmp_path / "any")) == "<TaskGraph 'mine': 2 tasks, 1 edges>"
+    assert repr(load(tmp_path / "any")) == "<TaskGraph 'mine': 2 tasks, 1 edge>"
     assert load(tmp_path / "any", format="taskgraph").n_edges == 1
 
 

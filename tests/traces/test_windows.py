@@ -137,7 +137,7 @@ def test_onnx_models_have_them(tmp_path):
     graph = ss.load(tmp_path / "net.onnx")
     assert graph.shapes.to_list() == ["2x8x9x9;8x1x3x3;8;stride=2;padding=1;groups=8"]
     assert (
-        ss.CostModel().on(graph, ss.machine("knl-7250")).notes[0].startswith("1 tasks take what onednn takes")
+        ss.CostModel().on(graph, ss.machine("knl-7250")).notes[0].startswith("1 task takes what onednn takes")
     )
 
 

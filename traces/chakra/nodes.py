@@ -8,6 +8,7 @@ from pathlib import Path
 
 from simsched.errors import FormatError
 from simsched.graph import ImportReport, TaskGraph
+from simsched.text import counted
 from simsched.traces.chakra.record import (
     COMM_COLL,
     COMM_RECV,
@@ -94,7 +95,10 @@ def of_nodes(path: Path, records: list[Record], report: ImportReport, name: str)
         )
     edges, missing = written(records, control=not nested)
     report.facts["missing_dependencies"] = missing
-    report.note(f"{missing} dependencies on nodes that are not in the file were left out", when=missing)
+    report.note(
+        f"{counted(missing, 'dependency', 'dependencies')} on nodes that are not in the file left out",
+        when=missing,
+    )
     report.note(
         "the dependencies are one chain, the order of execution, so that no policy can do better than another",
         when=is_chain(edges, len(records)),

@@ -20,6 +20,7 @@ import numpy as np
 from simsched.errors import FormatError
 from simsched.graph import ImportReport, TaskGraph
 from simsched.graph.loading import Reader, plain_name
+from simsched.text import counted
 from simsched.traces.chrome.events import FLOW_PHASES, Events, read_events
 from simsched.traces.chrome.writer import graph_written, made_by_simsched
 from simsched.traces.shared.choice import OPTIONS, Choice
@@ -189,7 +190,7 @@ def _tell(report: ImportReport, events: Events, flows: int, edges: str) -> None:
         when="lanes" in edges,
     )
     report.note(
-        f"{report.facts['overlaps']} spans overlap another one of their lane without lying within it",
+        f"{counted(report.facts['overlaps'], 'span')} of a lane beside another one, neither within the other",
         when=report.facts["overlaps"],
     )
     for what, count in sorted(events.counts.items()):

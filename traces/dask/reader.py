@@ -17,6 +17,7 @@ from simsched.graph import ImportReport, TaskGraph
 from simsched.graph.budget import budget
 from simsched.graph.contracting import contracted
 from simsched.graph.loading import Reader, open_plain, read_bounded
+from simsched.text import counted
 from simsched.traces.dask.stream import Record, kind_of, read_dependencies, read_records
 from simsched.traces.shared.options import TOLERANT, given, mends_if
 from simsched.traces.shared.timeline import chain, numbered, recording
@@ -74,7 +75,10 @@ def _read(path: Path, *, graph: str | Path | None = None, tolerant: bool | str =
     records, dropped = read_records(path, mends_if(path, tolerant, report))
     if not records:
         raise FormatError(f"{path}: no record with a compute step; is this client.get_task_stream()?")
-    report.note(f"{dropped} records without a compute step, or that failed, are left out.", when=dropped)
+    report.note(
+        f"{counted(dropped, 'record')} without a compute step, or failed, left out.",
+        when=dropped,
+    )
     if graph is None:
         report.doubt(
             "The task stream alone tells no dependencies: the tasks of each thread are a chain. Give the low-level "
@@ -173,7 +177,7 @@ def _tell_matches(
     )
     missing = len(before.keys() - runs.keys())
     report.note(
-        f"{missing} keys of the graph were not executed, most fused into others; dependencies go through them.",
+        f"{counted(missing, 'key')} of the graph not executed, most fused into others; dependencies go through them.",
         when=missing,
     )
     report.note(

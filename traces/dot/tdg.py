@@ -19,6 +19,7 @@ from simsched.errors import FormatError
 from simsched.graph import ImportReport, TaskGraph
 from simsched.graph.budget import budget
 from simsched.graph.loading import Reader, plain_name
+from simsched.text import counted
 from simsched.traces.dot.statements import Dot, read_dot
 from simsched.traces.shared.json_stream import shown
 from simsched.traces.shared.options import real_number
@@ -177,7 +178,9 @@ def _edges(path: Path, dot: Dot, tasks: list[str], report: ImportReport) -> list
         found += [(index[a], index[b]) for a in firsts if a in index for b in seconds if b in index]
     if nested:
         report.facts["tasks_inside_tasks"] = nested
-        report.note(f"{nested} tasks were created inside other tasks; no edge keeps them behind these")
+        report.note(
+            f"{counted(nested, 'task')} created inside other tasks; no edge keeps one behind the other"
+        )
     return found
 
 

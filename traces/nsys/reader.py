@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from simsched.graph import ImportReport, TaskGraph
 from simsched.graph.loading import Reader, plain_name
+from simsched.text import counted
 from simsched.traces.nsys.activities import Activities, Reading
 from simsched.traces.nsys.database import MAGIC, Whole, open_database
 from simsched.traces.shared.options import word
@@ -183,7 +184,7 @@ class _Graph:
             {f"dropped, {what}": count for what, count in sorted(found.counts.items()) if count}
         )
         report.note(
-            f"{len(found.spans) - tasks} calls launch nothing and wait for nothing; calls=all takes them",
+            f"{counted(len(found.spans) - tasks, 'call')} without a launch or a wait; calls=all takes such, too",
             when=len(found.spans) - tasks,
         )
         report.doubt(
@@ -194,4 +195,7 @@ class _Graph:
             "no calls of the host: edges are the order of each stream, a chain; streams wait for nothing else",
             when=found.on_device.all(),
         )
-        report.note(f"{backwards} edges against the order of starts were left out", when=backwards)
+        report.note(
+            f"{counted(backwards, 'edge')} against the order of starts left out",
+            when=backwards,
+        )

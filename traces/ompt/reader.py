@@ -16,6 +16,7 @@ from simsched.graph import ImportReport, TaskGraph
 from simsched.graph.budget import budget
 from simsched.graph.contracting import contracted
 from simsched.graph.loading import Reader, plain_name
+from simsched.text import counted
 from simsched.traces.ompt.events import Log, read_log
 from simsched.traces.ompt.run import Node, TaskRun
 from simsched.traces.shared.json_stream import shown
@@ -194,13 +195,13 @@ def _describe(report: ImportReport, log: Log, run: TaskRun) -> None:
     for wrong, sentence in (
         (
             unfinished,
-            f"{unfinished} tasks did not finish; what they did last is left out, dependencies go through them",
+            f"{counted(unfinished, 'task')} did not finish; what was done last is left out, dependencies go through",
         ),
         (
             run.undeferred,
-            f"{at_once} tasks ran at once where they were created, as in a team of one thread; that order is not kept",
+            f"{counted(at_once, 'task')} ran at once where created, as in a team of one thread; that order is not kept",
         ),
-        (run.exclusive, f"{run.exclusive} tasks exclude each other (mutexinoutset), which edges cannot say"),
+        (run.exclusive, f"{counted(run.exclusive, 'task')} of mutexinoutset, which edges cannot say"),
         (
             not any(event.ev == "sync" for event in log.events),
             "the order that taskwait, taskgroup and barriers impose is not recorded",

@@ -16,6 +16,7 @@ from simsched.graph import ImportReport, TaskGraph
 from simsched.graph.contracting import Edge
 from simsched.graph.loading import Mend, Reader, plain_name
 from simsched.graph.shapes import format_shape
+from simsched.text import counted
 from simsched.traces.paje.events import WANTED, Interval, Trace, events
 from simsched.traces.shared.json_stream import shown
 from simsched.traces.shared.options import TOLERANT, Mends, given, mends_if, word
@@ -159,16 +160,18 @@ def _tasks(path: Path, trace: Trace, states: object, report: ImportReport) -> li
     )
     if len(tasks) < len(trace.intervals):
         chosen = "those that are not of jobs" if jobs and states is None else "waiting ones or not asked for"
-        report.note(f"{len(trace.intervals) - len(tasks)} states are not tasks ({chosen}); states= chooses")
-    for count, sentence in (
-        (trace.zero_length, "states had no length and are left out"),
-        (trace.unfinished, "states are not ended by the trace and are left out"),
-        (trace.rejoined, "states end in the file before they begin and were put together"),
-        (trace.unmatched_pops, "states end that never began"),
-        (trace.backwards, "states end before they begin and are left out"),
-        (trace.half_links, "links have a start or an end alone and are left out"),
+        report.note(
+            f"{counted(len(trace.intervals) - len(tasks), 'state')} left out ({chosen}); states= chooses"
+        )
+    for count, noun, rest in (
+        (trace.zero_length, "state", "without a length, left out"),
+        (trace.unfinished, "state", "not ended by the trace, left out"),
+        (trace.rejoined, "state", "of which the file has the end first, put together"),
+        (trace.unmatched_pops, "end", "of a state that never began"),
+        (trace.backwards, "state", "that ends before it begins, left out"),
+        (trace.half_links, "link", "with a start or an end alone, left out"),
     ):
-        report.note(f"{count} {sentence}", when=count)
+        report.note(f"{counted(count, noun)} {rest}", when=count)
     return sorted(tasks, key=lambda interval: (interval.start_ns, interval.finish_ns))
 
 

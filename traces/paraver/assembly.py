@@ -14,7 +14,7 @@ from simsched.errors import GraphError
 from simsched.graph import ImportReport, TaskGraph
 from simsched.graph.budget import budget
 from simsched.graph.loading import plain_name
-from simsched.text import printable
+from simsched.text import counted, printable
 from simsched.traces.paraver.records import Records
 from simsched.traces.paraver.tasks import Interval, Key, TaskTrace, tasks_of
 from simsched.traces.paraver.vocabulary import Event, Vocabulary
@@ -229,7 +229,7 @@ def _tell(
     )
     _tell_outside(report, trace, keys, rows, edges)
     report.note(
-        f"{facts['tasks_unfinished']} tasks never ran to an end and were left out, with their dependencies",
+        f"{counted(facts['tasks_unfinished'], 'task')} never ran to an end, left out with all dependencies",
         when=facts["tasks_unfinished"],
     )
     report.doubt(
@@ -239,13 +239,16 @@ def _tell(
     differing = trace.by_events.keys() ^ trace.by_communications.keys()
     if trace.by_events and trace.by_communications and differing:
         report.note(
-            f"{len(differing)} dependencies are named only by events or only by communications; all were kept"
+            f"{counted(len(differing), 'dependency', 'dependencies')} named only by events or only by "
+            "communications; all were kept"
         )
     parents = set(keys)
     nested = sum(trace.created[key][1] in parents for key in keys if key in trace.created)
     if nested:
         facts["tasks_inside_tasks"] = nested
-        report.note(f"{nested} tasks were created inside other tasks; no edge keeps them behind these")
+        report.note(
+            f"{counted(nested, 'task')} created inside other tasks; no edge keeps one behind the other"
+        )
 
 
 def _tell_outside(

@@ -13,6 +13,7 @@ import numpy as np
 from simsched.errors import FormatError
 from simsched.graph import ImportReport, TaskGraph
 from simsched.graph.loading import Reader, plain_name
+from simsched.text import counted
 from simsched.traces.perfetto.packets import Content, read_packets
 from simsched.traces.shared.choice import OPTIONS, Choice
 from simsched.traces.shared.options import mends_if
@@ -142,7 +143,7 @@ def _tell(report: ImportReport, edges: str, flows: int) -> None:
         when="lanes" in edges,
     )
     report.note(
-        f"{report.facts['overlaps']} slices overlap another one of their track without lying within it",
+        f"{counted(report.facts['overlaps'], 'slice')} of a track beside another one, neither within the other",
         when=report.facts["overlaps"],
     )
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from simsched.graph import ImportReport, TaskGraph
 from simsched.graph.import_facts import covered_s
+from simsched.text import counted
 from simsched.traces.pytorch.events import Step
 from simsched.traces.pytorch.kineto import Survey
 from simsched.traces.pytorch.nesting import Nesting
@@ -99,7 +100,7 @@ def _steps(graph: TaskGraph, held: Survey, step: Step) -> None:
     empty = sorted(held.windows.keys() - set(complete))
     report.note(f"steps without operators were passed over: {', '.join(map(str, empty[:20]))}", when=empty)
     report.note(
-        f"{held.repeated_steps} steps stand in the file more than once; the longest was kept",
+        f"{counted(held.repeated_steps, 'step')} in the file more than once; the longest was kept",
         when=held.repeated_steps,
     )
 
@@ -146,16 +147,16 @@ def _events(graph: TaskGraph, held: Survey, step: Step, nesting: Nesting) -> Non
     if held.counts["device"]:
         report.facts["device_events"] = held.counts["device"]
         report.note(
-            f"{held.counts['device']} events of a device (kernels, copies) were left out: durations are those of the "
-            "calls on the host, which do not wait for the device"
+            f"{counted(held.counts['device'], 'event')} of a device (kernels, copies) left out: durations are those of "
+            "the calls on the host, which do not wait for the device"
         )
     if held.untimed:
         report.facts["untimed_operators"] = held.untimed
         report.note(
-            f"{held.untimed} operators without a valid time, or with a duration below zero, were left out"
+            f"{counted(held.untimed, 'operator')} without a valid time, or with a duration below zero, left out"
         )
     report.note(
-        f"{nesting.overlaps} events overlap another one of their thread without lying within it",
+        f"{counted(nesting.overlaps, 'event')} of a thread beside another one, neither within the other",
         when=nesting.overlaps,
     )
 
@@ -183,12 +184,12 @@ def _edges(graph: TaskGraph, edges: Edges) -> None:
         impossible_edges=edges.impossible,
     )
     report.doubt(
-        f"{graph.n_tasks - edges.joined} operators are not in the execution trace and have no edges",
+        f"{counted(graph.n_tasks - edges.joined, 'operator')} without edges, which the execution trace does not have",
         when=edges.joined < graph.n_tasks,
     )
     tell_dependencies(report, found)
     report.note(
-        f"{edges.impossible} edges were left out: their second task started before the first had finished",
+        f"{counted(edges.impossible, 'edge')} left out: the second task started before the first had finished",
         when=edges.impossible,
     )
 
@@ -203,8 +204,8 @@ def tell_dependencies(report: ImportReport, found: Dependencies) -> None:
         tensors_without_storage=found.by_tensor,
     )
     report.note(
-        f"{found.reused_ids} storage ids came back with other contents (they are addresses); "
-        f"{found.through_reused} edges run through such an id after it came back and would be false where a write "
+        f"{counted(found.reused_ids, 'storage id')} came back with other contents (they are addresses); "
+        f"{counted(found.through_reused, 'edge')} through such an id after it came back, false where a write "
         "was not recorded",
         when=found.reused_ids,
     )
@@ -219,7 +220,8 @@ def tell_dependencies(report: ImportReport, found: Dependencies) -> None:
         when=found.by_tensor,
     )
     report.note(
-        f"{found.anti} pairs of a reader and a later in-place writer are not edges: edges are read-after-write",
+        f"{counted(found.anti, 'pair')} of a reader and a later in-place writer without an edge: edges are "
+        "read-after-write",
         when=found.anti,
     )
 
@@ -231,8 +233,8 @@ def _compiled(graph: TaskGraph, nesting: Nesting, edges: Edges) -> None:
         compiled_tasks=tasks,
     )
     graph.report.note(
-        f"{tasks} tasks lie in {regions} compiled regions (torch.compile), whose kernels the profiler does not "
-        "record: their order is kept as recorded, also against the tasks just before and after a region, and other "
+        f"{counted(tasks, 'task')} in {counted(regions, 'compiled region')} (torch.compile), whose kernels are not "
+        "recorded: their order is kept as recorded, also against the tasks just before and after a region, and other "
         "edges into and out of the regions may be missing; record without torch.compile for all edges",
         when=regions and edges.found is not None,
     )

@@ -21,7 +21,7 @@ from simsched.graph.data_columns import EdgeRows, numbered
 from simsched.graph.interop import node_seconds, refuse_other_means, to_frames
 from simsched.graph.loading import plain_name
 from simsched.graph.recording import Recording
-from simsched.text import printable
+from simsched.text import counted, printable
 from simsched.traces.shared.json_stream import shown
 from simsched.traces.shared.options import word
 
@@ -206,7 +206,7 @@ class Nodes:
         )
         if lacking or not self.rows:
             report.note(
-                f"{lacking} tasks lack start_s, finish_s or lane, so there is no recorded run",
+                f"{counted(lacking, 'task')} without start_s, finish_s or lane, so there is no recorded run",
                 when=any(not math.isnan(s) for s in start),
             )
             return None

@@ -22,6 +22,7 @@ from simsched.graph.budget import budget
 from simsched.graph.contracting import Edge, contracted
 from simsched.graph.loading import Reader, plain_name
 from simsched.graph.shapes import format_shape
+from simsched.text import counted
 from simsched.traces.shared.json_stream import shown
 from simsched.traces.shared.objects import Objects
 from simsched.traces.shared.options import TOLERANT, given, mends_if
@@ -136,7 +137,9 @@ def _dependencies(path: Path, jobs: dict[str, Record], report: ImportReport) -> 
     report.facts["dependencies"] = len(named) - unknown
     if unknown:
         report.facts["unknown_dependencies"] = unknown
-        report.note(f"{unknown} dependencies name jobs of which the file holds no record; they are left out")
+        report.note(
+            f"{counted(unknown, 'dependency', 'dependencies')} on jobs of which the file holds no record left out"
+        )
     return edges
 
 

@@ -21,6 +21,7 @@ from simsched.graph.budget import budget
 from simsched.graph.contracting import Edge, contracted
 from simsched.graph.loading import Mend
 from simsched.graph.shapes import MAX_RANK
+from simsched.text import counted
 from simsched.traces.dot.statements import Dot, read_dot
 from simsched.traces.shared.json_stream import shown
 from simsched.traces.shared.places import lines
@@ -66,8 +67,8 @@ def dag_edges(path: Path, jobs: Iterable[str], known: list[Edge], report: Import
     # Control records are not drawn, and jobs that are drawn need not have run.
     if (n and not drawn) or (2 * drawn < n and others):
         raise FormatError(
-            f"{path}: draws {drawn} of the {n} jobs of the run and {others} others, so that it is of another run; give "
-            "the dag.dot that StarPU wrote beside this trace"
+            f"{path}: draws {drawn} of the {n} jobs of the run and {counted(others, 'other')}, so that it is of "
+            "another run; give the dag.dot that StarPU wrote beside this trace"
         )
     return found
 

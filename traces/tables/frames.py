@@ -15,6 +15,7 @@ from simsched.graph import ImportReport, Recording, TaskGraph, data_columns
 from simsched.graph.checks import recording
 from simsched.graph.interop import COLUMNS, KIND_COLUMN
 from simsched.graph.loading import find_file
+from simsched.text import counted
 from simsched.traces.shared.json_stream import shown
 from simsched.traces.shared.options import given
 
@@ -163,7 +164,7 @@ def graph_of(
     graph = TaskGraph.from_frames(frame, edges, name=_stem(path, suffix) or path.name.split(".")[0])
     graph = replace(graph, recording=recording(_recording(path, tasks), graph.n_tasks), report=report)
     unknown = int(np.isnan(graph.durations_s).sum()) if "duration_s" in tasks else 0
-    report.note(f"{unknown} tasks have no duration_s: it is unknown.", when=unknown)
+    report.note(f"{counted(unknown, 'task has', 'tasks have')} no duration_s: it is unknown.", when=unknown)
     return graph
 
 

@@ -19,6 +19,7 @@ from simsched.errors import FormatError
 from simsched.graph import ImportReport, TaskGraph
 from simsched.graph.loading import Reader, head_of
 from simsched.graph.shapes import format_shape, numel
+from simsched.text import counted
 from simsched.traces.shared.libraries import of_tensorflow
 from simsched.traces.shared.options import TOLERANT, given, mends_if
 from simsched.traces.shared.timeline import packed, recording, refuse_long
@@ -167,18 +168,22 @@ def _tell(run: Joined, lengths: Times, clock_ns: int, report: ImportReport) -> N
         queued_s=_median_s([t.start_ns - t.scheduled_ns for t in run.tasks if t.scheduled_ns]),
     )
     report.note(
-        f"{run.repeated} nodes ran more than once, as in loops: each execution is a task, and depends on the one "
-        "of its inputs with the same number, or on the latest that had finished.",
+        f"{counted(run.repeated, 'node')} run more than once, as in loops: each execution is a task that depends on "
+        "the one of its inputs with the same number, or on the latest that had finished.",
         when=run.repeated,
     )
-    counted = {
-        "receives waited for their sends; their tasks begin when these had finished.": run.waits,
-        "calls of functions take no time of their own: what ran inside is tasks.": run.calls,
-        "tasks have a name that stands in several graphs; the one of their device was taken.": run.ambiguous,
-        "inputs had not finished in time in any execution; they give no edge.": run.unpaired,
-    }
-    for sentence, count in counted.items():
-        report.note(f"{count} {sentence}", when=count)
+    parts = (
+        (run.waits, "receive", "that waited for the send: the task begins when that had finished."),
+        (run.calls, "call", "of a function, without time of its own: what ran inside is tasks."),
+        (
+            run.ambiguous,
+            "task",
+            "with a name that stands in several graphs: the one of the device was taken.",
+        ),
+        (run.unpaired, "input", "that had not finished in time in any execution, without an edge."),
+    )
+    for count, noun, rest in parts:
+        report.note(f"{counted(count, noun)} {rest}", when=count)
 
 
 def _median_s(times_ns: Sequence[int]) -> float:
@@ -295,7 +300,7 @@ def _tell_origin(run: RunMetadata, result: Joined, graph: str | Path | None, rep
         report.note(f"{given} of {len(result.tasks)} executed nodes were looked up in {Path(graph).name}.")
     missing = len(result.tasks) - result.matched
     report.doubt(
-        f"{missing} executed nodes are in no graph: their dependencies are those of their labels, without the "
+        f"{counted(missing, 'executed node')} in no graph: dependencies are those of the labels, without the "
         "control dependencies that TensorFlow added. Record with output_partition_graphs=True.",
         when=missing,
     )
@@ -305,11 +310,11 @@ def _tell_origin(run: RunMetadata, result: Joined, graph: str | Path | None, rep
 def _tell_dropped(run: RunMetadata, copies: int, report: ImportReport) -> None:
     pseudo = sum(e.name in PSEUDO for e in run.executions)
     dropped = {
-        "records of the runtime's own nodes (_SOURCE, _SINK)": pseudo,
-        "records without a time": run.without_time,
-        "copies of GPU records (stream:all, memcpy)": copies,
+        "of the runtime's own nodes (_SOURCE, _SINK)": pseudo,
+        "without a time": run.without_time,
+        "of a GPU (stream:all, memcpy) that stand elsewhere, too": copies,
     }
-    parts = [f"{count} {what}" for what, count in dropped.items() if count]
+    parts = [f"{counted(count, 'record')} {what}" for what, count in dropped.items() if count]
     report.note(f"Left out: {', '.join(parts)}.", when=parts)
 
 

@@ -15,6 +15,7 @@ from simsched.graph import NOBODY, ImportReport, TaskGraph
 from simsched.graph.columns import plain_text
 from simsched.graph.loading import Reader
 from simsched.graph.recording import RecordedOn
+from simsched.text import counted
 from simsched.traces.shared.json_stream import shown
 from simsched.traces.shared.libraries import recorded_on
 from simsched.traces.shared.objects import Objects
@@ -130,7 +131,7 @@ def _edges(path: Path, found: Instance, report: ImportReport) -> list[tuple[int,
     references.tell(report)
     one_sided = by_parents ^ by_children
     if one_sided and by_parents and by_children:
-        report.note(f"{len(one_sided)} edges are named by only one of their two ends; they are kept.")
+        report.note(f"{counted(len(one_sided), 'edge')} named by only one of the two ends; all are kept.")
     edges = by_parents | by_children
     if not edges:
         edges = references.of_files
@@ -221,13 +222,17 @@ def _tell(found: Instance, report: ImportReport) -> None:
         facts["mean_cpu_share"] = float(np.nanmean(shares))
     facts["zero_length_tasks"] = int((runtimes == 0).sum())
     unknown = int(np.isnan(runtimes).sum())
-    report.note(f"{unknown} tasks have no runtime: their duration is unknown.", when=unknown)
     report.note(
-        f"{found.repeated} executions are of a task that was executed before; its last one counts.",
+        f"{counted(unknown, 'task')} without a runtime: unknown duration.",
+        when=unknown,
+    )
+    report.note(
+        f"{counted(found.repeated, 'execution')} of a task that was executed before; the last one counts.",
         when=found.repeated,
     )
     report.note(
-        f"{found.unknown} executions are of no task of the specification and left out.", when=found.unknown
+        f"{counted(found.unknown, 'execution')} of no task of the specification left out.",
+        when=found.unknown,
     )
 
 

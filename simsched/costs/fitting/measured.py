@@ -20,6 +20,7 @@ from simsched.errors import CostError
 from simsched.graph import TaskGraph
 from simsched.machine import Machine
 from simsched.spec import parse_path
+from simsched.text import counted
 
 Array = npt.NDArray[np.float64]
 
@@ -221,6 +222,6 @@ class MeasuredCurves:
         if len(by_work):
             kinds = ", ".join(sorted({graph.kinds[int(task)] for task in by_work}))
             notes.append(
-                f"{len(by_work)} tasks of shapes not measured take seconds predicted from their work: {kinds}"
+                f"{counted(len(by_work), 'task')} of shapes not measured: seconds predicted from the work: {kinds}"
             )
         return notes

@@ -20,6 +20,7 @@ from simsched.costs.width_table import WidthTable
 from simsched.errors import CostError
 from simsched.graph import TaskGraph
 from simsched.machine import Machine
+from simsched.text import counted
 
 Signature = npt.NDArray[np.int64]
 #: Numbers that differ from run to run: at the end of a name, after `#`.
@@ -321,7 +322,7 @@ def curves_from_traces(graphs: Sequence[TaskGraph], widths: Sequence[int] | None
     notes = [*_said(first, matches, threads[1:])]
     if too_short:
         notes.append(
-            f"{too_short} kinds and shapes have no common task with a duration above zero and are left out"
+            f"{counted(too_short, 'kind and shape', 'kinds and shapes')} left out: no common task of some duration"
         )
     return TraceCurves(by_width, seconds, ops, matches, tuple(notes))
 

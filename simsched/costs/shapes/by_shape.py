@@ -25,6 +25,7 @@ from simsched.graph import TaskGraph
 from simsched.graph.taskgraph import Seconds
 from simsched.machine import Machine
 from simsched.notes import Note, Weight
+from simsched.text import counted
 
 #: Regions evaluated in one step, so that no array grows beyond some megabytes.
 AT_ONCE = 1 << 20
@@ -231,5 +232,10 @@ def _said(reads: Sequence[Read | None], counts: npt.NDArray[np.intp], kept: int)
         what = "have shapes that are not those of their kind, and follow its cost curve"
         said.append(Note(f"{unread} tasks {what}", Weight.ASSUMPTION))
     if beyond := int(counts[[i for i, read in enumerate(reads) if read is not None][kept:]].sum()):
-        said.append(Note(f"{beyond} tasks of too many shapes follow cost curves", Weight.DOUBT))
+        said.append(
+            Note(
+                f"cost curves for {counted(beyond, 'task')} of too many shapes",
+                Weight.DOUBT,
+            )
+        )
     return said

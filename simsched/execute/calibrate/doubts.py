@@ -14,6 +14,7 @@ from simsched.execute.run.execution import FEWEST, Execution, too_few
 from simsched.execute.run.run import Case
 from simsched.graph import TaskGraph
 from simsched.schedule import Schedule
+from simsched.text import counted
 
 #: Largest difference of the low quartiles of the earlier and the later half of the runs, as a share of the lower one.
 APART = 0.2
@@ -71,7 +72,7 @@ class OpDoubt:
     def __str__(self) -> str:
         """Return it as a sentence."""
         op = " ".join(word for word in (self.kind or "no kind", self.shape) if word)
-        return f"{op} on {self.width} {'thread' if self.width == 1 else 'threads'}: {self.why}"
+        return f"{op} on {counted(self.width, 'thread')}: {self.why}"
 
 
 def op_doubts(measured: Sequence[tuple[TaskGraph, Execution]]) -> tuple[OpDoubt, ...]:

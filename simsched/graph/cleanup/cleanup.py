@@ -54,7 +54,7 @@ class Cleanup(Parameters):
         return replace(graph.report, facts=facts, notes=[*graph.report.notes, f"{self}: {sentence}"])
 
 
-def counted(report: ImportReport, times: float) -> ImportReport:
+def multiplied(report: ImportReport, times: float) -> ImportReport:
     """Return a report of so many times the tasks: all counts change alike."""
     if "operators_in_tasks" in report.facts:
         report.facts["operators_in_tasks"] *= times

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from simsched.errors import GraphError
-from simsched.graph.cleanup.cleanup import counted
+from simsched.graph.cleanup.cleanup import multiplied
 from simsched.graph.cleanup.matching import Mask, Matching
 from simsched.graph.cleanup.objects import of_kept, seconds_of
 from simsched.graph.columns import LabelColumn
@@ -131,7 +131,7 @@ def without(graph: TaskGraph, dropped: Mask, report: ImportReport) -> TaskGraph:
         widths=graph.widths[kept],
         name=graph.name,
         recorded_on=graph.recorded_on,
-        report=counted(report, len(kept) / max(graph.n_tasks, 1)),
+        report=multiplied(report, len(kept) / max(graph.n_tasks, 1)),
         recording=None
         if run is None
         else Recording(

@@ -10,12 +10,13 @@ import numpy as np
 from simsched.errors import GraphError
 from simsched.graph.adjacency import Csr
 from simsched.graph.build import MAX_TASKS
-from simsched.graph.cleanup.cleanup import Cleanup, counted
+from simsched.graph.cleanup.cleanup import Cleanup, multiplied
 from simsched.graph.cleanup.objects import repeated, seconds_of
 from simsched.graph.columns import Floats
 from simsched.graph.data_checks import with_data
 from simsched.graph.taskgraph import TaskGraph
 from simsched.parameters import one_of, whole
+from simsched.text import counted
 
 #: Edges between iterations by scope: the last tasks of a scope times its first ones.
 MAX_LINKS = 4_000_000
@@ -75,7 +76,7 @@ class Unroll(Cleanup):
             widths=np.tile(np.append(graph.widths, np.ones(joints, np.int32)), k)[: size * k - joints],
             name=graph.name,
             recorded_on=graph.recorded_on,
-            report=counted(self.noted(graph, f"{n} tasks {k} times"), k),
+            report=multiplied(self.noted(graph, f"{counted(n, 'task')} {k} times"), k),
         )
         return with_data(unrolled, repeated(graph.data, size, k))
 

@@ -19,6 +19,7 @@ from simsched.plots.interactive.pages import data, library, require_bokeh
 from simsched.plots.interactive.rows import check_rows
 from simsched.plots.stacked import write_still
 from simsched.schedule import Schedule
+from simsched.text import counted
 
 COLOURS = ("kind", "level", "critical path", "wait reason", "executor")
 
@@ -81,7 +82,8 @@ class Explorer:
     def description(self) -> str:
         """Description of the chart in words, for those who cannot see it."""
         return "Gantt chart of tasks over cores. " + "; ".join(
-            f"{gantt_title(one)}, {one.graph.n_tasks} tasks on {one.n_cores} cores" for one in self.schedules
+            f"{gantt_title(one)}, {counted(one.graph.n_tasks, 'task')} on {counted(one.n_cores, 'core')}"
+            for one in self.schedules
         )
 
     def save(self, path: str | Path) -> None:

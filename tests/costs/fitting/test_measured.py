@@ -43,7 +43,7 @@ def test_other_shapes_of_the_kind_take_their_work():
     tasks = ss.CostModel(measured=MeasuredCurves(MM)).on(graph, MACHINE)
     assert tasks.seconds(1).tolist() == [pytest.approx(6), 7]
     assert tasks.seconds(2).tolist()[0] == pytest.approx(4.5)
-    assert "1 tasks of shapes not measured take seconds predicted from their work: mm" in tasks.notes
+    assert "1 task of shapes not measured: seconds predicted from the work: mm" in tasks.notes
     without = ss.CostModel(measured=MeasuredCurves(MM, unmeasured_shapes=False))
     unknown = ss.TaskGraph.from_edges([NAN], kinds="mm", shapes="7x7;5x3")
     with pytest.raises(CostError, match="has no duration"):

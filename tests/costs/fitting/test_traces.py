@@ -45,7 +45,7 @@ def test_by_hand():
     assert [p.spread for p in mm.points] == pytest.approx([0.5 / 3, 0.2 / 1.6])
     assert [p.seconds for p in add.points] == [1, 1]
     assert "4 of 4 tasks matched (4 by structure); 100.0% of their edges are the same" in found.notes[0]
-    assert "1 kinds and shapes have no common task with a duration above zero" in found.notes[1]
+    assert "1 kind and shape left out: no common task" in found.notes[1]
 
 
 def test_tasks_without_edges_have_none_to_compare():

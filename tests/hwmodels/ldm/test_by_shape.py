@@ -83,7 +83,7 @@ def test_the_default_is_what_is_planned(width):
 def test_notes_say_so_and_a_library_that_is_named_replaces_it():
     planned, named = costs(["MatMul"], ["64x64;64x64"]), costs(["MatMul"], ["64x64;64x64"], library="onednn")
     assert "a plan of the machine's local memories" in planned.notes[0]
-    assert "1 tasks take what onednn takes for their kinds and shapes (as chosen)" in named.notes
+    assert "1 task takes what onednn takes for their kinds and shapes (as chosen)" in named.notes
     assert planned.seconds(64)[0] != named.seconds(64)[0]
 
 

@@ -222,8 +222,8 @@ def test_oddities_are_told(tmp_path: Path) -> None:
     body = BODY + "12 8 S t1\n10 9 S t1 e\n10 8.5 S t1 f\n10 9 S t1 g\n10 9 S t1 h\n42 9 L n t1 v key2\n"
     notes = "; ".join(read(tmp_path, HEADER + NAMES + body).report.notes)
     for told in (
-        "1 states end that never began", "1 states are not ended", "2 states had no length", "1 links have a start",
-        "1 states end before they begin",
+        "1 end of a state that never began", "1 state not ended", "2 states without a length", "1 link with a start",
+        "1 state that ends before it begins",
     ):  # fmt: skip
         assert told in notes
 
@@ -233,10 +233,10 @@ def test_tolerant_puts_together_what_ends_before_it_begins(tmp_path: Path) -> No
     body = BODY + "12 10 S t1\n11 9 S t1 g\n"
     strict, tolerant = (read(tmp_path, HEADER + NAMES + body, tolerant=wanted) for wanted in (False, True))
     assert "g" not in strict.kinds.to_list()
-    assert any("states end that never began" in note for note in strict.report.notes)
+    assert any("of a state that never began" in note for note in strict.report.notes)
     assert tolerant.kinds.to_list() == [*strict.kinds.to_list(), "g"]
     assert tolerant.durations_s[-1] == 1.0
-    assert any("1 states end in the file before they begin" in note for note in tolerant.report.notes)
+    assert any("1 state of which the file has the end first" in note for note in tolerant.report.notes)
 
 
 STARPU = HEADER.replace("Value string\n%EndEventDef\n%EventDef PajePush", "Value string\n% GFlop double\n% JobId "

@@ -48,7 +48,7 @@ def test_readers_before_an_in_place_write_are_counted_but_draw_no_edge(mini):
     mini.op("aten::add_", 2, 1, [B, A], [B], schema=ADD_)
     graph = mini.load()
     assert edges(graph) == [(0, 1), (0, 2)]
-    assert any("1 pairs of a reader and a later in-place writer" in note for note in graph.report.notes)
+    assert any("1 pair of a reader and a later in-place writer" in note for note in graph.report.notes)
 
 
 def test_a_view_writes_nothing_but_makes_the_tensor_its_readers_use(mini):

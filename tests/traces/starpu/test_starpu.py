@@ -178,7 +178,7 @@ def test_the_drawing_adds_edges(tmp_path: Path) -> None:
     assert not any("dag.dot" in note for note in graph.report.notes)
     dag.write_text('digraph G { "task_5" -> "task_77" }')
     with pytest.raises(
-        FormatError, match="draws 1 of the 5 jobs of the run and 1 others, so that it is of another"
+        FormatError, match="draws 1 of the 5 jobs of the run and 1 other, so that it is of another"
     ):
         read(tmp_path, BY_HAND, dag=dag)
 

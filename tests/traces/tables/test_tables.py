@@ -123,7 +123,7 @@ def test_by_hand(tmp_path: Path) -> None:
     assert (graph.recording.lanes.tolist(), graph.recording.lane_names) == ([0, 1], ("w1", "w2"))
     assert graph.report.notes == [
         "Not kept, as task graphs have no such columns: 'colour'.",
-        "1 tasks have no duration_s: it is unknown.",
+        "1 task has no duration_s: it is unknown.",
     ]
 
 

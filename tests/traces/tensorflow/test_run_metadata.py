@@ -40,7 +40,7 @@ def test_diamond(diamond: Any, named_edges: Named) -> None:
     assert (facts["stats"], facts["matched_tasks"], facts["control_edges"]) == (5, 4, 1)
     assert (facts["workers_guess"], facts["clock_ns"], facts["early_starts"]) == (2, 1, 0)
     assert facts["executor_s"] == 2e-9
-    assert "Left out: 1 records of the runtime's own nodes (_SOURCE, _SINK)." in graph.report.notes
+    assert "Left out: 1 record of the runtime's own nodes (_SOURCE, _SINK)." in graph.report.notes
 
 
 def test_text_and_gzip_are_the_same(diamond: Any, named_edges: Named) -> None:
@@ -61,7 +61,7 @@ def test_without_partition_graphs_labels_tell(diamond: Any, named_edges: Named) 
     graph = step.read()
     assert named_edges(graph) == EDGES
     assert graph.report.facts["matched_tasks"] == 0
-    assert any("4 executed nodes are in no graph" in note for note in graph.report.notes)
+    assert any("4 executed nodes in no graph" in note for note in graph.report.notes)
 
 
 def test_a_graphdef_helps_where_names_match(diamond: Any, named_edges: Named) -> None:
@@ -95,7 +95,7 @@ def test_a_loop_runs_its_nodes_several_times(step: Any) -> None:
     ends = zip(graph.successors.sources().tolist(), graph.successors.indices.tolist(), strict=True)
     again = {(0, 4), (0, 7)}  # the loop's first input stays one of later merges
     assert set(ends) == {(i, i + 1) for i in range(8)} | again
-    assert any("3 nodes ran more than once" in note for note in graph.report.notes)
+    assert any("3 nodes run more than once" in note for note in graph.report.notes)
 
 
 def test_a_receive_waits_for_its_send(step: Any, named_edges: Named) -> None:
@@ -133,7 +133,7 @@ def test_a_call_takes_no_time_of_its_own(step: Any, named_edges: Named) -> None:
     graph = step.read()
     assert named_edges(graph) == {("x", "call"), ("x", "in1"), ("in1", "in2"), ("in2", "call"), ("call", "y")}
     assert graph.work_s == pytest.approx(45e-9)
-    assert any("1 calls of functions" in note for note in graph.report.notes)
+    assert any("1 call of a function" in note for note in graph.report.notes)
 
 
 def test_streams_of_a_gpu(step: Any, named_edges: Named) -> None:
@@ -146,7 +146,7 @@ def test_streams_of_a_gpu(step: Any, named_edges: Named) -> None:
     assert named_edges(graph) == {("mul", "mul:MatMul"), ("mul:MatMul", "other:Copy")}
     assert graph.kinds.to_list() == ["MatMul", "MatMul", "Copy"]
     assert graph.report.facts["kernels"] == 2
-    assert any("2 copies of GPU records" in note for note in graph.report.notes)
+    assert any("2 records of a GPU" in note for note in graph.report.notes)
     assert any("1 of them name no op" in note for note in graph.report.notes)
 
 

@@ -83,7 +83,7 @@ def test_by_hand(tmp_path: Path) -> None:
     facts = graph.report.facts
     assert (facts["makespan_s"], facts["machines"], facts["mean_cpu_share"]) == (9.5, 1, 0.5)
     assert (facts["schema_version"], facts["runtime_system"]) == ("1.5", "Pegasus")
-    assert "1 tasks have no runtime: their duration is unknown." in graph.report.notes
+    assert "1 task without a runtime: unknown duration." in graph.report.notes
 
 
 def test_the_processor_that_ran_the_tasks(tmp_path: Path) -> None:
@@ -163,9 +163,9 @@ def test_what_does_not_fit_is_told(tmp_path: Path) -> None:
     told = "\n".join(graph.report.notes)
     for sentence in (
         "2 parents or children are not tasks",
-        "1 edges are named by only one",
-        "1 executions are of no task",
-        "1 executions are of a task that was executed before",
+        "1 edge named by only one",
+        "1 execution of no task",
+        "1 execution of a task that was executed before",
     ):
         assert sentence in told
 

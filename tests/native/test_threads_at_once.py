@@ -1,0 +1,94 @@
+"""Threads that replay at once, or look at a view that is being replayed."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+import simsched as ss
+from simsched.policy import Start
+from simsched.policy.view import View
+
+MACHINE = "generic[cores=16]"
+GRAPH = ss.TaskGraph.from_edges(np.linspace(1.0, 2.0, 400), [(i, i + 7) for i in range(393)])
+
+
+class Widest(ss.Policy):
+    """Starts the last ready task on half of the idle cores."""
+
+    name = "widest"
+
+    def decide(self, view: View) -> Iterator[Start]:
+        """Start tasks as long as there are cores, and ask of each what it takes."""
+        while view.ready and view.idle_cores:
+            task, width = view.ready[-1], (len(view.idle_cores) + 1) // 2
+            assert view.seconds(task, width) > 0
+            yield Start(task, width=width)
+
+
+class Watched(Widest):
+    """The same, while other threads look at its view."""
+
+    name = "watched"
+
+    def decide(self, view: View) -> Iterator[Start]:
+        """Show the view before deciding."""
+        VIEWS.append(view)
+        return super().decide(view)
+
+
+VIEWS: list[View] = []
+
+
+def look(end: threading.Event) -> int:
+    """Look at all that the last view shows until the end; return the number of looks."""
+    looks, kept = 0, []
+    while not end.is_set():
+        if VIEWS:
+            view = VIEWS[-1]
+            ready, idle = view.ready, view.idle_cores
+            shown = tuple(ready)
+            assert len(shown) == len(ready)
+            assert list(ready) == sorted(shown)
+            assert ready[:1] == shown[:1]
+            assert len(np.asarray(idle)) == len(idle)
+            assert len(view.running) <= GRAPH.n_tasks
+            assert view.seconds(GRAPH.n_tasks - 1, 1 + looks % 8) > 0
+            kept.append((view.now_s, ready, view.newly_ready))
+            looks += 1
+            del kept[: looks % 3]
+    return looks
+
+
+@pytest.mark.parametrize("policy", ["critical-path", "corun", "work-stealing", Widest])
+def test_threads_that_replay_at_once_find_the_same(native: ModuleType, policy: str | type[ss.Policy]) -> None:
+    def makespans(seed: int) -> list[float]:
+        costs = ss.CostModel(noise=0.3)
+        return [
+            ss.simulate(GRAPH, MACHINE, policy, costs=costs, seed=seed, engine="native").makespan_s
+            for _ in range(3)
+        ]
+
+    with ThreadPoolExecutor(6) as pool:
+        found = list(pool.map(makespans, range(6)))
+    assert found == [makespans(seed) for seed in range(6)]
+    assert len({times[0] for times in found}) == 6
+
+
+def test_threads_may_look_at_a_view_that_is_replayed(native: ModuleType) -> None:
+    VIEWS.clear()
+    end = threading.Event()
+    with ThreadPoolExecutor(2) as pool:
+        looks = [pool.submit(look, end) for _ in range(2)]
+        try:
+            while not all(one.done() for one in looks) and len(VIEWS) < 2_000:
+                watched = ss.simulate(GRAPH, MACHINE, Watched, engine="native")
+        finally:
+            end.set()
+        assert all(one.result() > 0 for one in looks)
+    assert watched.tasks.equals(ss.simulate(GRAPH, MACHINE, Widest, engine="native").tasks)
