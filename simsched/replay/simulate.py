@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy.typing as npt
 
 from simsched.costs import CostModel
-from simsched.defaults import MACHINE, POLICY
+from simsched.costs.own_machine import machine_for
+from simsched.defaults import POLICY
 from simsched.graph import TaskGraph
 from simsched.machine import Machine, RuntimeProfile
 from simsched.policy import Layout, Policy
@@ -20,7 +21,7 @@ from simsched.spec import Engine
 
 def simulate(
     graph: TaskGraph,
-    machine: str | Path | Machine = MACHINE,
+    machine: str | Path | Machine | None = None,
     policy: str | Policy | type[Policy] = POLICY,
     layout: str | Layout | tuple[int, int] | None = None,
     costs: CostModel | None = None,
@@ -38,7 +39,8 @@ def simulate(
     ----------
     graph : TaskGraph
     machine, policy
-        As `simsched.machine` and `simsched.policy` take them.
+        As `simsched.machine` and `simsched.policy` take them. Without a machine, the one that recorded the graph:
+        `recorded_on`, else as many `generic` cores as the recording had threads. Graphs without either: `knl-7250`.
     layout : str, Layout or pair of int, optional
         Executors x cores, as in "8x8". When not given, it is found by an estimate of all layouts' makespans, without
         replays (`simsched.policy.estimate`); where layouts only limit what a policy decides as tasks run (`corun`), by
@@ -75,5 +77,7 @@ def simulate(
     >>> simulate(TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)]), "generic[cores=2]", "fifo").makespan_s
     4.0
     """
-    scenario = Scenario.of(machine, layout, costs, runtime, engine, seed, progress, memory_limit)
+    scenario = Scenario.of(
+        machine_for(graph, machine), layout, costs, runtime, engine, seed, progress, memory_limit
+    )
     return scenario.replay(graph, policy, factors)

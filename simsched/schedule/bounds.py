@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from simsched.costs import CostModel, TaskCosts
-from simsched.defaults import MACHINE
+from simsched.costs.own_machine import machine_for
 from simsched.graph import TaskGraph
-from simsched.machine import Machine, RuntimeProfile, machine as machine_of
+from simsched.machine import Machine, RuntimeProfile
 from simsched.schedule.energy import Windows, fernandez_bussell, moldable_area
 
 
@@ -85,7 +85,7 @@ def on_one_core_s(
 
 def bounds(
     graph: TaskGraph,
-    machine: str | Path | Machine = MACHINE,
+    machine: str | Path | Machine | None = None,
     costs: CostModel | None = None,
     runtime: RuntimeProfile | None = None,
     *,
@@ -120,7 +120,7 @@ def bounds(
     >>> bounds(TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)]), "generic[cores=2]")
     Bounds(critical_path_s=4.0, area_s=3.0, moldable_area_s=0.0, fernandez_bussell_s=0.0, proven_s=0.0)
     """
-    target = machine_of(machine)
+    target = machine_for(graph, machine)
     return bounds_of(graph, target, (costs or CostModel()).on(graph, target, runtime), thorough=thorough)
 
 

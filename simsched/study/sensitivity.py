@@ -10,7 +10,8 @@ from pathlib import Path
 import pandas as pd
 
 from simsched.costs import CostModel
-from simsched.defaults import MACHINE, POLICY
+from simsched.costs.own_machine import machine_for
+from simsched.defaults import POLICY
 from simsched.document.result import Result
 from simsched.errors import SimschedError
 from simsched.graph import TaskGraph
@@ -41,7 +42,7 @@ UNMOVED = Note(
 @shows_progress
 def sensitivity(
     graph: TaskGraph,
-    machine: str | Path | Machine = MACHINE,
+    machine: str | Path | Machine | None = None,
     policy: str | Policy | type[Policy] = POLICY,
     layout: str | Layout | tuple[int, int] | None = None,
     costs: CostModel | None = None,
@@ -89,7 +90,9 @@ def sensitivity(
     """
     if not 0 < change < 1:
         raise SimschedError(f"change is {change!r}; expected a share above 0 and below 1, as 0.1")
-    uncertain = Uncertain(graph, Scenario.of(machine, layout, costs, runtime, engine, seed, progress))
+    uncertain = Uncertain(
+        graph, Scenario.of(machine_for(graph, machine), layout, costs, runtime, engine, seed, progress)
+    )
     replay = replay_of(uncertain, policy)
     nominal = replay({})
     wanted = chosen(uncertain.parameters(), None if parameters is None else list(parameters))

@@ -12,7 +12,8 @@ import numpy.typing as npt
 import pandas as pd
 
 from simsched.costs import CostModel
-from simsched.defaults import MACHINE, POLICY
+from simsched.costs.own_machine import machine_for
+from simsched.defaults import POLICY
 from simsched.document.result import Result
 from simsched.errors import SimschedError
 from simsched.graph import TaskGraph
@@ -43,7 +44,7 @@ COLUMNS = ["parameter", "value", "unit", "low", "high", "confidence",
 @shows_progress
 def sobol(
     graph: TaskGraph,
-    machine: str | Path | Machine = MACHINE,
+    machine: str | Path | Machine | None = None,
     policy: str | Policy | type[Policy] = POLICY,
     layout: str | Layout | tuple[int, int] | None = None,
     costs: CostModel | None = None,
@@ -92,7 +93,9 @@ def sobol(
     [[1, 'cores.clock'], [2, 'runtime.dispatch']]
     """
     _check(samples, seed)
-    uncertain = Uncertain(graph, Scenario.of(machine, layout, costs, runtime, engine, seed, progress))
+    uncertain = Uncertain(
+        graph, Scenario.of(machine_for(graph, machine), layout, costs, runtime, engine, seed, progress)
+    )
     if parameters is None:
         swings = sensitivity(graph, machine, policy, layout, costs, runtime, engine, seed, progress=progress)
         parameters = swings.loc[swings["swing_s"] > 0, "parameter"].head(MOST).tolist()
