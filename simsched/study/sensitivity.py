@@ -69,11 +69,10 @@ def sensitivity(
     Returns
     -------
     Result
-        One row per parameter, the largest swing first, of equals the first in the file: rank,
-        the same for equal swings; parameter, value, unit, confidence; low, high, the ends of its 95 % interval
-        (docs/sensitivity.md); makespan_s, with all nominal numbers; low_makespan_s, high_makespan_s, at either end;
-        swing_s, the longest of the three less the shortest; swing_share, that over the makespan; elasticity, per
-        cent of the makespan for a per cent of the number. Numbers without effect have 0.
+        One row per parameter, the largest swing first: rank, the same for equal swings; parameter, value, unit,
+        confidence; low, high, the ends of its 95 % interval (docs/sensitivity.md); makespan_s, with all nominal
+        numbers; low_makespan_s, high_makespan_s, at either end; swing_s, the longest of the three less the shortest;
+        swing_share, that over the makespan; elasticity, per cent of the makespan for a per cent of the number.
 
     Raises
     ------
@@ -90,9 +89,8 @@ def sensitivity(
     """
     if not 0 < change < 1:
         raise SimschedError(f"change is {change!r}; expected a share above 0 and below 1, as 0.1")
-    uncertain = Uncertain(
-        graph, Scenario.of(machine_for(graph, machine), layout, costs, runtime, engine, seed, progress)
-    )
+    target = machine_for(graph, machine)
+    uncertain = Uncertain(graph, Scenario.of(target, layout, costs, runtime, engine, seed, progress))
     replay = replay_of(uncertain, policy)
     nominal = replay({})
     wanted = chosen(uncertain.parameters(), None if parameters is None else list(parameters))
