@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from simsched.defaults import MACHINE
-from simsched.errors import SpecError
+from simsched.errors import SimschedError
 from simsched.graph import TaskGraph
 from simsched.machine import Machine, machine as machine_of
 
@@ -26,7 +26,7 @@ def machine_for(graph: object, machine: str | Path | Machine | None) -> Machine:
     Raises
     ------
     MachineError, SpecError
-        If there is no such machine, or the graph was recorded on one that is not known by name.
+        If there is no such machine.
 
     Examples
     --------
@@ -61,10 +61,8 @@ def recorded_threads(graph: TaskGraph) -> int | None:
 
 
 def _named(name: str) -> Machine:
+    """Return the machine of a name; where it is only described, the default, to which seconds are carried."""
     try:
         return machine_of(name)
-    except SpecError:
-        raise SpecError(
-            f"no machine is named, and {name!r}, on which the graph was recorded, is not known by its name; "
-            "name one, as in machine='host'"
-        ) from None
+    except SimschedError:
+        return machine_of(MACHINE)
