@@ -30,9 +30,9 @@ endef
 run: $(VENV)/ready-all
 	@mkdir -p out
 	$(call ask,1. Which policy? A recorded training step of an LSTM on a Knights Landing with 68 cores,\
-	  compare $(STEP) -p sequential -p fifo -p critical-path -p corun --out out/policies,out/policies/comparison.png)
+	  compare $(STEP) -m knl-7250 -p sequential -p fifo -p critical-path -p corun --out out/policies,out/policies/comparison.png)
 	$(call ask,2. How many cores? The same step on fewer and more of them,\
-	  predict $(STEP) --cores 16$(,)34$(,)68$(,)136 --out out/cores.png,out/cores.png)
+	  predict $(STEP) -m knl-7250 --cores 16$(,)34$(,)68$(,)136 --out out/cores.png,out/cores.png)
 	$(call ask,3. Which chip? The same step on six of them,\
 	  machines $(STEP) grace a64fx epyc-9654x2 xeon-8470 graviton4 knl-7250 --out out/chips.png,out/chips.png)
 	@printf '\nout/policies also has Gantt charts (*.png) and Chrome traces (*.trace.json.gz), which open in https://ui.perfetto.dev.\n'

@@ -96,10 +96,11 @@ GraphsArgument = Annotated[
     ),
 ]
 MachineOption = Annotated[
-    str,
+    str | None,
     typer.Option(
         "--machine", "-m", metavar="NAME", autocompletion=MACHINES,
-        help="A machine: name, name[cores=N] or a TOML file.",
+        help="A machine: name, name[cores=N] or a TOML file. Default: the one that recorded GRAPH, as far as known, "
+        "else knl-7250.",
     ),
 ]  # fmt: skip
 PolicyOption = Annotated[

@@ -21,7 +21,7 @@ from simsched.cli.common import (
 )
 from simsched.cli.output import records, say_json, say_notes, say_table
 from simsched.cli.replay import run_facts
-from simsched.defaults import MACHINE, POLICY
+from simsched.defaults import POLICY
 from simsched.notes import weighed
 from simsched.progress import progress_bar
 
@@ -39,7 +39,7 @@ MOST_SEGMENTS = 15
 def explain(
     context: typer.Context,
     graph: GraphArgument,
-    machine: MachineOption = MACHINE,
+    machine: MachineOption = None,
     policy: PolicyOption = POLICY,
     layout: LayoutOption = None,
     engine: EngineOption = "auto",

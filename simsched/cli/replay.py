@@ -30,7 +30,7 @@ from simsched.cli.common import (
     waiting,
 )  # fmt: skip
 from simsched.cli.output import check_tables, say_facts, say_json, say_result, say_table
-from simsched.defaults import MACHINE, POLICY
+from simsched.defaults import POLICY
 from simsched.notes import weighed
 from simsched.progress import progress_bar
 from simsched.schedule import Schedule
@@ -59,7 +59,7 @@ CoreUseOption = Annotated[
 def run(
     context: typer.Context,
     graph: GraphArgument,
-    machine: MachineOption = MACHINE,
+    machine: MachineOption = None,
     policy: PolicyOption = POLICY,
     layout: LayoutOption = None,
     engine: EngineOption = "auto",
@@ -97,7 +97,7 @@ def run(
 def compare(
     context: typer.Context,
     graph: GraphArgument,
-    machine: MachineOption = MACHINE,
+    machine: MachineOption = None,
     policy: PoliciesOption = None,
     layout: LayoutOption = None,
     engine: EngineOption = "auto",
@@ -125,6 +125,7 @@ def compare(
     ] = None,
 ) -> None:
     """Compare policies by replaying GRAPH under each."""
+    from simsched.costs.own_machine import machine_for
     from simsched.policy.installed import policies_or_all
     from simsched.replay.best_layout import MOST_REPLAYS
     from simsched.replay.scenario import Scenario
@@ -134,9 +135,10 @@ def compare(
     if out is not None:
         make_folder(out)
     model, tasks = ss.CostModel(noise=noise, library=library), graph_of(graph, context)
-    policies = policies_or_all(policy, ss.machine(machine))
+    target = machine_for(tasks, machine)
+    policies = policies_or_all(policy, target)
     with progress_bar(tasks.n_tasks * len(policies) * MOST_REPLAYS, "replaying") as progress:
-        scenario = Scenario.of(machine, layout, model, None, engine, seed, progress)
+        scenario = Scenario.of(target, layout, model, None, engine, seed, progress)
         schedules, sequential = replays(scenario, tasks, policies)
     limits = best_bounds(scenario, tasks, bound, limit)
     frame = comparison_frame(schedules, sequential, limits)
@@ -184,7 +186,7 @@ def _write_pictures(schedule: Schedule, roofline: Path | None, core_use: Path | 
 def optimum(
     context: typer.Context,
     graph: GraphArgument,
-    machine: MachineOption = MACHINE,
+    machine: MachineOption = None,
     layout: GivenLayoutOption = None,
     limit: LimitOption = 20.0,
     seed: SeedOption = 0,

@@ -26,7 +26,6 @@ from simsched.cli.common import (
     say,
 )
 from simsched.cli.output import say_document, say_json, say_notes
-from simsched.defaults import MACHINE
 from simsched.progress import progress_bar
 
 if TYPE_CHECKING:
@@ -37,7 +36,7 @@ if TYPE_CHECKING:
 def report(
     context: typer.Context,
     graph: GraphArgument,
-    machine: MachineOption = MACHINE,
+    machine: MachineOption = None,
     policy: PoliciesOption = None,
     layout: LayoutOption = None,
     engine: EngineOption = "auto",

@@ -30,7 +30,7 @@ from simsched.cli.common import (
     reading_command,
 )  # fmt: skip
 from simsched.cli.output import check_tables, say_result
-from simsched.defaults import MACHINE, POLICY
+from simsched.defaults import POLICY
 from simsched.document.result import Result
 from simsched.errors import SpecError
 from simsched.graph import TaskGraph
@@ -70,7 +70,7 @@ def predict(
             help="Core counts, as in 16,34,68; 8-256 doubles. Default: halves and doubles of the machine's.",
         ),
     ] = None,
-    machine: MachineOption = MACHINE,
+    machine: MachineOption = None,
     learned: LearnedOption = None,
     policy: PolicyOption = POLICY,
     width: Annotated[
@@ -102,6 +102,7 @@ def predict(
     The table also has an interval for each makespan, and the bottleneck. A workload may grow with the cores:
     rnn[batch={cores}].
     """
+    from simsched.costs.own_machine import machine_for
     from simsched.study.core_counts import core_counts
 
     check_tables(out)
@@ -109,8 +110,8 @@ def predict(
         found = _from_recordings(context, graph, learned, cores, policy, width, samples, seed)
         say_result(found, json_, out)
         return
-    counts, model = core_counts(cores, ss.machine(machine)), ss.CostModel(noise=noise, library=library)
-    tasks = _growing(graph, context, weak)
+    model, tasks = ss.CostModel(noise=noise, library=library), _growing(graph, context, weak)
+    counts = core_counts(cores, machine_for(tasks, machine))
     with progress_bar(_total(tasks, len(counts), samples), "replaying") as progress:
         frame = ss.predict(
             tasks, machine, policy, counts, model, engine=engine, seed=seed, width=width, weak=weak,
@@ -207,7 +208,7 @@ def machines(
 def tune(
     context: typer.Context,
     graph: GraphArgument,
-    machine: MachineOption = MACHINE,
+    machine: MachineOption = None,
     policy: Annotated[
         list[str] | None,
         typer.Option(
@@ -258,7 +259,7 @@ def tune(
 def sensitivity(
     context: typer.Context,
     graph: GraphArgument,
-    machine: MachineOption = MACHINE,
+    machine: MachineOption = None,
     policy: PolicyOption = POLICY,
     layout: LayoutOption = None,
     parameter: Annotated[
@@ -305,7 +306,7 @@ def sensitivity(
 def verdicts(
     graphs: GraphsArgument,
     policy: PoliciesOption = None,
-    machine: MachineOption = MACHINE,
+    machine: MachineOption = None,
     layout: LayoutOption = None,
     engine: EngineOption = "auto",
     seed: SeedOption = 0,

@@ -99,6 +99,10 @@ def default_curves(library: str = DEFAULT) -> tuple[Mapping[str, Curve], Curve]:
     return curves, families["serial"]
 
 
+#: Namespace of the kinds of what ran on a device: on how many cores of a CPU it would run says no curve.
+DEVICE = "device::"
+
+
 def normalised(kind: str) -> str:
     """Return a kind as the tables spell it.
 
@@ -113,11 +117,15 @@ def normalised(kind: str) -> str:
 def plain(kind: str) -> str:
     """Return a kind without namespace, case, in-place underscore and the mark of TensorFlow's MKL kernels.
 
+    Kinds of what ran on a device keep their namespace: they are no ops of a CPU.
+
     Examples
     --------
-    >>> plain("aten::tanh_backward"), plain("_MklNativeFusedConv2D")
-    ('tanh_backward', '_fusedconv2d')
+    >>> plain("aten::tanh_backward"), plain("_MklNativeFusedConv2D"), plain("device::relu")
+    ('tanh_backward', '_fusedconv2d', 'device::relu')
     """
+    if kind.startswith(DEVICE):
+        return kind
     name = kind.rpartition("::")[2].rpartition(".")[2].lower().removesuffix("_")
     if not name.startswith("_mkl"):
         return name

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple, Self
@@ -21,6 +21,7 @@ from simsched.costs.task_costs import TaskCosts, Terms
 from simsched.costs.width_table import MeasuredSeconds, WidthTable
 from simsched.errors import CostError
 from simsched.graph import LabelColumn, TaskGraph
+from simsched.graph.required import check_graph
 from simsched.graph.taskgraph import Seconds
 from simsched.machine import Machine, RuntimeProfile
 from simsched.machine.ways import Kinds
@@ -211,8 +212,7 @@ class CostModel:
         >>> costs.seconds(1).tolist(), costs.seconds(4).tolist()
         ([1.0], [0.4])
         """
-        if not isinstance(graph, TaskGraph):
-            raise CostError(f"graph is {graph!r:.80}; expected a TaskGraph")
+        check_graph(graph)
         runtime = machine.runtime if runtime is None else runtime
         library = library_of(self.library, graph, machine)
         params = library.params
@@ -240,7 +240,7 @@ class CostModel:
             traffic_B=_traffic(traffic_B, machine, t1, np.minimum(threads, pieces)),
             pieces=pieces,
             reach_Bps=machine.reach_Bps,
-            notes=(*said, *notes, *_families(graph, curves, covers)),
+            notes=(*said, *notes, *_families(graph, curves, covers), *_of_devices(graph, machine)),
             table=table,
             kinds_s=_by_kind(graph, machine, t1),
             devices=() if machine.kinds is None else tuple(bps > 0 for bps in machine.kinds.link_Bps),
@@ -335,14 +335,32 @@ def _by_kind(graph: TaskGraph, machine: Machine, one_core: Seconds) -> Seconds |
 
 
 def _of_kind(graph: TaskGraph, machine: Machine, kinds: Kinds, one_core: Seconds, kind: int) -> Seconds:
-    """Return the seconds of each task on one core of a kind, from its speed or its roofline."""
+    """Return the seconds of each task on one core of a kind, from its speed or its roofline.
+
+    Nothing tells what a task of unknown work gains on a device: there, it takes as long as on a core.
+    """
     flops, Bps = machine.core_flops, machine.one_core_Bps
-    found = np.asarray(one_core / kinds.speeds[kind])
+    device = bool(kinds.flops_ratio) and kinds.link_Bps[kind] > 0
+    found = np.asarray(one_core / (1.0 if device else kinds.speeds[kind]))
     if kinds.flops_ratio:
         here = one_core_roofline_s(graph, flops * kinds.flops_ratio[kind], Bps * kinds.bandwidth_ratio[kind])
         before = one_core_roofline_s(graph, flops, Bps)
         np.divide(one_core * here, before, out=found, where=before > 0)
     return found + kinds.start_s[kind] if kinds.start_s else found
+
+
+def _of_devices(graph: TaskGraph, machine: Machine) -> Iterator[Note]:
+    """Yield a note on tasks whose seconds on a device are unknown."""
+    kinds = machine.kinds
+    if kinds is None or not kinds.flops_ratio or graph.seconds_by_kind is not None or not any(kinds.link_Bps):
+        return
+    unknown = np.isnan(one_core_roofline_s(graph, machine.core_flops, machine.one_core_Bps))
+    if unknown.any():
+        yield Note(
+            f"{unknown.sum()} tasks of unknown work take as long on a device as on a core, as nothing tells what they "
+            "gain there; give seconds by kind of core (from_edges), or FLOPs and bytes",
+            Weight.DOUBT,
+        )
 
 
 def _traffic(bytes_B: Seconds, machine: Machine, one_core: Seconds, used: Seconds) -> Seconds:

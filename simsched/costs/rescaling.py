@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from simsched.costs.curves import REFERENCE_S
+from simsched.costs.own_machine import recorded_threads
 from simsched.costs.task_costs import Terms
 from simsched.errors import CostError
 from simsched.graph import RecordedOn, TaskGraph
@@ -89,7 +90,7 @@ def rescaled(
     recorded = ~np.isnan(one_core) & ~measured
     missing = ~recorded & ~measured
     if not missing.any() and not _is_known(graph.recorded_on):
-        return one_core, [as_they_are(graph, int(recorded.sum()))] if recorded.any() else []
+        return one_core, [as_they_are(graph, machine, int(recorded.sum()))] if recorded.any() else []
     here = one_core_roofline_s(graph, machine.core_flops, machine.one_core_Bps)
     ratio = _ratio(graph, here)
     scaled = recorded & ~np.isnan(ratio)
@@ -116,14 +117,19 @@ def _said(graph: TaskGraph, machine: Machine, scaled: int, others: int) -> Itera
             Weight.ASSUMPTION,
         )
     if others:
-        yield as_they_are(graph, others)
+        yield as_they_are(graph, machine, others)
 
 
-def as_they_are(graph: TaskGraph, count: int) -> Note:
+def as_they_are(graph: TaskGraph, machine: Machine, count: int) -> Note:
     """Return the note that durations are not converted, and how to change that."""
     said = counted(count, "recorded duration is taken as it is", "recorded durations are taken as they are")
-    origin = graph.recorded_on
-    if origin is None:
+    origin, threads = graph.recorded_on, recorded_threads(graph)
+    if origin is None and threads is not None and _core_of(machine) == "generic":
+        said += (
+            f", on cores like those of the recording, which had {counted(threads, 'thread')}; machine= or -m (host, a "
+            "machine or its file) names others"
+        )
+    elif origin is None:
         said += "; recorded_on= or --recorded-on (host, a machine or its file) says where they were recorded"
     elif not _is_known(origin):
         said += f"; {origin.name}, on which they were recorded, has no known speed: recorded_on= can give it"
@@ -162,8 +168,8 @@ def _ratio(graph: TaskGraph, here: Seconds) -> Seconds:
 def _check_estimable(graph: TaskGraph, missing: Mask, roofline: Seconds) -> None:
     unknown = np.flatnonzero(missing & np.isnan(roofline))
     if len(unknown):
-        task = int(unknown[0])
+        task, why = int(unknown[0]), graph.report.facts.get("durations_why")
         raise CostError(
             f"task {task} ({graph.task_name(task)!r}) has no duration, and neither FLOPs nor bytes to estimate one "
-            f"from ({len(unknown)} such tasks); give one of them"
+            f"from ({len(unknown)} such tasks); give one of them{f': {why}' if why else ''}"
         )

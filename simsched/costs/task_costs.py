@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import ceil, sqrt
@@ -183,6 +183,10 @@ class TaskCosts:
     def of_kind(self, kind: int) -> TaskCosts:
         """Return the costs on teams of cores of one kind."""
         return self.on_kinds(np.full(len(self.one_core_s), kind))
+
+    def by_kind_s(self, widths: Sequence[int]) -> Seconds:
+        """Return the seconds of each task on a team of each kind of core, of one width per kind, shape (n, kinds)."""
+        return np.stack([self.of_kind(kind).seconds(width) for kind, width in enumerate(widths)], axis=1)
 
     def on_kinds(self, kind: Index) -> TaskCosts:
         """Return the costs of each task on teams of cores of a kind of its own, shape (n,)."""

@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from simsched.costs import CostModel, TaskCosts
-from simsched.defaults import MACHINE
+from simsched.costs.own_machine import machine_for
 from simsched.document.html import card
 from simsched.errors import LayoutError, SimschedError
 from simsched.exact.choices import Choices, Units, Whole
@@ -17,7 +17,7 @@ from simsched.exact.model import Found, solve
 from simsched.exact.placing import Order, Placed, Times, list_order, placed, start_order
 from simsched.exact.progress import left_out, schedule_of
 from simsched.graph import TaskGraph
-from simsched.machine import Machine, RuntimeProfile, machine as machine_of
+from simsched.machine import Machine, RuntimeProfile
 from simsched.policy import Layout
 from simsched.replay.checks import check_seed
 from simsched.schedule import Schedule, bounds
@@ -111,7 +111,7 @@ class Optimum:
 
 def optimum(
     graph: TaskGraph,
-    machine: str | Path | Machine = MACHINE,
+    machine: str | Path | Machine | None = None,
     layout: str | Layout | tuple[int, int] | None = None,
     costs: CostModel | None = None,
     runtime: RuntimeProfile | None = None,
@@ -156,7 +156,7 @@ def optimum(
     >>> optimum(TaskGraph.from_edges([3.0, 3.0, 2.0, 2.0, 2.0]), "generic[cores=2]", "2x1")
     <Optimum optimal: 6 s, at least 6 s>
     """
-    target = machine_of(machine)
+    target = machine_for(graph, machine)
     wanted = _checked(layout, limit_s, seed, target)
     model = costs or CostModel()
     task_costs = model.on(graph, target, runtime)

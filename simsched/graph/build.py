@@ -13,7 +13,7 @@ from simsched.graph import checks
 from simsched.graph.columns import Floats, LabelColumn, TextColumn, plain_text
 from simsched.graph.data import DataObjects, of_edges, read_by, with_ends
 from simsched.graph.edges import adjacency, pairs_of
-from simsched.graph.recording import RecordedOn, Recording
+from simsched.graph.recording import Origin, RecordedOn, Recording
 from simsched.graph.report import ImportReport
 from simsched.graph.shapes import Shape, format_shape, parse_shape
 from simsched.later import later
@@ -37,7 +37,7 @@ def build(
     bytes_B: npt.ArrayLike | None,
     widths: npt.ArrayLike,
     name: str,
-    recorded_on: RecordedOn | None,
+    recorded_on: Origin | None,
     report: ImportReport | None,
     recording: Recording | None,
     edge_bytes: npt.ArrayLike | None,
@@ -72,7 +72,7 @@ def build(
         scopes=_labels(scopes, n, "scopes"),
         names=texts,
         name=plain_text(name),
-        recorded_on=recorded_on,
+        recorded_on=None if recorded_on is None else RecordedOn.of(recorded_on),
         report=report,
         recording=checks.recording(recording, n),
         data=data,

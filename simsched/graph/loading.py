@@ -18,12 +18,11 @@ from simsched.files import no_file, open_regular
 from simsched.graph.budget import budget, limited
 from simsched.graph.held import held, is_held
 from simsched.graph.packed import unpacking
-from simsched.graph.recording import RecordedOn
+from simsched.graph.recording import Origin, RecordedOn
 from simsched.plugins import elsewhere, named, registered
 
 if TYPE_CHECKING:
     from simsched.graph.taskgraph import TaskGraph
-    from simsched.machine import Machine
 
 #: Called with a sentence about each mend; usually `ImportReport.note`.
 Mend = Callable[[str], None]
@@ -82,7 +81,7 @@ def load(
     path: str | Path | bytes | BinaryIO,
     *,
     format: str | None = None,
-    recorded_on: str | Path | Machine | RecordedOn | None = None,
+    recorded_on: Origin | None = None,
     limit: float | str | None = None,
     **options: Any,
 ) -> TaskGraph:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +17,9 @@ from simsched.parameters import is_number
 
 if TYPE_CHECKING:
     from simsched.machine import Machine
+
+#: A machine that recorded durations, as `RecordedOn.of` takes it.
+Origin: TypeAlias = "str | Path | Machine | RecordedOn"
 
 #: Floats that are times.
 Seconds = Floats
@@ -81,7 +84,7 @@ class RecordedOn:
     core_bandwidth_Bps: float | None = None
 
     @classmethod
-    def of(cls, source: str | Path | Machine | RecordedOn) -> RecordedOn:
+    def of(cls, source: Origin) -> RecordedOn:
         """Return the known data of a core of a machine, such as `host`, a name or a file.
 
         Raises

@@ -18,7 +18,7 @@ from simsched.graph.build import build
 from simsched.graph.columns import Floats, LabelColumn, TextColumn
 from simsched.graph.data import DataObjects
 from simsched.graph.edges import cycle_error
-from simsched.graph.recording import RecordedOn, Recording, Seconds
+from simsched.graph.recording import Origin, RecordedOn, Recording, Seconds
 from simsched.graph.report import ImportReport
 from simsched.graph.shapes import Shape, parse_shape
 from simsched.later import later
@@ -128,7 +128,7 @@ class TaskGraph:
         bytes_B: npt.ArrayLike | None = None,
         widths: npt.ArrayLike = 1,
         name: str = "graph",
-        recorded_on: RecordedOn | None = None,
+        recorded_on: Origin | None = None,
         report: ImportReport | None = None,
         recording: Recording | None = None,
         edge_bytes: npt.ArrayLike | None = None,
@@ -152,7 +152,7 @@ class TaskGraph:
         widths : array_like of int, shape (n,), or int
             Threads that ran each task when it was recorded.
         name, recorded_on, recording, report : optional
-            See `TaskGraph`; duplicate edges and counts are added to a report.
+            See `TaskGraph`; `recorded_on` also as `simsched.load` takes it. A report gets duplicate edges and counts.
         edge_bytes, edge_objects : array_like of float and of int, shape (m,), optional
             Bytes of the object that each edge carries, NaN where unknown; its number, -1 for none, by default its own.
         input_bytes, output_bytes : array_like of float, shape (n,), optional

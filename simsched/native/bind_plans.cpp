@@ -23,8 +23,8 @@ memory_share, overhead_share: float64 (n,), shares of a task's seconds. demand_B
 constexpr auto shortcuts_doc = R"(What runs past the queue of a static policy.
 
 threads: int32 (k,), the hardware thread of each single-threaded executor. single_threaded, inline: bool (n,), tasks
-that only those run, and tasks that run on the executor that released them. seconds: float64 (n,), of each task on
-one thread, and loads there; empty and None where there are no such executors, the latter also where nothing is
+that only those run, and tasks that run on the executor that released them. seconds: float64 (n * kinds,), of each task
+on one thread, and loads there; empty and None where there are no such executors, the latter also where nothing is
 shared. buffered: whether a busy executor can be handed a task.)";
 
 constexpr auto data_doc = R"(What tasks read, and how it gets to them.
@@ -53,9 +53,10 @@ position: int32 (n,), a permutation, for rank and planned; ranks for pushed and 
 each executor, at least one. displaced: int32 (n * width,): where each thread runs instead, or -1, and then all
 executors are of one width; empty where all are pinned. predecessors: where a task prefers its
 producer's executor; else None. delay_s: seconds a start costs, and per_poller_s what every further idle executor
-adds. shortcuts: None, or what runs past the queue. kind_of: int32, kind of the cores of each executor, and kinds: their
-number, the columns of seconds and loads; None and 1 where all are alike. assigned: int32 (n,), the executor of each
-task for discipline planned; else None. data: None where it is near. pushing: for pushed and affinity.)";
+adds. shortcuts: None, or what runs past the queue. kind_of: int32, kind of the cores of each executor, those of
+shortcuts last, and kinds: their number, the columns of seconds and loads; None and 1 where all are alike. assigned:
+int32 (n,), the executor of each task for discipline planned; else None. data: None where it is near. pushing: for
+pushed and affinity.)";
 
 constexpr auto corun_doc = R"(The plan of co-running by candidate widths.
 

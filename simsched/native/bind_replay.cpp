@@ -75,12 +75,13 @@ void check_threads(std::span<const std::int32_t> threads, int least, const Shari
             throw std::invalid_argument("a hardware thread does not exist");
 }
 
-void check_plan(const ListPlan &plan, std::size_t n, const Sharing *shared) {
+void check_plan(const ListPlan &plan, std::size_t n, std::size_t singles, const Sharing *shared) {
     if (plan.kinds == 0 || plan.kinds > INT32_MAX || plan.seconds.size() / plan.kinds != n ||
         plan.seconds.size() % plan.kinds)
         throw std::invalid_argument("seconds need one entry a task and kind, " + std::to_string(n));
-    if (plan.kind_of.size() != (plan.kinds > 1 ? plan.executors.n() : plan.kind_of.size()) ||
-        (!plan.kind_of.empty() && plan.kind_of.size() != plan.executors.n()))
+    const auto kinds_known = plan.executors.n() + singles;
+    if (plan.kind_of.size() != (plan.kinds > 1 ? kinds_known : plan.kind_of.size()) ||
+        (!plan.kind_of.empty() && plan.kind_of.size() != kinds_known))
         throw std::invalid_argument("each executor has a kind");
     for (const auto kind : plan.kind_of)
         if (kind < 0 || static_cast<std::size_t>(kind) >= plan.kinds)
@@ -105,11 +106,11 @@ void check_plan(const ListPlan &plan, std::size_t n, const Sharing *shared) {
     check_loads(plan.loads, n * plan.kinds, shared, executors);
 }
 
-void check_shortcuts(const Shortcuts &shortcuts, std::size_t n, std::size_t executors,
+void check_shortcuts(const Shortcuts &shortcuts, std::size_t n, std::size_t executors, std::size_t kinds,
                      const Sharing *shared) {
     if (shortcuts.single_threaded.size() != n || shortcuts.inlined.size() != n)
         throw std::invalid_argument("shortcuts need one entry a task, " + std::to_string(n));
-    const auto rows = shortcuts.threads.empty() ? 0 : n;
+    const auto rows = shortcuts.threads.empty() ? 0 : n * kinds;
     if (shortcuts.seconds.size() != rows)
         throw std::invalid_argument("seconds of single-threaded executors go with these");
     check_threads(shortcuts.threads, 0, shared);
@@ -217,10 +218,10 @@ nb::tuple replay_list(const BoundListPlan &bound, nb::object progress) {
         nb::gil_scoped_release unlocked;
         const auto out = columns.results();
         auto plan = view(bound, out.executor);
-        check_plan(plan, graph.n(), shared);
         auto shortcuts = bound.shortcuts ? view(*bound.shortcuts) : Shortcuts{};
+        check_plan(plan, graph.n(), shortcuts.threads.size(), shared);
         if (bound.shortcuts)
-            check_shortcuts(shortcuts, graph.n(), plan.executors.n(), shared);
+            check_shortcuts(shortcuts, graph.n(), plan.executors.n(), plan.kinds, shared);
         if (shared && shared->only_bandwidth())
             plan.loads.overhead_share = shortcuts.loads.overhead_share = {};
         if (bound.data)

@@ -77,8 +77,9 @@ struct ListPlan {
     Csr predecessors; // where a task goes to its producer's executor; else of no tasks
     DispatchCost cost;
     std::span<const std::int32_t> executor_of; // written by the replay when a task begins
-    std::span<const std::int32_t> kind_of{};   // of each executor; empty where all are of one kind
-    std::size_t kinds = 1;                     // columns of the seconds and loads
+    std::span<const std::int32_t>
+        kind_of{};         // of each executor, single-threaded ones last; empty where all are of one kind
+    std::size_t kinds = 1; // columns of the seconds and loads
 
     std::size_t row(std::size_t task, std::size_t executor) const {
         return kind_of.empty() ? task : task * kinds + static_cast<std::size_t>(kind_of[executor]);

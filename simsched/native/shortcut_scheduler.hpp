@@ -13,7 +13,8 @@ namespace simsched {
 struct Shortcuts {
     std::span<const std::int32_t> threads; // hardware thread of each
     std::span<const bool> single_threaded, inlined;
-    std::span<const double> seconds; // on a single-threaded executor; empty where there is none
+    std::span<const double>
+        seconds; // on a single-threaded executor, by kind as the plan's; empty without one
     Loads loads;
     Csr predecessors;
     bool buffered;
@@ -121,15 +122,15 @@ template <class Queue> class ShortcutScheduler : ListScheduler<Queue> {
     // for a team of its own.
     void fill(Decision &decision, std::int32_t task, std::size_t executor, double delay_s,
               std::vector<std::int32_t> &room) {
-        const auto t = static_cast<std::size_t>(task);
+        const auto t = static_cast<std::size_t>(task), row = this->plan_.row(t, executor);
         const bool single = executor >= n_teams_;
         decision.task = task;
         decision.executor = decision.team = static_cast<std::int32_t>(executor);
         decision.delay_s = delay_s;
         decision.held = false;
-        decision.seconds = (single ? shortcuts_.seconds : this->plan_.seconds)[t];
+        decision.seconds = (single ? shortcuts_.seconds : this->plan_.seconds)[row];
         decision.cores = single ? one(t, executor, room) : this->team(t, executor, room);
-        (single ? shortcuts_.loads : this->plan_.loads).copy_to(t, decision);
+        (single ? shortcuts_.loads : this->plan_.loads).copy_to(row, decision);
     }
 
     std::span<const std::int32_t> one(std::size_t task, std::size_t executor,

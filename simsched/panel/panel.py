@@ -8,7 +8,8 @@ from threading import RLock
 from typing import Any
 
 from simsched.costs import CostModel
-from simsched.defaults import MACHINE, POLICY
+from simsched.costs.own_machine import machine_for
+from simsched.defaults import POLICY
 from simsched.errors import MissingExtraError, SimschedError
 from simsched.explain import explain
 from simsched.graph import TaskGraph
@@ -215,7 +216,7 @@ def _in_words(error: Exception) -> str:
 
 def panel(
     graph: TaskGraph | Sequence[TaskGraph],
-    machine: str | Path | Machine = MACHINE,
+    machine: str | Path | Machine | None = None,
     policy: str | Policy | type[Policy] = POLICY,
     layout: str | Layout | tuple[int, int] | None = None,
     costs: CostModel | None = None,
@@ -267,6 +268,6 @@ def panel(
     graphs = [graph] if isinstance(graph, TaskGraph) else graph
     if not isinstance(graphs, Sequence) or not graphs or not all(isinstance(g, TaskGraph) for g in graphs):
         raise SimschedError(f"graph is {graph!r}; panel() needs a TaskGraph, or a list of one or more")
-    known = Known(machine, policy)
+    known = Known(machine_for(graphs[0], machine), policy)
     first = first_setting(known, layout)
     return Panel(graphs, known, first, costs, runtime, seed)

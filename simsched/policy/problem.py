@@ -106,8 +106,7 @@ class Problem:
     @cached_property
     def seconds_by_kind(self) -> Seconds:
         """Estimated seconds of each task on a team of each kind of core, shape (n, kinds)."""
-        columns = [self.costs.of_kind(kind).seconds(width) for kind, width in enumerate(self.widths_of_kinds)]
-        return _read_only(np.stack(columns, axis=1))
+        return _read_only(self.costs.by_kind_s(self.widths_of_kinds))
 
     @cached_property
     def widths_of_kinds(self) -> tuple[int, ...]:

@@ -6,20 +6,11 @@ from typing import get_args
 
 from simsched.costs import CostModel
 from simsched.errors import SimschedError
-from simsched.graph import TaskGraph
 from simsched.machine import RuntimeProfile
 from simsched.parameters import is_whole
 from simsched.replay import engines
 from simsched.replay.memory_limit import MemoryLimit
 from simsched.spec import Engine
-
-
-def check_graph(graph: object) -> None:
-    """Raise `SimschedError` unless it is a graph."""
-    if not isinstance(graph, TaskGraph):
-        raise SimschedError(
-            f"graph is {graph!r:.80}; expected a TaskGraph, as ss.load(FILE) or ss.workload(NAME) returns"
-        )
 
 
 def check_inputs(costs: object, runtime: object, seed: object, engine: Engine = "auto") -> None:

@@ -20,7 +20,8 @@ class ListScheduler(Chooser):
 
     def __init__(self, plan: StaticPlan) -> None:
         self._plan = plan
-        self._kind_of = [0] * plan.executors.n if plan.kind_of is None else plan.kind_of.tolist()
+        executors = plan.executors.n + len(plan.singles)
+        self._kind_of = [0] * executors if plan.kind_of is None else plan.kind_of.tolist()
         self._kinds = 1 if plan.kind_of is None else plan.seconds.shape[1]
         self._seconds = plan.seconds.ravel().tolist()
         self._loads = plan.loads.rows() if plan.loads else []
@@ -63,8 +64,12 @@ class ListScheduler(Chooser):
 
     def _takes(self, task: int, executor: int) -> tuple[float, Load]:
         """Return the seconds of a task on an executor, and its demand."""
-        row = task * self._kinds + self._kind_of[executor]
+        row = self._row(task, executor)
         return self._seconds[row], self._loads[row] if self._loads else IDLE
+
+    def _row(self, task: int, executor: int) -> int:
+        """Return the place of a task's seconds and demand on the kind of an executor's cores."""
+        return task * self._kinds + self._kind_of[executor]
 
     def _place(self, task: int) -> int:
         """Return the position among the idle executors of the one that takes a task."""
@@ -96,4 +101,4 @@ class ListScheduler(Chooser):
 
     def alone(self, teams: Csr, team: Index, executor: Index) -> Seconds:
         """Return each task's undisturbed seconds on its executor."""
-        return self._plan.alone(teams.degrees()[team], executor)
+        return self._plan.alone(executor)

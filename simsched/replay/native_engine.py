@@ -90,7 +90,7 @@ def _list(native: ModuleType, plan: StaticPlan, progress: Progress) -> Schedule:
     _require_all(done, plan)
     teams, team = plan.teams(executor)
     times = Times(ready_s, start_s, finish_s, team, executor, order, _messages(sent))
-    return schedule_of(plan, times, teams, plan.alone(teams.degrees()[team], executor), "native")
+    return schedule_of(plan, times, teams, plan.alone(executor), "native")
 
 
 def _pushing(native: ModuleType, plan: StaticPlan) -> object:
@@ -104,7 +104,7 @@ def _shortcuts(native: ModuleType, plan: StaticPlan, cuts: Shortcuts) -> object:
         threads=cuts.threads,
         single_threaded=cuts.single_threaded,
         inline=cuts.inline,
-        seconds=NONE if singly is None else singly.seconds,
+        seconds=NONE if singly is None else singly.seconds.ravel(),
         loads=_loads(native, singly.loads if singly else None),
         predecessors=_bound(native, plan.problem.graph.predecessors),
         buffered=cuts.buffered,

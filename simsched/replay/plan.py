@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -37,8 +37,10 @@ Progress = Callable[[int], object] | None
 
 
 def actual(estimated_s: Seconds, factors: Seconds | None) -> Seconds:
-    """Return the actual seconds of tasks from estimates and a factor for each; None for no noise."""
-    return estimated_s if factors is None else estimated_s * factors
+    """Return the actual seconds of tasks, by kind or not, from estimates and a factor for each; None for no noise."""
+    if factors is None:
+        return estimated_s
+    return estimated_s * (factors if estimated_s.ndim == 1 else factors[:, None])
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,12 +49,12 @@ class Singly:
 
     Parameters
     ----------
-    seconds : float64 array, shape (n,)
-        Seconds that each task really takes there.
-    alone_s : float64 array, shape (n,)
+    seconds : float64 array, shape (n,) or (n, kinds)
+        Seconds that each task really takes there, or on one of each kind of core.
+    alone_s : float64 array, of the same shape
         The same without noise.
     loads : Loads or None
-        Demand of each task on shared resources; None where nothing is shared.
+        Demand of each task on shared resources, by kind like the seconds; None where nothing is shared.
     """
 
     seconds: Seconds
@@ -62,12 +64,13 @@ class Singly:
     @classmethod
     def of(cls, problem: Problem, factors: Seconds | None) -> Singly:
         """Return the seconds and demand of a problem's tasks on one thread."""
-        alone, effects = problem.costs.seconds(1), problem.machine.effects
-        return cls(
-            seconds=actual(alone, factors),
-            alone_s=alone,
-            loads=loads(problem.costs, 1, effects) if effects.any else None,
-        )
+        kinds = problem.machine.kinds
+        if kinds is None:
+            alone, widths = problem.costs.seconds(1), [1]
+        else:
+            widths = [1] * len(kinds.names)
+            alone = problem.costs.by_kind_s(widths)
+        return cls(actual(alone, factors), alone, _loads(problem, widths))
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,7 +108,7 @@ class StaticPlan:
     singly : Singly or None
         Seconds of tasks on the single-threaded executors, if the shortcuts have some.
     kind_of : int32 array, shape (executors,), or None
-        Kind of the cores of each executor; None where all are alike.
+        Kind of the cores of each executor, those of the shortcuts last; None where all are alike.
     assigned : int32 array, shape (n,), or None
         Executor that runs each task, where the policy planned it.
     data : DataPlan or None
@@ -154,13 +157,13 @@ class StaticPlan:
         team[~single], team[single] = row, narrow_row + wide.n
         return _joined(wide, narrow), team
 
-    def alone(self, widths: npt.NDArray[np.integer], executor: Index) -> Seconds:
-        """Return each task's undisturbed seconds on the team that ran it, from its width and its executor."""
-        if self.kind_of is not None:
-            return np.asarray(self.alone_s[np.arange(len(executor)), self.kind_of[executor]])
-        return (
-            self.alone_s if self.singly is None else np.where(widths == 1, self.singly.alone_s, self.alone_s)
-        )
+    def alone(self, executor: Index) -> Seconds:
+        """Return each task's undisturbed seconds on the team that ran it, from its executor."""
+        place = slice(None) if self.kind_of is None else (np.arange(len(executor)), self.kind_of[executor])
+        teams = np.asarray(self.alone_s[place])
+        if self.singly is None:
+            return teams
+        return np.where(executor >= self.executors.n, self.singly.alone_s[place], teams)
 
     @property
     def dispatch_s(self) -> float:
@@ -195,7 +198,7 @@ class StaticPlan:
         executors = executors_of(policy, problem)
         planned, kind_of = (
             planned_of(policy, problem, executors),
-            _kind_of(policy, problem, executors, shortcuts),
+            _kind_of(problem, executors, shortcuts),
         )
         alone = problem.seconds if kind_of is None else problem.seconds_by_kind
         network, first = problem.machine.network, executors.indices[executors.indptr[:-1]]
@@ -210,10 +213,10 @@ class StaticPlan:
             discipline=discipline,
             position=_places(planned.order) if planned else _position(policy, problem, discipline),
             executors=executors,
-            seconds=actual(alone, factors if factors is None or kind_of is None else factors[:, None]),
+            seconds=actual(alone, factors),
             alone_s=alone,
             prefer=policy.prefer,
-            loads=_loads(problem, by_kind=kind_of is not None),
+            loads=_loads(problem, problem.widths_of_kinds),
             displaced=None if policy.pinned else displaced(problem, runtime.misplaced),
             shortcuts=shortcuts,
             singly=Singly.of(problem, factors) if shortcuts is not None and len(shortcuts.threads) else None,
@@ -313,14 +316,12 @@ def _moved(home: Index, displaced: Index) -> tuple[Csr, Index]:
     return Csr(indptr, distinct.ravel()), row
 
 
-def _loads(problem: Problem, *, by_kind: bool) -> Loads | None:
-    """Return the demand of each task, or of each task on each kind of core; None where nothing is shared."""
+def _loads(problem: Problem, widths: Sequence[int]) -> Loads | None:
+    """Return the demand of each task on a team of each kind of core of some width; None where nothing is shared."""
     costs, effects = problem.costs, problem.machine.effects
-    if not effects.any or not by_kind:
-        return loads(costs, problem.widths_of_kinds[0], effects) if effects.any else None
-    columns = [
-        loads(costs.of_kind(kind), width, effects) for kind, width in enumerate(problem.widths_of_kinds)
-    ]
+    if not effects.any or problem.machine.kinds is None:
+        return loads(costs, widths[0], effects) if effects.any else None
+    columns = [loads(costs.of_kind(kind), width, effects) for kind, width in enumerate(widths)]
     return Loads(
         *(
             np.stack([getattr(one, name) for one in columns], axis=1).ravel()
@@ -329,18 +330,15 @@ def _loads(problem: Problem, *, by_kind: bool) -> Loads | None:
     )
 
 
-def _kind_of(
-    policy: RankPolicy, problem: Problem, executors: Csr, shortcuts: Shortcuts | None
-) -> Index | None:
-    """Return the kind of each executor's cores; None where all cores are alike."""
+def _kind_of(problem: Problem, executors: Csr, shortcuts: Shortcuts | None) -> Index | None:
+    """Return the kind of each executor's cores, those of shortcuts last; None where all cores are alike."""
     machine = problem.machine
     if machine.kinds is None:
         return None
+    first = executors.indices[executors.indptr[:-1]]
     if shortcuts is not None:
-        raise PolicyError(
-            f"policy {policy} has shortcuts past its queue, which cores of several kinds do not have yet"
-        )
-    return machine.kind_of[executors.indices[executors.indptr[:-1]] % machine.n_cores]
+        first = np.append(first, shortcuts.threads)
+    return machine.kind_of[first % machine.n_cores]
 
 
 def _places(order: npt.NDArray[np.integer]) -> Index:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -13,8 +13,10 @@ import numpy.typing as npt
 from simsched.costs import CostModel, TaskCosts
 from simsched.errors import CostError
 from simsched.graph import TaskGraph
+from simsched.graph.required import check_graph
 from simsched.graph.taskgraph import Seconds
 from simsched.machine import Machine, RuntimeProfile, machine as machine_of
+from simsched.notes import Note, Weight
 from simsched.policy import Layout, Policy, Problem, RankPolicy, policy as policy_of
 from simsched.policy.estimate import Estimator
 from simsched.policy.layout import BEST, Best
@@ -22,7 +24,7 @@ from simsched.policy.rank_policy import FAIR
 from simsched.progress import check_progress
 from simsched.replay import engines, layouts
 from simsched.replay.best_layout import Search
-from simsched.replay.checks import check_graph, check_inputs, check_memory_limit
+from simsched.replay.checks import check_inputs, check_memory_limit
 from simsched.replay.memory_limit import MemoryLimit, checked_against_memory
 from simsched.replay.plan import DynamicPlan, Plan, StaticPlan, actual
 from simsched.replay.policy_checks import is_of_one_kind, layouts_of, remarks_of
@@ -180,7 +182,8 @@ class _Case:
         )  # fmt: skip
         schedule = chosen.replay(plan, self.scenario.progress)
         still = [NO_DATA] if problem.machine.data is not None and problem.graph.data is None else []
-        return replace(schedule, inputs=inputs, notes=(*schedule.notes, *remarks_of(found.policy), *still))
+        notes = (*schedule.notes, *remarks_of(found.policy), *still, *_free_cores(problem))
+        return replace(schedule, inputs=inputs, notes=notes)
 
     @cached_property
     def search(self) -> Search | None:
@@ -211,6 +214,17 @@ class _Case:
         if self.search is None:
             return self.replayed(self.quick)
         return self.search.run() if self.scenario.layout == BEST else self.search.nearest()
+
+
+def _free_cores(problem: Problem) -> Iterator[Note]:
+    """Yield a note where threads share cores and nothing slows them down."""
+    layout, effects, threads = problem.layout, problem.machine.effects, problem.machine.n_threads
+    if layout is not None and layout.cores > threads and not (effects.share_cores or effects.fair_cores):
+        yield Note(
+            f"{layout.cores} threads on {threads} cost nothing, as the effect share_cores is off: the makespan may be "
+            "less than the cores can do; share_cores=true in the machine's brackets has them take turns",
+            Weight.DOUBT,
+        )
 
 
 def effective_runtime(runtime: RuntimeProfile, policy: Policy) -> RuntimeProfile:

@@ -24,7 +24,7 @@ class ShortcutScheduler(ListScheduler):
         super().__init__(plan)
         self._n_teams = plan.executors.n
         self._apart, self._inline = shortcuts.single_threaded.tolist(), shortcuts.inline.tolist()
-        self._single_s = plan.singly.seconds.tolist() if plan.singly else []
+        self._single_s = plan.singly.seconds.ravel().tolist() if plan.singly else []
         self._single_loads = plan.singly.loads.rows() if plan.singly and plan.singly.loads else []
         self._singles = shortcuts.threads.tolist()
         self._apart_queue = ready_queue(plan.discipline, plan.position)
@@ -97,7 +97,8 @@ class ShortcutScheduler(ListScheduler):
     def _takes(self, task: int, executor: int) -> tuple[float, Load]:
         if executor < self._n_teams:
             return super()._takes(task, executor)
-        return self._single_s[task], self._single_loads[task] if self._single_loads else IDLE
+        row = self._row(task, executor)
+        return self._single_s[row], self._single_loads[row] if self._single_loads else IDLE
 
     def _team(self, task: int, executor: int) -> Sequence[int]:
         if executor < self._n_teams:

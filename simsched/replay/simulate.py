@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy.typing as npt
 
 from simsched.costs import CostModel
-from simsched.defaults import MACHINE, POLICY
+from simsched.costs.own_machine import machine_for
+from simsched.defaults import POLICY
 from simsched.graph import TaskGraph
 from simsched.machine import Machine, RuntimeProfile
 from simsched.policy import Layout, Policy
@@ -20,7 +21,7 @@ from simsched.spec import Engine
 
 def simulate(
     graph: TaskGraph,
-    machine: str | Path | Machine = MACHINE,
+    machine: str | Path | Machine | None = None,
     policy: str | Policy | type[Policy] = POLICY,
     layout: str | Layout | tuple[int, int] | None = None,
     costs: CostModel | None = None,
@@ -38,7 +39,8 @@ def simulate(
     ----------
     graph : TaskGraph
     machine, policy
-        As `simsched.machine` and `simsched.policy` take them.
+        As `simsched.machine` and `simsched.policy` take them. No machine: that of the recording (`recorded_on`, else as
+        many `generic` cores as it had threads), or `knl-7250` for graphs that were not recorded.
     layout : str, Layout or pair of int, optional
         Executors x cores, as in "8x8". When not given, it is found by an estimate of all layouts' makespans, without
         replays (`simsched.policy.estimate`); where layouts only limit what a policy decides as tasks run (`corun`), by
@@ -56,9 +58,8 @@ def simulate(
         Each task's actual seconds over those that policies see; sampled from the noise of `costs` when not given.
     progress : callable, optional
         Called now and then with the number of tasks finished since its last call.
-    memory_limit : {"note", "ignore", "error"}
-        What to do where data objects need more memory than the machine has: a note, nothing, or an `EngineError`.
-        The replay neither waits for memory nor spills; see `Schedule.memory`.
+    memory_limit : {"note", "ignore", "spill", "wait", "error"}
+        What to do where data objects need more memory than a place has (docs/semantics.md, rule 10).
 
     Returns
     -------
@@ -75,5 +76,6 @@ def simulate(
     >>> simulate(TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)]), "generic[cores=2]", "fifo").makespan_s
     4.0
     """
-    scenario = Scenario.of(machine, layout, costs, runtime, engine, seed, progress, memory_limit)
+    target = machine_for(graph, machine)
+    scenario = Scenario.of(target, layout, costs, runtime, engine, seed, progress, memory_limit)
     return scenario.replay(graph, policy, factors)

@@ -9,9 +9,11 @@ from math import inf
 from pathlib import Path
 
 from simsched.costs import CostModel
+from simsched.costs.own_machine import machine_for
 from simsched.errors import LayoutError, SimschedError, SpecError
 from simsched.graph import TaskGraph
-from simsched.machine import Machine, RuntimeProfile, machine as machine_of
+from simsched.graph.required import check_graph
+from simsched.machine import Machine, RuntimeProfile
 from simsched.policy import Layout, Policy, RankPolicy
 from simsched.policy.installed import policies_or_all
 from simsched.policy.layout import BEST, Best
@@ -85,7 +87,7 @@ class Question:
     def of(
         cls,
         graph: TaskGraph,
-        machine: str | Path | Machine,
+        machine: str | Path | Machine | None,
         policies: Sequence[str | Policy | type[Policy]] | None = None,
         layout: str | Layout | tuple[int, int] | None = None,
         **others: object,
@@ -97,9 +99,8 @@ class Question:
         SimschedError
             If anything asked for is impossible, whatever the graph.
         """
-        if not isinstance(graph, TaskGraph):
-            raise SimschedError(f"graph is {graph!r}; expected a TaskGraph")
-        machine = machine_of(machine)
+        check_graph(graph)
+        machine = machine_for(graph, machine)
         chosen = policies_or_all(policies, machine)
         known = {field.name for field in fields(cls)}
         if unknown := sorted(set(others) - known):

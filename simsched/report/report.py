@@ -8,7 +8,6 @@ from functools import cached_property
 from pathlib import Path
 
 from simsched.costs import CostModel
-from simsched.defaults import MACHINE
 from simsched.document.html import framed, image, listed, text
 from simsched.document.markdown import markdown
 from simsched.document.parts import Bullets, Document, Paragraph, Section, Table
@@ -194,7 +193,7 @@ def written_as(path: Path) -> str:
 
 def report(
     graph: TaskGraph,
-    machine: str | Path | Machine = MACHINE,
+    machine: str | Path | Machine | None = None,
     policies: Sequence[str | Policy | type[Policy]] | None = None,
     layout: str | Layout | tuple[int, int] | None = None,
     costs: CostModel | None = None,

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 
 from simsched.costs import CostModel, TaskCosts
-from simsched.defaults import MACHINE
+from simsched.costs.own_machine import machine_for
 from simsched.graph import TaskGraph
-from simsched.machine import Machine, RuntimeProfile, machine as machine_of
+from simsched.machine import Machine, RuntimeProfile
 from simsched.schedule.energy import Windows, fernandez_bussell, moldable_area
 
 
@@ -125,7 +125,7 @@ def capacity_of(machine: Machine, task_costs: TaskCosts) -> float:
 
 def bounds(
     graph: TaskGraph,
-    machine: str | Path | Machine = MACHINE,
+    machine: str | Path | Machine | None = None,
     costs: CostModel | None = None,
     runtime: RuntimeProfile | None = None,
     *,
@@ -160,7 +160,7 @@ def bounds(
     >>> bounds(TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)]), "generic[cores=2]")
     Bounds(critical_path_s=4.0, area_s=3.0, moldable_area_s=0.0, fernandez_bussell_s=0.0, proven_s=0.0)
     """
-    target = machine_of(machine)
+    target = machine_for(graph, machine)
     return bounds_of(graph, target, (costs or CostModel()).on(graph, target, runtime), thorough=thorough)
 
 

@@ -10,7 +10,8 @@ from typing import Any, get_args
 import pandas as pd
 
 from simsched.costs import CostModel
-from simsched.defaults import BASELINE, MACHINE
+from simsched.costs.own_machine import machine_for
+from simsched.defaults import BASELINE
 from simsched.document.result import Result
 from simsched.errors import SpecError
 from simsched.exact import optimum
@@ -34,7 +35,7 @@ HIDDEN = ("critical_path_s", "area_s")
 @shows_progress
 def compare(
     graph: TaskGraph,
-    machine: str | Path | Machine = MACHINE,
+    machine: str | Path | Machine | None = None,
     policies: str | Sequence[str | Policy | type[Policy]] | None = None,
     layout: str | Layout | tuple[int, int] | None = None,
     costs: CostModel | None = None,
@@ -75,7 +76,7 @@ def compare(
     >>> frame.notes[-1]
     'cost curves: 3 serial'
     """
-    scenario = Scenario.of(machine, layout, costs, runtime, engine, seed, progress)
+    scenario = Scenario.of(machine_for(graph, machine), layout, costs, runtime, engine, seed, progress)
     schedules, sequential = replays(scenario, graph, policies)
     limits = best_bounds(scenario, graph, bound, limit_s)
     return comparison_frame(schedules, sequential, limits)

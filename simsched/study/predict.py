@@ -12,13 +12,15 @@ import numpy as np
 import pandas as pd
 
 from simsched.costs import CostModel, TaskCosts
-from simsched.defaults import MACHINE, POLICY
+from simsched.costs.own_machine import machine_for
+from simsched.defaults import POLICY
 from simsched.document.result import Result
 from simsched.errors import LayoutError, SimschedError
 from simsched.explain import Explanation
 from simsched.graph import TaskGraph
 from simsched.intervals import spread
 from simsched.machine import Machine, RuntimeProfile
+from simsched.machine.stated import BY_DEFINITION
 from simsched.notes import Note
 from simsched.parameters import is_whole
 from simsched.plots.scaling import scaling
@@ -51,7 +53,7 @@ EXACT = Note(
 @shows_progress
 def predict(
     graph: TaskGraph | Callable[[int], TaskGraph],
-    machine: str | Path | Machine = MACHINE,
+    machine: str | Path | Machine | None = None,
     policy: str | Policy | type[Policy] = POLICY,
     cores: Sequence[int] | str | None = None,
     costs: CostModel | None = None,
@@ -106,7 +108,7 @@ def predict(
     >>> frame[["cores", "makespan_s", "binds", "knee"]].values.tolist()
     [[1, 6.0, 'cores', False], [2, 4.0, 'dependencies', True], [4, 4.0, 'dependencies', False]]
     """
-    scenario = Scenario.of(machine, None, costs, runtime, engine, seed, progress)
+    scenario = Scenario.of(machine_for(graph, machine), None, costs, runtime, engine, seed, progress)
     points = _points(scenario, graph, policy, cores, width, weak)
     return _result(rows_of(points, sample_seeds(seed, samples)), weak or callable(graph))
 
@@ -321,8 +323,9 @@ def beyond(schedule: Schedule) -> tuple[str, ...]:
     That is a machine of more cores than its file has, and tasks on more threads than their seconds were measured on.
     """
     machine, said = schedule.require_machine(), []
-    built = int(machine.content["cores"]["count"]["value"])
-    if machine.n_cores > built:
+    count = machine.content["cores"]["count"]
+    built = int(count["value"])
+    if machine.n_cores > built and BY_DEFINITION not in count["source"]:
         said.append(f"the machine is built with {built} cores")
     if (inputs := schedule.inputs) is not None and inputs.costs.measured is not None:
         table = inputs.costs.on(schedule.graph, machine, inputs.runtime).table

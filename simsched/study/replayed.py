@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from simsched.costs import CostModel
-from simsched.defaults import MACHINE
+from simsched.costs.own_machine import machine_for
 from simsched.document.result import Result
-from simsched.errors import SimschedError
+from simsched.errors import SimschedError, SpecError
 from simsched.graph import TaskGraph
 from simsched.machine import Machine, RuntimeProfile
 from simsched.plots.policies import draw_replayed
@@ -31,7 +31,7 @@ SEEDS = 20
 @shows_progress
 def replayed(
     graphs: TaskGraph | Mapping[str, TaskGraph],
-    machine: str | Path | Machine = MACHINE,
+    machine: str | Path | Machine | None = None,
     policies: Sequence[str | Policy | type[Policy]] | None = None,
     layout: str | Layout | tuple[int, int] | None = None,
     costs: CostModel | None = None,
@@ -72,9 +72,9 @@ def replayed(
     >>> runs.values.tolist()
     [['three', 'sequential', '1x2', 0, 6.0], ['three', 'fifo', '2x1', 0, 4.0]]
     """
-    scenario = Scenario.of(machine, layout, costs, runtime, engine, progress=progress)
     by_name = {graphs.name: graphs} if isinstance(graphs, TaskGraph) else graphs
     chosen = _checked(by_name, policies, seeds)
+    scenario = Scenario.of(_one_machine(by_name, machine), layout, costs, runtime, engine, progress=progress)
     pairs = [(graph, policy) for graph in by_name for policy in chosen]
     first = replace(scenario, seed=seeds[0])
     settled = parallel_map(lambda pair: _settled(first, by_name[pair[0]], pair[1]), pairs)
@@ -85,6 +85,15 @@ def replayed(
         return _row(graph, replace(of_pair[graph, policy], seed=seed).replay(by_name[graph], policy))
 
     return _result(parallel_map(row, [(*pair, seed) for pair in pairs for seed in seeds]))
+
+
+def _one_machine(graphs: Mapping[str, TaskGraph], machine: str | Path | Machine | None) -> Machine:
+    """Return the machine of all graphs, named or their own."""
+    found = {graph: machine_for(graphs[graph], machine) for graph in graphs}
+    if len({str(one) for one in found.values()}) > 1:
+        said = ", ".join(f"{graph} on {one}" for graph, one in found.items())
+        raise SpecError(f"no machine is named, and the graphs are of different ones ({said}); name one")
+    return next(iter(found.values()))
 
 
 def _settled(scenario: Scenario, graph: TaskGraph, policy: Policy) -> Scenario:

@@ -10,7 +10,8 @@ from pathlib import Path
 import pandas as pd
 
 from simsched.costs import CostModel
-from simsched.defaults import MACHINE, POLICY
+from simsched.costs.own_machine import machine_for
+from simsched.defaults import POLICY
 from simsched.document.result import Result
 from simsched.errors import SimschedError
 from simsched.graph import TaskGraph
@@ -42,7 +43,7 @@ UNMOVED = Note(
 @shows_progress
 def sensitivity(
     graph: TaskGraph,
-    machine: str | Path | Machine = MACHINE,
+    machine: str | Path | Machine | None = None,
     policy: str | Policy | type[Policy] = POLICY,
     layout: str | Layout | tuple[int, int] | None = None,
     costs: CostModel | None = None,
@@ -90,7 +91,8 @@ def sensitivity(
     """
     if not 0 < change < 1:
         raise SimschedError(f"change is {change!r}; expected a share above 0 and below 1, as 0.1")
-    uncertain = Uncertain(graph, Scenario.of(machine, layout, costs, runtime, engine, seed, progress))
+    target = machine_for(graph, machine)
+    uncertain = Uncertain(graph, Scenario.of(target, layout, costs, runtime, engine, seed, progress))
     replay = replay_of(uncertain, policy)
     nominal = replay({})
     wanted = chosen(uncertain.parameters(), None if parameters is None else list(parameters))

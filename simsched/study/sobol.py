@@ -12,7 +12,8 @@ import numpy.typing as npt
 import pandas as pd
 
 from simsched.costs import CostModel
-from simsched.defaults import MACHINE, POLICY
+from simsched.costs.own_machine import machine_for
+from simsched.defaults import POLICY
 from simsched.document.result import Result
 from simsched.errors import SimschedError
 from simsched.graph import TaskGraph
@@ -43,7 +44,7 @@ COLUMNS = ["parameter", "value", "unit", "low", "high", "confidence",
 @shows_progress
 def sobol(
     graph: TaskGraph,
-    machine: str | Path | Machine = MACHINE,
+    machine: str | Path | Machine | None = None,
     policy: str | Policy | type[Policy] = POLICY,
     layout: str | Layout | tuple[int, int] | None = None,
     costs: CostModel | None = None,
@@ -69,10 +70,9 @@ def sobol(
     Returns
     -------
     Result
-        One row a parameter, that of the largest total first, of equal ones in the order given: rank, the same for equal
-        totals; parameter, value, unit, low, high, confidence; first, the share of the variance that the number explains
-        alone, and total, the share left if all others were known, each with its 95 % bootstrap interval. With
-        few samples they may be below 0 or add up to more than 1; all are 0 where the makespan does not vary.
+        One row a parameter, the largest total first: rank, the same for equal totals; parameter, value, unit, low,
+        high, confidence; first, the share of the variance that the number explains alone, and total, the share left if
+        all others were known, each with its 95 % bootstrap interval; with few samples they may be below 0.
 
     Raises
     ------
@@ -92,7 +92,8 @@ def sobol(
     [[1, 'cores.clock'], [2, 'runtime.dispatch']]
     """
     _check(samples, seed)
-    uncertain = Uncertain(graph, Scenario.of(machine, layout, costs, runtime, engine, seed, progress))
+    target = machine_for(graph, machine)
+    uncertain = Uncertain(graph, Scenario.of(target, layout, costs, runtime, engine, seed, progress))
     if parameters is None:
         swings = sensitivity(graph, machine, policy, layout, costs, runtime, engine, seed, progress=progress)
         parameters = swings.loc[swings["swing_s"] > 0, "parameter"].head(MOST).tolist()

@@ -13,7 +13,6 @@ import numpy.typing as npt
 import pandas as pd
 
 from simsched.costs import CostModel
-from simsched.defaults import MACHINE
 from simsched.document.result import Result
 from simsched.drawing import Axes
 from simsched.errors import SimschedError
@@ -62,7 +61,7 @@ def holm(p: npt.ArrayLike) -> npt.NDArray[np.float64]:
 @shows_progress
 def verdicts(
     runs: pd.DataFrame | TaskGraph | Mapping[str, TaskGraph],
-    machine: str | Path | Machine = MACHINE,
+    machine: str | Path | Machine | None = None,
     policies: Sequence[str | Policy | type[Policy]] | None = None,
     layout: str | Layout | tuple[int, int] | None = None,
     costs: CostModel | None = None,
@@ -150,7 +149,7 @@ def _draw(_: pd.DataFrame, ax: Axes | None = None, *, replays: pd.DataFrame) -> 
 
 def _replayed(
     runs: pd.DataFrame | TaskGraph | Mapping[str, TaskGraph],
-    machine: str | Path | Machine,
+    machine: str | Path | Machine | None,
     policies: Sequence[str | Policy | type[Policy]] | None,
     others: tuple[str | Layout | tuple[int, int] | None, CostModel | None, RuntimeProfile | None, Engine],
     seeds: Sequence[int],
@@ -163,7 +162,7 @@ def _replayed(
         return replayed(
             runs, machine, policies, layout, model, runtime, engine, seeds=seeds, progress=progress
         )
-    if (machine, policies, *others) != (MACHINE, None, None, None, None, "auto"):
+    if (machine, policies, *others) != (None, None, None, None, None, "auto"):
         raise SimschedError("a table of replays has its machine and policies; give graphs to choose them")
     return runs
 

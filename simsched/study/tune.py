@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import get_args
 
 from simsched.costs import CostModel
-from simsched.defaults import BASELINE, MACHINE, POLICY
+from simsched.costs.own_machine import machine_for
+from simsched.defaults import BASELINE, POLICY
 from simsched.document.result import Result
 from simsched.errors import LayoutError, SpecError
 from simsched.graph import TaskGraph
@@ -36,7 +37,7 @@ SUITED: dict[Search, list[str]] = {
 @shows_progress
 def tune(
     graph: TaskGraph,
-    machine: str | Path | Machine = MACHINE,
+    machine: str | Path | Machine | None = None,
     policy: str | Policy | type[Policy] | Sequence[str | Policy | type[Policy]] | None = None,
     layouts: Iterable[str | Layout | tuple[int, int]] | None = None,
     costs: CostModel | None = None,
@@ -90,7 +91,7 @@ def tune(
     ['2x1', '1x2']
     """
     policies = _policies(policy, method, evaluations)
-    scenario = Scenario.of(machine, None, costs, runtime, engine, seed, progress)
+    scenario = Scenario.of(machine_for(graph, machine), None, costs, runtime, engine, seed, progress)
     tuned = _Tuned(scenario, graph, policies)
     trials = tuned.searched(method, layouts, reserved, evaluations)
     return trials.result(partial(draw_tuned, method=method, cores=scenario.machine.n_cores - reserved))

@@ -202,12 +202,10 @@ def layouts(draw: st.DrawFn, machine: Machine, ways: int | None = None) -> Layou
 def machines_for(policy: Policy) -> st.SearchStrategy[Machine]:
     """Machines that a policy can use: a parameter `smt` that is true needs two ways of each core.
 
-    One in some has several kinds of cores, for policies without shortcuts past their queue.
+    One in some has several kinds of cores.
     """
     if getattr(policy, "smt", False):
         return machines(ways=2)
-    if isinstance(policy, RankPolicy) and type(policy).shortcuts is not RankPolicy.shortcuts:
-        return machines()
     varied = st.builds(lambda spec, on: of_kinds(spec).varied(on), st.sampled_from([*HYBRID]), effects())
     return st.one_of(machines(), machines(), machines(), varied)
 

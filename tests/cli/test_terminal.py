@@ -157,8 +157,8 @@ def test_only_the_weightiest_notes_are_printed_unless_all_are_asked_for(capsys):
     ("before", "after"), [(["--notes"], []), ([], ["--notes"]), (["--notes"], ["--notes"])]
 )
 def test_all_notes_may_be_asked_for_anywhere(before, after, piped):
-    options = ["--cores", "1,32,64,128,256,512", "--machine", "generic[cores=16]", "--samples", "1"]
+    options = ["--cores", "34,68,136,204,272,544", "--machine", "knl-7250", "--samples", "1"]
     done = piped(*before, "predict", "lstm[layers=1,steps=1]", *after, *options)
     assert done.returncode == 0, done.stderr
-    assert "note: 512 cores: the machine is built with 16 cores" in done.stdout
+    assert "note: 544 cores: the machine is built with 68 cores" in done.stdout
     assert "--notes prints all" not in done.stdout

@@ -94,3 +94,17 @@ def test_a_processor_and_a_graphics_processor(engine):
     schedule = ss.simulate(graph, "grace-hopper", "heft", "73x1", engine=engine)
     assert schedule.executor.tolist() == [72, 0]
     assert schedule.makespan_s == pytest.approx(1e12 / (1.83e9 * 33792 * 0.68), rel=0.01)
+
+
+def test_what_a_task_of_unknown_work_gains_on_a_device_is_not_made_up(engine):
+    """Two tasks of 1 s, work unknown: the GPU, 130 times a core by its rates, takes 1 s and its launch of 5 us, too."""
+    graph = ss.TaskGraph.from_edges([1.0, 1.0], [(0, 1)])
+    schedule = ss.simulate(graph, "grace-hopper", "heft", "1x1+1", engine=engine)
+    assert schedule.makespan_s == pytest.approx(2, rel=1e-3)
+    costs = ss.CostModel().on(graph, ss.machine("grace-hopper"))
+    np.testing.assert_allclose(costs.kinds_s, [[1, 1 + 5e-6]] * 2, rtol=1e-12)
+    assert any(
+        "2 tasks of unknown work take as long on a device as on a core" in note for note in schedule.notes
+    )
+    stated = ss.TaskGraph.from_edges([[1.0, 0.1], [1.0, 0.1]], [(0, 1)])
+    assert ss.simulate(stated, "grace-hopper", "heft", "1x1+1", engine=engine).makespan_s < 0.21

@@ -26,6 +26,20 @@ def test_threads_share_four_cores(replay, threads, makespan_s):
 
 
 @pytest.mark.rule("Fair shares")
+def test_threads_that_cost_nothing_are_told(replay):
+    """Six tasks of 10 s on four cores end at 10 s where nothing is shared: 15 s of work per core, which a note says."""
+    free = replay([10] * 6, [], "fifo[oversubscribe=true]", "generic[cores=4]", layout="6x1")
+    told = [note for note in free.notes if "6 threads on 4 cost nothing" in note]
+    assert (free.makespan_s, len(told)) == (10, 1)
+    turns = "generic[cores=4,share_cores=true]"
+    for policy, machine in (
+        ("fifo[oversubscribe=true]", turns),
+        ("fifo[oversubscribe=fair]", "generic[cores=4]"),
+    ):
+        shared = replay([10] * 6, [], policy, machine, layout="6x1")
+        assert not any("cost nothing" in note for note in shared.notes)
+
+
 def test_two_on_one_core_and_a_third_after_them(replay):
     """1 s and 2 s side by side: 1 s of each is done at 2; the rest of the other at 3; their successor at 4."""
     schedule = replay([1, 2, 1], [(0, 2), (1, 2)], FAIR, "generic[cores=1]", layout="2x1")

@@ -105,6 +105,29 @@ def test_dispatching_to_the_light_weight_executor_comes_after_the_others(replay)
     assert schedule.executor.tolist() == [1, 0]
 
 
+def test_shortcuts_on_cores_of_several_kinds(replay):
+    """Kinds fast and slow, one core each, take 0.1 and 0.3 s for a small task: it runs where it became ready.
+
+    0 (fast 2 s) and 1 (slow 3 s) start at once; 2 follows 0 on the fast core, 3 follows 1 on the slow one.
+    """
+    seconds = [[2, 4], [2, 3], [0.1, 0.3], [0.1, 0.3]]
+    two = {"machine": "generic[cores=2,kinds=each]", "layout": "2x1"}
+    inline = replay(seconds, [(0, 2), (1, 3)], "fifo[small_s=0.25]", **two)
+    assert inline.executor.tolist() == [0, 1, 0, 1]
+    np.testing.assert_allclose(inline.finish_s, [2, 3, 2.1, 3.3], rtol=1e-12)
+    np.testing.assert_allclose(inline.alone_s, [2, 3, 0.1, 0.3], rtol=1e-12)
+
+
+def test_a_light_weight_executor_of_another_kind(replay):
+    """The slow core is reserved: 0, small, takes 0.3 s there, 1 its 2 s on the fast core, 2 lies in its buffer."""
+    two = {"machine": "generic[cores=2,kinds=each]", "layout": "1x1"}
+    light = "critical-path[small_s=0.25,reserved=1,buffered=true]"
+    schedule = replay([[0.1, 0.3], [2, 3], [1, 2]], [], light, **two)
+    assert schedule.executor.tolist() == [1, 0, 0]
+    assert schedule.finish_s.tolist() == [0.3, 2, 3]
+    assert schedule.alone_s.tolist() == [0.3, 2, 1]
+
+
 @pytest.mark.rule("Buffers")
 def test_a_buffer_hides_the_dispatch(replay):
     """One core, dispatch 0.5 s: 0 (2 s) from 0.5 to 2.5; 1 (1 s) lies in the buffer at 1 and starts at 2.5.

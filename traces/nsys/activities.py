@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from simsched.costs.curves import DEVICE
 from simsched.errors import FormatError
 from simsched.traces.nsys.database import Database, Whole
 from simsched.traces.shared.spans import Small, Spans, rows_in
@@ -104,11 +105,12 @@ class Reading:
             process = _process(told["globalPid"])
             lane = self._numbered(self._stream_keys(table, told, process), _stream)
             if table == KERNEL:
-                name = self._named(np.where(told["shortName"] >= 0, told["shortName"], told["demangledName"]))
+                ids = np.where(told["shortName"] >= 0, told["shortName"], told["demangledName"])
+                name = self._coded(ids, lambda code: DEVICE + self._text(code))
             elif table == MEMCPY:
-                name = self._coded(told["copyKind"], lambda kind: f"Memcpy {_COPIES.get(kind, kind)}")
+                name = self._coded(told["copyKind"], lambda kind: f"{DEVICE}Memcpy {_COPIES.get(kind, kind)}")
             else:
-                name = self._coded(np.zeros(len(lane), np.int64), lambda _: "Memset")
+                name = self._coded(np.zeros(len(lane), np.int64), lambda _: f"{DEVICE}Memset")
             self._add(told, lane, name, process, told.get("bytes", np.full(len(lane), -1)), device=1)
 
     def host(self) -> None:
@@ -119,7 +121,8 @@ class Reading:
             RUNTIME, self._database.columns(RUNTIME, _TIMES, ("correlationId", "globalTid", "nameId"))
         )
         lane, process = self._threads(told["globalTid"]), _process(told["globalTid"])
-        self._add(told, lane, self._named(told["nameId"]), process, np.full(len(lane), -1), device=0)
+        name = self._coded(told["nameId"], self._text)
+        self._add(told, lane, name, process, np.full(len(lane), -1), device=0)
 
     def done(self) -> Activities:
         """Return all spans; raise `FormatError` where there are none."""
@@ -198,8 +201,8 @@ class Reading:
         numbers = [self._labels.setdefault(label, len(self._labels)) for label in labels]
         return np.array(numbers, np.int64)[which]
 
-    def _named(self, codes: Whole) -> Whole:
-        return self._coded(codes, lambda code: self.texts.get(code, f"name {code}"))
+    def _text(self, code: int) -> str:
+        return self.texts.get(code, f"name {code}")
 
     def _threads(self, ids: Whole) -> Whole:
         """Return the lane of each thread, by process and thread in one number."""

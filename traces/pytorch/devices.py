@@ -16,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
+from simsched.costs.curves import DEVICE
 from simsched.errors import FormatError
 from simsched.graph import ImportReport, TaskGraph
 from simsched.graph.loading import plain_name
@@ -213,7 +214,7 @@ def with_devices(
     return TaskGraph.from_edges(
         (np.array(finish_ns, np.int64) - np.array(start_ns, np.int64)) / 1e9,
         list(edges.pairs),
-        kinds=[*(short(nesting.tasks[s.task].event.name) for s in host.segments), *(k.kind for k in kernels)],
+        kinds=[*(short(nesting.tasks[s.task].event.name) for s in host.segments), *(DEVICE + k.kind for k in kernels)],
         names=[
             *(f"{short(nesting.tasks[s.task].event.name)}@{nesting.tasks[s.task].event.order}.{s.part}"
               for s in host.segments),

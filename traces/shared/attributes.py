@@ -163,9 +163,11 @@ class Nodes:
         others = [printable(name)[:40] for name in self.unread if name not in COLUMNS]
         if unknown and unknown == len(seconds):
             there = f"; other attributes are {', '.join(others)}: duration=NAME takes one" if others else ""
-            report.note(
+            why = (
                 f"no node has an attribute {printable(durations.attribute)}, so durations are unknown{there}"
             )
+            report.note(why)
+            report.facts["durations_why"] = why
         elif others:
             report.note(f"not kept, as task graphs have no such columns: {', '.join(others)}")
 

@@ -20,10 +20,10 @@ from simsched.execute.run.execution import Execution
 from simsched.execute.run.prepared import PRECISION, Settings
 from simsched.execute.run.run import Case, interleaved
 from simsched.graph import TaskGraph
+from simsched.graph.required import check_graph
 from simsched.machine import Machine, machine as machine_of
 from simsched.policy import Layout, RankPolicy, policy as policy_of
 from simsched.replay import simulate
-from simsched.replay.checks import check_graph
 
 
 def crosscheck(

@@ -17,12 +17,12 @@ from simsched.errors import GraphError, LayoutError
 from simsched.execute.recorded.gaps import Gaps, absences_s, started
 from simsched.graph import TaskGraph
 from simsched.graph.adjacency import from_edges
+from simsched.graph.required import check_graph
 from simsched.machine import RuntimeProfile
 from simsched.plots import stacked
 from simsched.plots.stacked import save_stacked, stacked_svg
 from simsched.policy import Layout, Policy, policy as policy_of
 from simsched.replay import simulate
-from simsched.replay.checks import check_graph
 from simsched.schedule import Schedule
 from simsched.units import format_time
 

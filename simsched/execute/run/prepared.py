@@ -19,11 +19,12 @@ from simsched.execute.run.execution import MOST_STOLEN, MeasuredRun
 from simsched.execute.run.threads import Crews, Scheduler, Threads, cpus_of, threads_of
 from simsched.graph import TaskGraph
 from simsched.graph.adjacency import Csr
+from simsched.graph.required import check_graph
 from simsched.machine import Machine, RuntimeProfile, machine as machine_of
 from simsched.parameters import is_number, is_whole
 from simsched.policy import CandidateRule, Layout, Policy, Problem, RankPolicy, policy as policy_of
 from simsched.replay import layouts
-from simsched.replay.checks import check_graph, check_inputs
+from simsched.replay.checks import check_inputs
 from simsched.replay.plan import DynamicPlan, Plan, StaticPlan
 from simsched.replay.result import Times, schedule_of
 from simsched.units import format_time

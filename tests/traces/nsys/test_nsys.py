@@ -20,7 +20,12 @@ def intervals(graph: TaskGraph) -> list[tuple[str, str, str, int, int]]:
     run = graph.recording
     assert run is not None
     return [
-        (graph.kinds[i].partition("_v")[0], graph.scopes[i], run.lane_names[run.lanes[i]], *times)
+        (
+            graph.kinds[i].partition("_v")[0].removeprefix("device::"),
+            graph.scopes[i],
+            run.lane_names[run.lanes[i]],
+            *times,
+        )
         for i, times in enumerate(
             zip((run.start_s * 1e9).round().tolist(), (run.finish_s * 1e9).round().tolist(), strict=True)
         )
@@ -113,7 +118,7 @@ def test_processes_have_lanes_of_their_own(tmp_path: Path) -> None:
 def test_times_that_were_not_taken_are_counted(tmp_path: Path) -> None:
     graph = ss.load(made(tmp_path, kernels="0, 0, 0, 7, 1, NULL, 1; 25, 60, 0, 7, 1, NULL, 77"))
     assert graph.report.facts["dropped, rows of CUPTI_ACTIVITY_KIND_KERNEL without times"] == 1
-    assert graph.kinds.to_list() == ["name 77"]
+    assert graph.kinds.to_list() == ["device::name 77"]
 
 
 @pytest.mark.parametrize(

@@ -245,3 +245,13 @@ def test_changed_events_are_read_or_refused(gpu, data):
     sources, targets = graph.successors.sources(), graph.successors.indices
     run = graph.recording
     assert np.all(run.finish_s[sources] <= run.start_s[targets] + 1.0000001e-6)
+
+
+def test_no_team_of_cores_shortens_a_kernel(mini):
+    """A kernel called as an op of a CPU, of 6 us, takes as long on any number of cores."""
+    mini.op("aten::relu", 0, 4)
+    call(mini, "cudaLaunchKernel", 2, 1, 1)
+    kernel(mini, "relu", 4, 6, 1)
+    graph = mini.load_alone(devices=True)
+    assert graph.kinds[-1] == "device::relu"
+    assert ss.simulate(graph, "generic[cores=8]", "sequential").alone_s[-1] == pytest.approx(6e-6)

@@ -1,0 +1,68 @@
+"""The machine of a graph where no other is named."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from simsched.defaults import MACHINE
+from simsched.errors import SimschedError
+from simsched.graph import TaskGraph
+from simsched.machine import Machine, machine as machine_of
+
+
+def machine_for(graph: object, machine: str | Path | Machine | None) -> Machine:
+    """Return a named machine, or the one on which a graph was recorded as far as that is known, else `knl-7250`.
+
+    Parameters
+    ----------
+    graph : TaskGraph
+        One with `recorded_on` says its machine. Of another recording only the lanes are known: its machine is
+        `generic`, which shares nothing, as the recorded seconds already contain how tasks slowed each other down.
+    machine : str, Path, Machine or None
+        As `simsched.machine` takes it; None for the graph's own.
+
+    Raises
+    ------
+    MachineError, SpecError
+        If there is no such machine.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> graph = ss.TaskGraph.from_edges([1.0, 2.0], recorded_on="epyc-7702")
+    >>> str(machine_for(graph, None)), str(machine_for(graph, "grace"))
+    ('epyc-7702', 'grace')
+    """
+    if machine is None and isinstance(graph, TaskGraph):
+        if graph.recorded_on is not None:
+            return _named(graph.recorded_on.name)
+        if (threads := recorded_threads(graph)) is not None:
+            return machine_of(f"generic[cores={threads}]")
+    return machine_of(MACHINE if machine is None else machine)
+
+
+def recorded_threads(graph: TaskGraph) -> int | None:
+    """Return how many threads a recording had, those of the widest task of each lane; None for graphs without one.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> print(recorded_threads(ss.TaskGraph.from_edges([1.0, 2.0])))
+    None
+    """
+    if graph.recording is None:
+        return None
+    lanes = graph.recording.lanes
+    widest = np.zeros(int(lanes.max(initial=0)) + 1, np.int64)
+    np.maximum.at(widest, lanes, graph.widths)
+    return max(int(widest.sum()), 1)
+
+
+def _named(name: str) -> Machine:
+    """Return the machine of a name; where it is only described, the default, to which seconds are carried."""
+    try:
+        return machine_of(name)
+    except SimschedError:
+        return machine_of(MACHINE)

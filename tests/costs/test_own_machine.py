@@ -1,0 +1,83 @@
+"""The machine of a graph where none is named."""
+
+import networkx as nx
+import numpy as np
+import pytest
+
+import simsched as ss
+from simsched.errors import SimschedError, SpecError
+from simsched.graph.recording import Recording
+
+
+def recorded(lanes, widths, **options):
+    """Return a graph of tasks of 1 s, one after the other on each lane."""
+    lanes = np.array(lanes, np.int32)
+    start = np.array([(lanes[:task] == lane).sum() for task, lane in enumerate(lanes)], np.float64)
+    run = Recording(start, start + 1, lanes, tuple(f"worker {lane}" for lane in range(lanes.max() + 1)))
+    return ss.TaskGraph.from_edges(np.ones(len(lanes)), recording=run, widths=widths, **options)
+
+
+def test_a_recording_is_replayed_on_as_many_cores_as_it_had_threads():
+    """Three lanes, of which one had a task of two threads; four tasks of 1 s on four cores."""
+    graph = recorded([0, 1, 2, 1], [1, 2, 1, 1])
+    schedule = ss.simulate(graph, policy="fifo", layout="4x1")
+    assert schedule.require_machine().spec == "generic[cores=4]"
+    assert any("on cores like those of the recording, which had 4 threads" in note for note in schedule.notes)
+
+
+def test_every_question_takes_the_same_machine():
+    graph = recorded([0, 1, 0], [1, 1, 1])
+    assert ss.simulate(graph).require_machine().spec == "generic[cores=2]"
+    assert ss.bounds(graph).area_s == 1.5
+    assert ss.compare(graph, policies=["fifo"])["makespan_s"].tolist() == [2.0]
+    assert ss.tune(graph, policy="fifo")["layout"].tolist() == ["2x1", "1x2"]
+    assert ss.predict(graph, cores=[1, 2], samples=1)["makespan_s"].tolist() == [3.0, 2.0]
+    assert ss.optimum(graph).makespan_s == 2.0
+    runs = ss.replayed({"a": graph, "b": graph}, policies=["fifo"], seeds=[0])
+    assert runs["makespan_s"].tolist() == [2.0, 2.0]
+
+
+def test_a_stated_machine_of_the_recording_comes_first():
+    graph = recorded([0, 0], [1, 1], recorded_on="epyc-7702")
+    assert ss.simulate(graph).require_machine().spec == "epyc-7702"
+    assert ss.simulate(graph, "generic[cores=2]").require_machine().spec == "generic[cores=2]"
+    of_mine = recorded([0, 0], [1, 1], recorded_on=ss.RecordedOn("laptop", 5e10, 1e10))
+    # Only described: its seconds are carried to the default machine by rooflines.
+    assert ss.simulate(of_mine).require_machine().spec == "knl-7250"
+
+
+def test_graphs_of_several_machines_need_a_name():
+    graphs = {"a": recorded([0, 1], [1, 1]), "b": recorded([0, 0], [1, 1])}
+    with pytest.raises(SpecError, match=r"a on generic\[cores=2\], b on generic\[cores=1\]"):
+        ss.replayed(graphs, policies=["fifo"], seeds=[0])
+
+
+def test_a_graph_that_was_not_recorded_is_replayed_on_the_documented_machine():
+    assert ss.simulate(ss.TaskGraph.from_edges([1.0])).require_machine().spec == "knl-7250"
+
+
+def test_predictions_for_generic_cores_are_not_beyond_what_was_built():
+    found = ss.predict(recorded([0, 1], [1, 1]), cores=[2, 64], samples=1)
+    assert not found["extrapolated"].any()
+    assert ss.predict(recorded([0, 1], [1, 1]), "knl-7250", cores=[136], samples=1)["extrapolated"].all()
+
+
+@pytest.mark.parametrize(
+    ("given", "call"),
+    [
+        ("lstm[layers=2]", r"ss\.workload\('lstm\[layers=2\]'\)"),
+        ("no such thing", r"ss\.load\(FILE\) or ss\.workload\(NAME\)"),
+        (nx.DiGraph([(0, 1)]), r"ss\.TaskGraph\.from_networkx"),
+    ],
+)
+def test_what_is_no_graph_is_told_how_to_become_one(given, call):
+    for question in (ss.simulate, ss.compare, ss.bounds, ss.predict, ss.optimum, ss.report):
+        with pytest.raises(SimschedError, match=call):
+            question(given)
+
+
+def test_a_file_is_no_graph_until_it_is_loaded(tmp_path):
+    path = tmp_path / "run.json"
+    path.write_text("{}")
+    with pytest.raises(SimschedError, match=r"ss\.load\('.*run\.json'\)"):
+        ss.simulate(str(path))
