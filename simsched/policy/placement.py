@@ -51,14 +51,15 @@ def core_order(machine: Machine, placement: str) -> Index:
 
 
 def executor_cores(machine: Machine, layout: Layout, placement: str, reserved: int = 0) -> Csr:
-    """Return the hardware threads of each executor, ascending; the last `reserved` cores are left out.
+    """Return the hardware threads of each executor, ascending; the last `reserved` cores but devices are left out.
 
     A layout larger than the machine goes round it again: then threads hold several executors, or one of them twice. Of
     cores of several kinds, those that no whole team of their kind has are left out, where the layout fits without them.
     Its devices come last.
     """
     order = core_order(machine, placement)
-    order = order[order % machine.n_cores < machine.n_cores - reserved]
+    devices_first = np.argsort(~machine.is_device, kind="stable")
+    order = order[np.isin(order % machine.n_cores, devices_first[: machine.n_cores - reserved])]
     width, device = layout.width, machine.is_device[order % machine.n_cores]
     devices, order = order[device][: layout.devices], order[~device] if layout.devices else order
     if len(by_kind := _whole_teams(machine, order, width)) >= layout.executors * width:

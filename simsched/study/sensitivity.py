@@ -70,11 +70,10 @@ def sensitivity(
     Returns
     -------
     Result
-        One row per parameter, the largest swing first, of equals the first in the file: rank,
-        the same for equal swings; parameter, value, unit, confidence; low, high, the ends of its 95 % interval
-        (docs/sensitivity.md); makespan_s, with all nominal numbers; low_makespan_s, high_makespan_s, at either end;
-        swing_s, the longest of the three less the shortest; swing_share, that over the makespan; elasticity, per
-        cent of the makespan for a per cent of the number. Numbers without effect have 0; only named ones are displayed.
+        One row per parameter, the largest swing first: rank, the same for equal swings; parameter, value, unit,
+        confidence; low, high, the ends of its 95 % interval (docs/sensitivity.md); makespan_s, with all nominal
+        numbers; low_makespan_s, high_makespan_s, at either end; swing_s, the longest of the three less the shortest;
+        swing_share, that over the makespan; elasticity, per cent of it for a per cent of the number. 0 shows if named.
 
     Raises
     ------

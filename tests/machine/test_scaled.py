@@ -104,4 +104,6 @@ def test_more_cores_do_not_slow_independent_work_down(name):
         for n in (machine.n_cores, 2 * machine.n_cores)
     ]  # fmt: skip
     slowest_s = 1 / min(machine.kinds.speeds) if machine.kinds else 1
-    assert [run.makespan_s for run in runs] == pytest.approx([slowest_s, slowest_s])
+    # A device takes some microseconds to begin.
+    assert runs[0].makespan_s == pytest.approx(slowest_s, rel=1e-5)
+    assert runs[1].makespan_s == pytest.approx(runs[0].makespan_s)

@@ -47,7 +47,7 @@ def of_whole_teams(machine, order, layout):
     n, width, teams = machine.n_cores, layout.width, []
     for kind in range(len(machine.kinds.names) if machine.kinds else 0):
         of_kind = [thread for thread in order if machine.kind_of[thread % n] == kind]
-        if machine.is_device[of_kind[0] % n] and (layout.devices or width > 1):
+        if of_kind and machine.is_device[of_kind[0] % n] and (layout.devices or width > 1):
             continue
         teams += of_kind[: len(of_kind) // width * width]
     return teams if len(teams) >= layout.executors * width else order
@@ -61,7 +61,8 @@ def order_of(machine, placement, reserved):
         "scatter": lambda thread: (thread // n, thread % n % tile, thread % n),
         "dense": lambda thread: (thread % n, thread // n),
     }[placement]
-    return [thread for thread in sorted(range(machine.n_threads), key=key) if thread % n < n - reserved]
+    last = sorted(range(n), key=lambda core: (not machine.is_device[core], core))[n - reserved :]
+    return [thread for thread in sorted(range(machine.n_threads), key=key) if thread % n not in last]
 
 
 def check(case, engine):

@@ -266,7 +266,6 @@ def test_policies_look_and_cannot_touch(engine):
     ("arguments", "says"),
     [
         ({"graph": None}, "expected a TaskGraph"),
-        ({"machine": None}, "None is not a machine"),
         ({"costs": 3}, "costs is 3; expected a CostModel"),
         ({"runtime": 3}, "runtime is 3; expected a RuntimeProfile"),
         ({"seed": "x"}, "seed is 'x'"),

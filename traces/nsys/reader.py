@@ -48,7 +48,7 @@ def _read(path: Path, *, calls: str = CALLS[0]) -> TaskGraph:
     ...         INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (1000, 3000, 0, 7, 1, 1)''')
     ...     graph = ss.load(f"{folder}/run.sqlite")
     >>> graph.report.format, graph.kinds.to_list(), graph.durations_s.tolist(), graph.recording.lane_names
-    ('nsys', ['gemm'], [2e-06], ('device 0 stream 7',))
+    ('nsys', ['device::gemm'], [2e-06], ('device 0 stream 7',))
     """
     word(path, "calls", calls, CALLS)
     with open_database(path) as database:

@@ -128,7 +128,7 @@ def test_events_that_overlap_without_nesting_are_survived(mini):
     graph = mini.load()
     assert graph.n_tasks == 2
     assert graph.n_edges == 0
-    assert any("overlap" in note for note in graph.report.notes)
+    assert any("1 event of a thread beside another one" in note for note in graph.report.notes)
 
 
 def test_kineto_alone_is_a_chain_per_thread_and_says_so(mini):
