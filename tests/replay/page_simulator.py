@@ -18,6 +18,7 @@ class Simulator:
 
     def __init__(self, problem, runtime, factors, limit):
         self.problem, self.runtime = problem, runtime
+        self.home = {}  # of a task: its executor's own threads, from which an operating system may move it
         self.graph, self.machine, self.costs = problem.graph, problem.machine, problem.costs
         self.n, kinds = self.graph.n_tasks, self.machine.kinds
         self.of_kind = [self.costs.of_kind(kind) for kind in range(len(kinds.names) if kinds else 1)]
@@ -37,7 +38,8 @@ class Simulator:
 
     def costs_on(self, task, threads):
         """Return the costs of a task on the slowest kind of cores of its team (rule 11)."""
-        kinds = sorted({int(self.machine.kind_of[thread % self.machine.n_cores]) for thread in threads})
+        home = self.home.get(task, threads)
+        kinds = sorted({int(self.machine.kind_of[thread % self.machine.n_cores]) for thread in home})
         return max((self.of_kind[kind] for kind in kinds), key=lambda one: one.seconds_of(task, len(threads)))
 
     def begin(self, task, threads, extra_s=0.0):
@@ -168,7 +170,7 @@ class Listed(Simulator):
     def launch(self, task, executor):
         self.busy.add(executor)
         self.ran_on[task] = executor
-        home = self.teams[executor]
+        self.home[task] = home = self.teams[executor]
         moved = [-1] * len(home) if self.displaced is None else self.displaced[task].tolist()[: len(home)]
         self.begin(task, [at if to < 0 else to for at, to in zip(home, moved, strict=True)])
 
