@@ -357,8 +357,8 @@ def _of_devices(graph: TaskGraph, machine: Machine) -> Iterator[Note]:
     unknown = np.isnan(one_core_roofline_s(graph, machine.core_flops, machine.one_core_Bps))
     if unknown.any():
         yield Note(
-            f"{unknown.sum()} tasks of unknown work take as long on a device as on a core, as nothing tells what they "
-            "gain there; give seconds by kind of core (from_edges), or FLOPs and bytes",
+            f"no faster on a device than on a core: {counted(unknown.sum(), 'task')} of unknown work, as nothing tells "
+            "what is gained there; give seconds by kind of core (from_edges), or FLOPs and bytes",
             Weight.DOUBT,
         )
 

@@ -12,6 +12,7 @@ from simsched.errors import EngineError
 from simsched.notes import Note, Weight
 from simsched.schedule import MemoryUse, Schedule
 from simsched.schedule.memory_places import Places
+from simsched.text import counted
 from simsched.units import format_bytes, format_time
 
 MemoryLimit = Literal["ignore", "note", "spill", "wait", "error"]
@@ -60,7 +61,7 @@ def _overfull(schedule: Schedule) -> MemoryUse | None:
 def _sentence(use: MemoryUse) -> str:
     place = _fullest(use)
     size_B, others = float(use.places.size_B[place]), int((use.peak["share"] > 1).sum()) - 1
-    more = f" (and so would {others} other places)" if others else ""
+    more = f" (and so would {counted(others, 'other place')})" if others else ""
     times_s, bytes_B = use.curve(place)
     return (
         f"{use.places.names[place]} would hold {format_bytes(float(bytes_B.max()))} at "
@@ -87,7 +88,7 @@ def _wide_tasks(schedule: Schedule) -> Iterator[str]:
     over = np.flatnonzero(graph.bytes_B > memory.size_B)
     if len(over):
         task = int(over[graph.bytes_B[over].argmax()])
-        others = f"; so do {len(over) - 1} others" if len(over) > 1 else ""
+        others = f"; {counted(len(over) - 1, 'other does', 'others do')}, too" if len(over) > 1 else ""
         yield (
             f"task {graph.task_name(task)!r} moves {graph.bytes_B[task]:.3g} bytes, more than the {memory.size_B:.3g} "
             f"that {memory.name} holds{others}"

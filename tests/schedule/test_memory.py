@@ -134,7 +134,7 @@ def test_a_task_that_moves_more_than_the_memory_holds_is_noted():
     found = [note for note in notes if "moves" in note]
     assert len(found) == 1
     assert found[0].startswith("task 'task 0' moves 1e+14 bytes, more than the 1.72e+10 that MCDRAM")
-    assert found[0].endswith("holds; so do 1 others")
+    assert found[0].endswith("holds; 1 other does, too")
     assert not any("moves" in note for note in ss.simulate(graph, "generic", "fifo", "4x1").notes)
 
 

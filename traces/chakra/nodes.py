@@ -6,6 +6,7 @@ import math
 import re
 from pathlib import Path
 
+from simsched.costs.curves import DEVICE
 from simsched.errors import FormatError
 from simsched.graph import ImportReport, TaskGraph
 from simsched.text import counted
@@ -54,7 +55,7 @@ def kind_of(record: Record) -> str:
     if record.type == COMM_COLL and type(number) is int and 0 <= number < len(_COLLECTIVES):
         return _COLLECTIVES[number]
     if record.device:
-        return kernel_kind(record.name)
+        return DEVICE + kernel_kind(record.name)
     if record.attributes.get("op_schema"):
         return short(re.sub(r"\(\d+\)\Z", "", record.name))
     return _NUMBER.sub("", record.name) or record.name

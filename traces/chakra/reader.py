@@ -16,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
+from simsched.costs.curves import DEVICE
 from simsched.errors import FormatError
 from simsched.graph import ImportReport, Recording, TaskGraph
 from simsched.graph.loading import Reader, head_of, plain_name
@@ -87,7 +88,7 @@ def of_operators(path: Path, records: list[Record], report: ImportReport, name: 
         kinds=[*(short(task.name) for task in calls.tasks), *map(kind_of, parts.device)],
         names=[
             *(f"{short(task.name)}#{task.rf_id or task.id}" for task in calls.tasks),
-            *(f"{kind_of(record)}@{record.id}" for record in parts.device),
+            *(f"{kind_of(record).removeprefix(DEVICE)}@{record.id}" for record in parts.device),
         ],
         shapes=[*(task.io.shapes if task.io else "" for task in calls.tasks), *("" for _ in parts.device)],
         scopes=[*calls.scopes, *(f"stream {record.stream}" for record in parts.device)],

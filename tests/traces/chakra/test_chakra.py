@@ -156,7 +156,7 @@ def test_a_chain_is_told(put):
 
 def test_dependencies_are_rebuilt_from_tensors(put):
     graph = ss.load(put(*LINKED))
-    assert graph.kinds.to_list() == ["mm", "relu", "add_", "gemm", "broadcast"]
+    assert graph.kinds.to_list() == ["mm", "relu", "add_", "device::gemm", "broadcast"]
     assert graph.durations_s.tolist() == [9e-6, 1e-6, 1e-6, 9e-6, 3e-6]
     assert edges(graph) == {
         ("mm#5", "gemm@5"),
