@@ -76,7 +76,7 @@ class Unroll(Cleanup):
             widths=np.tile(np.append(graph.widths, np.ones(joints, np.int32)), k)[: size * k - joints],
             name=graph.name,
             recorded_on=graph.recorded_on,
-            report=multiplied(self.noted(graph, f"{counted(n, 'task')} {k} times"), k),
+            report=multiplied(self.noted(graph, f"{counted(n, 'task')} {counted(k, 'time')}"), k),
         )
         return with_data(unrolled, repeated(graph.data, size, k))
 
