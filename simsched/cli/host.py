@@ -74,7 +74,7 @@ def execute(
         say_facts(facts, measured.notes)
 
 
-@reading_command(f"calibrate {SMALL} -n 5 --out host.json")
+@reading_command(f"calibrate {SMALL} -n 3 --out host.json")
 def calibrate(
     graphs: GraphsArgument,
     out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="File to write.")],
@@ -183,7 +183,7 @@ def measure(
         export_table(found.table, picture, found.plot, (8.0, 1.3 + 0.35 * len(found.table)))
 
 
-@reading_command('crosscheck "rnn[steps=4,batch=8]" -p fifo -n 5 --html check.html')
+@reading_command('crosscheck "rnn[steps=4,batch=8]" -p fifo -n 3 --html check.html')
 def crosscheck(
     graphs: GraphsArgument,
     policy: Annotated[
