@@ -7,6 +7,7 @@ from __future__ import annotations
 #: none of these values was used. *distance*: no prediction at all.
 LABELS = (
     ("executed here", "interpolated"),
+    ("measured by `measure` alone", "predicted"),
     ("recorded runs", "interpolated"),
     ("measured elsewhere: streams by 2-16 threads and mode, KNL 7210", "endpoints given"),
     ("measured elsewhere: streams by 32-256 threads and mode, KNL 7210", "endpoints given"),

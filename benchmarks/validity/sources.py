@@ -8,6 +8,7 @@ from pathlib import Path
 
 import crosscheck
 import equivalence
+import measure_host
 import optimum
 import pandas as pd
 import recorded
@@ -40,6 +41,14 @@ def host() -> Found:
         Agreement(source, "executed here: rankings of policies and layouts beyond the spread",
                   round(numbers["rankings_agree"] * beyond), beyond)
     ]  # fmt: skip
+
+
+def measured_host() -> Found:
+    """Return simulated beside executed graphs on this host; probes of a few operators alone are given."""
+    check = ss.crosscheck(measure_host.unrecorded(), repeats=10, measured=ss.measure())
+    cases = {f"{row.graph}, {row.policy}, {row.layout}": row.error for row in check.table.itertuples()}
+    what = "measured by `measure` alone, executed here: makespan of a graph on 1 and 2 cores"
+    return [Claim("`benchmarks/measure_host.py`", what, cases)], []
 
 
 def runs(folder: Path) -> Found:

@@ -1,6 +1,8 @@
 """Seconds of shapes never measured, from the FLOPs and bytes of measured shapes of the same kind.
 
-    c(w) = k0(w) + kF(w) FLOPs + kB(w) bytes,    all k >= 0
+    c(w) = k0(w) + kF(w) FLOPs + kB(w) bytes + kC(w) columns,    all k >= 0
+
+Columns are the bytes that a convolution lays out for a matrix product: few filters make little of them.
 
 by least squares of the relative residuals, for each width separately. Of the sets of terms that shapes determine the
 one with the least leave-out error is used.
@@ -20,9 +22,9 @@ from simsched.errors import CostError
 Array = npt.NDArray[np.float64]
 
 #: Terms in the order of `_columns`, and the sets that are tried: the simpler one wins a tie.
-TERMS = ("constant", "FLOPs", "bytes")
+TERMS = ("constant", "FLOPs", "bytes", "columns")
 _SETS = sorted(
-    (c for n in (1, 2, 3) for c in combinations(range(3), n)), key=lambda c: (len(c), c != (1,), c != (2,))
+    (c for n in (1, 2, 3, 4) for c in combinations(range(4), n)), key=lambda c: (len(c), c != (1,), c != (2,))
 )
 
 
@@ -32,8 +34,8 @@ class WorkModel:
 
     Parameters
     ----------
-    coefficients : float64 array, shape (widths, 3)
-        Seconds, seconds per FLOP, seconds per byte; zero where a term is left out.
+    coefficients : float64 array, shape (widths, 4)
+        Seconds, seconds per FLOP, per byte and per byte of columns; zero where a term is left out.
     terms : tuple of str
         Those in use.
     shapes : int
@@ -48,25 +50,24 @@ class WorkModel:
     shapes: int
     error: float
 
-    def usable(self, flops: Array, bytes_B: Array) -> npt.NDArray[np.bool_]:
+    def usable(self, work: Array) -> npt.NDArray[np.bool_]:
         """Return which ops have known values of all that the terms need, shape (n,)."""
-        known = ~np.isnan(_columns(flops, bytes_B))
+        known = ~np.isnan(_terms(work))
         return np.asarray(known[:, [TERMS.index(term) for term in self.terms]].all(axis=1))
 
-    def seconds(self, flops: Array, bytes_B: Array) -> Array:
+    def seconds(self, work: Array) -> Array:
         """Return the seconds of ops by width, shape (n, widths); NaN where a needed value is unknown."""
-        work = _columns(flops, bytes_B)
         used = [TERMS.index(term) for term in self.terms]
-        return np.asarray(work[:, used] @ self.coefficients[:, used].T)
+        return np.asarray(_terms(work)[:, used] @ self.coefficients[:, used].T)
 
 
-def work_model(flops: Array, bytes_B: Array, seconds: Array) -> WorkModel | None:
+def work_model(work: Array, seconds: Array) -> WorkModel | None:
     """Fit the seconds of a kind to measured shapes.
 
     Parameters
     ----------
-    flops, bytes_B : float64 arrays, shape (shapes,)
-        Work; NaN where unknown.
+    work : float64 array, shape (shapes, 3)
+        FLOPs, bytes and bytes of columns; NaN where unknown.
     seconds : float64 array, shape (shapes, widths)
         Seconds of each shape by width, above zero.
 
@@ -75,36 +76,40 @@ def work_model(flops: Array, bytes_B: Array, seconds: Array) -> WorkModel | None
     WorkModel or None
         None where nothing is known of any shape's work.
     """
-    if seconds.ndim != 2 or not (len(flops) == len(bytes_B) == len(seconds)):
-        raise CostError(
-            f"{len(flops)} FLOPs, {len(bytes_B)} bytes and seconds of shape {seconds.shape} do not match"
-        )
+    if seconds.ndim != 2 or work.shape != (len(seconds), 3):
+        raise CostError(f"work of shape {work.shape} and seconds of shape {seconds.shape} do not match")
     best: WorkModel | None = None
-    for used in _tellable(flops, bytes_B):
-        found = _learned(_columns(flops, bytes_B), seconds, used)
-        error = _error_left_out(_columns(flops, bytes_B), seconds, used)
+    terms = _terms(work)
+    for used in _tellable(work):
+        found = _learned(terms, seconds, used)
+        error = _error_left_out(terms, seconds, used)
         model = WorkModel(found, tuple(TERMS[i] for i in used), len(seconds), error)
         if best is None or error < best.error * (1 - 1e-9):
             best = model
     return best
 
 
-def _columns(flops: Array, bytes_B: Array) -> Array:
-    return np.stack([np.ones(len(flops)), flops, bytes_B], axis=1)
+def _terms(work: Array) -> Array:
+    return np.insert(work, 0, 1.0, axis=1)
 
 
-def _tellable(flops: Array, bytes_B: Array) -> Sequence[tuple[int, ...]]:
+def _tellable(work: Array) -> Sequence[tuple[int, ...]]:
     """Return the sets of terms known for every shape, of at most half as many terms as shapes, or of one."""
-    known = [bool(np.isfinite(c).all() and (c > 0).all()) for c in (flops, bytes_B)]
-    usable = (len(flops) > 1, *known)
-    most = max(len(flops) // 2, 1)
-    return [used for used in _SETS if all(usable[i] for i in used) and len(used) <= most and used != (0,)]
+    n, known, some = len(work), np.asarray(np.isfinite(work).all(axis=0)), work > 0
+    # An op may lay out nothing, but does not work on nothing.
+    usable = (n > 1, *(known[:2] & some[:, :2].all(axis=0)), n > 1 and known[2] and some[:, 2].any())
+    most = max(n // 2, 1)
+    return [
+        used
+        for used in _SETS
+        if all(usable[i] for i in used) and len(used) <= most and used not in ((0,), (3,), (0, 3))
+    ]
 
 
 def _learned(work: Array, seconds: Array, used: Sequence[int]) -> Array:
     from scipy.optimize import nnls
 
-    coefficients = np.zeros((seconds.shape[1], 3))
+    coefficients = np.zeros((seconds.shape[1], len(TERMS)))
     scale = work[:, used].mean(axis=0)
     for w, column in enumerate(seconds.T):
         found, _ = nnls(work[:, used] / scale / column[:, None], np.ones(len(column)))

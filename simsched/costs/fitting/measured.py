@@ -13,8 +13,9 @@ import pandas as pd
 from simsched.costs.curves import REFERENCE_S
 from simsched.costs.fitting.by_work import WorkModel, work_model
 from simsched.costs.fitting.interpolation import Method, WidthCurve
-from simsched.costs.fitting.points import MeasuredOp, Sharing
+from simsched.costs.fitting.points import MeasuredOp, Op, Sharing
 from simsched.costs.fitting.sampling import sampled_ops, work_sigma
+from simsched.costs.shapes.kinds import columns_B
 from simsched.costs.width_table import WidthTable
 from simsched.errors import CostError
 from simsched.graph import TaskGraph
@@ -23,6 +24,7 @@ from simsched.spec import parse_path
 from simsched.text import counted
 
 Array = npt.NDArray[np.float64]
+NAN = float("nan")
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,12 +170,8 @@ class MeasuredCurves:
         key = f"_model {sharing} {widest} {kind}"
         if key not in vars(self):
             mine = [place for place, one in enumerate(self.ops) if one.op.kind == kind]
-            flops, bytes_B = (
-                np.array([getattr(self.ops[i].op, name) for i in mine], np.float64)
-                for name in ("flops", "bytes_B")
-            )
-            seconds = self._seconds(sharing, widest)[mine]
-            vars(self)[key] = work_model(flops, bytes_B, seconds) if mine else None
+            work = np.array([_work(self.ops[place].op) for place in mine])
+            vars(self)[key] = work_model(work, self._seconds(sharing, widest)[mine]) if mine else None
         found: WorkModel | None = vars(self)[key]
         return found
 
@@ -191,10 +189,10 @@ class MeasuredCurves:
             if (model := self._model(graph.kinds.labels[code], sharing, widest)) is None:
                 continue
             mine = np.flatnonzero((graph.kinds.codes == code) & (rows < 0))
-            mine = mine[model.usable(graph.flops[mine], graph.bytes_B[mine])]
-            work = np.nan_to_num(np.stack([graph.flops[mine], graph.bytes_B[mine]], axis=1))
+            work = _work_of(graph, mine)
+            mine, work = mine[model.usable(work)], np.nan_to_num(work[model.usable(work)])
             distinct, where = np.unique(work, axis=0, return_inverse=True)
-            predicted = model.seconds(*distinct.T) * self._off(code, model, len(distinct))
+            predicted = model.seconds(distinct) * self._off(code, model, len(distinct))
             sure = ((predicted > 0) & np.isfinite(predicted)).all(axis=1)
             place = np.where(sure, n_curves + np.cumsum(sure) - 1, -1)
             learned[mine] = place[where.ravel()]
@@ -225,3 +223,21 @@ class MeasuredCurves:
                 f"{counted(len(by_work), 'task')} of shapes not measured: seconds predicted from the work: {kinds}"
             )
         return notes
+
+
+def _work(op: Op) -> tuple[float, float, float]:
+    """Return the FLOPs, bytes and bytes of columns of an op."""
+    flops, bytes_B = (NAN if known is None else known for known in (op.flops, op.bytes_B))
+    return flops, bytes_B, columns_B(op.kind, op.shape, flops, bytes_B)
+
+
+def _work_of(graph: TaskGraph, tasks: npt.NDArray[np.int64]) -> Array:
+    """Return the FLOPs, bytes and bytes of columns of tasks of one kind, shape (tasks, 3)."""
+    shapes, flops, bytes_B = graph.shapes.codes[tasks], graph.flops[tasks], graph.bytes_B[tasks]
+    key = np.stack([shapes, *(np.nan_to_num(x, nan=-1.0) for x in (flops, bytes_B))], axis=1)
+    _, first, where = np.unique(key, axis=0, return_index=True, return_inverse=True)
+    columns = [
+        columns_B(graph.kinds[int(tasks[i])], graph.shapes.labels[shapes[i]], flops[i], bytes_B[i])
+        for i in first
+    ]
+    return np.stack([flops, bytes_B, np.array(columns)[where.ravel()]], axis=1)

@@ -14,7 +14,7 @@ from simsched.costs.curves import default_curves, normalised, plain
 from simsched.costs.kernels.library import Parameters
 from simsched.costs.kernels.work import Work
 from simsched.costs.shapes.convolutions import convolution, transposed_convolution
-from simsched.costs.shapes.parts import Part, Product, Walk, ways
+from simsched.costs.shapes.parts import Convolved, Part, Product, Walk, ways
 from simsched.graph.shapes import Attributes, Shape, numel, parse_attributes, parse_shape, times
 
 
@@ -115,16 +115,59 @@ def work_of(kind: str, shape: str, flops: float, bytes_B: float, params: Paramet
     >>> work_of("MatMul", "64x512;3x3", float("nan"), float("nan"), parameters()) is None
     True
     """
+    parts, more, guessed = _parts_of(kind, shape, flops, bytes_B)
+    if parts is None:
+        return None
+    found = ways(parts, params)
+    if more != 1:
+        found = [[_times(work, more) for work in works] for works in found]
+    return Read(parts, more, found, guessed)
+
+
+def columns_B(kind: str, shape: str, flops: float, bytes_B: float) -> float:
+    """Return the bytes that a convolution lays out as columns for a matrix product.
+
+    They are 0 for other kinds, and NaN for convolutions whose shapes cannot be read.
+
+    Parameters
+    ----------
+    kind, shape : str
+        As in `TaskGraph`.
+    flops, bytes_B : float
+        NaN where unknown.
+
+    Examples
+    --------
+    >>> columns_B("Conv", "1x16x8x8;16x16x3x3", float("nan"), float("nan")) == 4 * 16 * 9 * 8 * 8
+    True
+    >>> columns_B("MatMul", "64x512;512x512", float("nan"), float("nan"))
+    0.0
+    """
+    kernel = kernel_of(kind)
+    if kernel is None or not kernel.rule.endswith("convolution"):
+        return 0.0
+    parts, more, _ = _parts_of(kind, shape, flops, bytes_B)
+    if parts is None:
+        return math.nan
+    return more * sum(part.columns_B for part in parts if isinstance(part, Convolved))
+
+
+def _parts_of(
+    kind: str, shape: str, flops: float, bytes_B: float
+) -> tuple[Sequence[Part] | None, float, str]:
+    """Return the parts of an op, how much more work it does than its shapes show, and the assumptions made."""
     kernel = kernel_of(kind)
     if kernel is None or not shape:
-        return None
+        return None, 1.0, ""
     operands, attributes, more = _parsed(shape)
     seen = Seen(kind, kernel, operands, attributes, flops / more, bytes_B / more)
     if kernel.rule == "convolution":
-        return _read(more, params, *convolution(seen))
+        parts, guessed = convolution(seen)
+        return parts, more, guessed
     if kernel.rule == "transposed_convolution":
-        return _read(more, params, *transposed_convolution(seen))
-    return _read(more, params, _RULES[kernel.rule](seen))
+        parts, guessed = transposed_convolution(seen)
+        return parts, more, guessed
+    return _RULES[kernel.rule](seen), more, ""
 
 
 @lru_cache(maxsize=1 << 12)
@@ -132,16 +175,6 @@ def _parsed(shape: str) -> tuple[Shape, Attributes, float]:
     """Return operands, attributes, and the work over that of the operands."""
     attributes = parse_attributes(shape)
     return parse_shape(shape), attributes, float(times(attributes))
-
-
-def _read(more: float, params: Parameters, parts: Sequence[Part] | None, guessed: str = "") -> Read | None:
-    """Return the parts of an op that does more work than its shapes show, and ways of doing it."""
-    if parts is None:
-        return None
-    found = ways(parts, params)
-    if more != 1:
-        found = [[_times(work, more) for work in works] for works in found]
-    return Read(parts, more, found, guessed)
 
 
 def _times(work: Work, more: float) -> Work:

@@ -55,6 +55,15 @@ class Convolved(NamedTuple):
         """Return the work, the only way of doing it."""
         return [_convolved(self.convolution, self.direction, params)]
 
+    @property
+    def columns_B(self) -> float:
+        """Bytes of the images laid out as columns for a matrix product; 0 where they are such columns themselves."""
+        one = self.convolution
+        taps = one.filter_height * one.filter_width
+        if taps == 1 and one.stride == (1, 1) and one.padding == (0, 0):
+            return 0.0
+        return 4.0 * one.batch * one.channels * taps * one.out_height * one.out_width
+
 
 class Walk(NamedTuple):
     """A walk over arrays, as of element-wise ops.

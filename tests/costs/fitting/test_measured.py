@@ -72,11 +72,11 @@ def test_work_is_learned_once(monkeypatch):
 
 def test_error_leaving_shapes_out_by_hand():
     """1 s and 3 s for 1 and 2 FLOP: from the other, 1.5 instead of 1 and 2 instead of 3; 50 % and 33 %."""
-    model = work_model(np.array([1.0, 2.0]), np.array([NAN, NAN]), np.array([[1.0], [3.0]]))
+    model = work_model(np.array([[1.0, NAN, 0.0], [2.0, NAN, 0.0]]), np.array([[1.0], [3.0]]))
     assert model.terms == ("FLOPs",)
     assert model.error == pytest.approx((1 / 2 + 1 / 3) / 2)
-    assert work_model(np.array([NAN]), np.array([NAN]), np.array([[1.0]])) is None
-    assert np.isnan(work_model(np.array([1.0]), np.array([NAN]), np.array([[1.0]])).error)
+    assert work_model(np.array([[NAN, NAN, 0.0]]), np.array([[1.0]])) is None
+    assert np.isnan(work_model(np.array([[1.0, NAN, 0.0]]), np.array([[1.0]])).error)
 
 
 @given(st.floats(0, 1), st.floats(1e-12, 1e-9), st.floats(0, 1e-9), st.integers(6, 10))
@@ -84,12 +84,31 @@ def test_linear_work_is_found(constant, per_flop, per_byte, n):
     generator = np.random.default_rng(n)
     flops, moved = generator.uniform(1e6, 1e9, n), generator.uniform(1e6, 1e9, n)
     seconds = constant + per_flop * flops + per_byte * moved
-    model = work_model(flops, moved, np.stack([seconds, seconds / 2], axis=1))
+    model = work_model(
+        np.stack([flops, moved, np.zeros(n)], axis=1), np.stack([seconds, seconds / 2], axis=1)
+    )
     assert model.error < 1e-4
     assert (model.coefficients >= 0).all()
-    found = model.seconds(np.array([5e8]), np.array([5e8]))[0]
+    found = model.seconds(np.array([[5e8, 5e8, 0.0]]))[0]
     expected = constant + (per_flop + per_byte) * 5e8
     assert found == pytest.approx([expected, expected / 2], rel=1e-3)
+
+
+def test_convolutions_of_few_filters_take_longer_for_what_they_lay_out():
+    """1 s for 1e9 FLOPs and 1 s for 1e8 bytes of columns: 9 and 25 taps on 6, 10, ... filters tell them apart."""
+
+    def convolution(filters, side, measured=True):
+        shape = f"1x{filters}x20x20;{filters}x{filters}x{side}x{side}"
+        flops, columns_B = 2.0 * 400 * filters**2 * side**2, 4.0 * 400 * filters * side**2 * (side > 1)
+        seconds = flops / 1e9 + columns_B / 1e8
+        return op("Conv", shape, {1: seconds}, flops, 4.0) if measured else (shape, flops, seconds)
+
+    known = [convolution(filters, side) for filters in (6, 10, 24, 64) for side in (1, 3, 5)]
+    for side in (1, 3, 5):
+        shape, flops, seconds = convolution(16, side, measured=False)
+        graph = ss.TaskGraph.from_edges([NAN], kinds="Conv", shapes=shape, flops=[flops], bytes_B=[4.0])
+        table = MeasuredCurves(known).on(graph, MACHINE)[0]
+        assert table.seconds_s[0, 1] == pytest.approx(seconds, rel=1e-6)
 
 
 def test_sharing_of_tiles():
