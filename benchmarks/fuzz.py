@@ -1,9 +1,11 @@
 """Readers on damaged files: every one gives a valid graph or a clear error, in time, within bounded memory.
 
-    python benchmarks/fuzz.py [--inputs N | --seconds S] [--seed N] [--jobs N] [--formats NAME ...] [--bytes]
+    python benchmarks/fuzz.py [--inputs N | --seconds S] [--seed N] [--jobs N] [--formats NAME ...]
+        [--bombs N] [--bytes]
 
 The seeds are the small files of tests/traces/seeds. Damage is drawn from `--seed`, in blocks of 1,000 inputs: the
-same numbers stand for the same inputs. `--bytes`: by atheris, which looks for damage that reaches new code, instead
+same numbers stand for the same inputs. `--bombs`: as many inputs of each block are small files that become large, each
+read in a process of its own. `--bytes`: by atheris, which looks for damage that reaches new code, instead
 (pip install atheris). Exit status 1 if anything but a graph or a clear error comes out.
 """
 
@@ -16,7 +18,7 @@ import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tqdm.auto import tqdm
@@ -36,6 +38,7 @@ class Block:
     format: str
     seed: int
     inputs: int
+    bombs: int = 0
     graphs: int = 0
     refused: int = 0
     seconds: float = 0.0
@@ -48,21 +51,24 @@ def fuzzed(block: Block) -> Block:
     resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY_B, MOST_MEMORY_B))
     begin, said, graphs, refused = time.perf_counter(), "", 0, 0
     try:
-        tally = check_reader(seeds_in(SEEDS)[block.format], block.inputs, block.seed)
+        tally = check_reader(
+            seeds_in(SEEDS)[block.format], block.inputs - block.bombs, block.seed, block.bombs
+        )
         graphs, refused = tally.graphs, tally.refused
     except AssertionError as error:
         said = str(error)
     peak_MB = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     taken = time.perf_counter() - begin
-    return Block(block.format, block.seed, block.inputs, graphs, refused, taken, peak_MB, said)
+    return replace(block, graphs=graphs, refused=refused, seconds=taken, peak_MB=peak_MB, escape=said)
 
 
-def blocks(formats: list[str], inputs: int, seed: int) -> Iterator[Block]:
+def blocks(formats: list[str], inputs: int, seed: int, bombs: int = 0) -> Iterator[Block]:
     """Yield blocks of all formats in turn, so that a run that is stopped has looked at all alike."""
     each = -(-inputs // len(formats))
     for i in range(-(-each // BLOCK)):
         for name in formats:
-            yield Block(name, seed + i, min(BLOCK, each - i * BLOCK))
+            some = min(BLOCK, each - i * BLOCK)
+            yield Block(name, seed + i, some, min(bombs, some))
 
 
 def run(planned: Iterator[Block], jobs: int, seconds: float) -> list[Block]:
@@ -129,12 +135,14 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=2, help="processes at once")
     known = sorted(seeds_in(SEEDS))
     parser.add_argument("--formats", nargs="+", choices=known, default=known)
+    parser.add_argument("--bombs", type=int, default=0, help=f"of each {BLOCK} inputs")
     parser.add_argument("--bytes", action="store_true", help="by atheris")
     told = parser.parse_args()
     if told.bytes:
         fine = by_bytes(told.formats, told.inputs, told.seconds, told.seed)
     else:
-        fine = report(run(blocks(told.formats, told.inputs, told.seed), told.jobs, told.seconds), told.seed)
+        planned = blocks(told.formats, told.inputs, told.seed, told.bombs)
+        fine = report(run(planned, told.jobs, told.seconds), told.seed)
     sys.exit(not fine)
 
 

@@ -199,7 +199,10 @@ def _main(format: str, path: str, *options: str) -> None:
 
     from simsched.graph.loading import load
 
-    resource.setrlimit(resource.RLIMIT_AS, (_MOST_B, _MOST_B))
+    # A parent's own limit may be lower.
+    hard_B = resource.getrlimit(resource.RLIMIT_AS)[1]
+    most_B = _MOST_B if hard_B == resource.RLIM_INFINITY else min(_MOST_B, hard_B)
+    resource.setrlimit(resource.RLIMIT_AS, (most_B, most_B))
     resource.setrlimit(resource.RLIMIT_CPU, (_MOST_S, _MOST_S))
     said, clear, begin = "", True, time.process_time()
     try:
