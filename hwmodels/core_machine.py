@@ -42,11 +42,11 @@ class CoreNumbers:
         self.core, self.known = core, core.of(model)
 
     def stated(self, key: str) -> Table:
-        """Return a number of the table, or what the table assumes of any core."""
+        """Return a number of the table, or the table's assumption for any core."""
         return self._of_table(self.known.get(key) or getattr(cores_file().assumed, key))
 
     def bandwidth(self) -> Table:
-        """Return what a socket moves: as measured, or as its channels could."""
+        """Return the bandwidth of a socket: as measured, or that of its memory channels."""
         if "bandwidth" in self.known:
             return self.stated("bandwidth")
         nominal, share = self.known["nominal_bandwidth"], 1.0 if self.core.streams_stores else NAMED
@@ -55,7 +55,7 @@ class CoreNumbers:
         return self.assumed(nominal.value * REACHED * share, nominal.unit, why)
 
     def core_bandwidth(self) -> Table:
-        """Return what one core moves: no more than the socket."""
+        """Return the bandwidth of one core, at most that of the socket."""
         one, every = self.stated("core_bandwidth"), self.bandwidth()
         if one["value"] <= every["value"]:
             return one
@@ -161,7 +161,7 @@ def socket_content(core: CoreModel, model: str = "") -> Table:
 
 
 def with_core(content: Mapping[str, Any], spec: Spec) -> Table:
-    """Return the machine file of identical cores with those of the table, as `core=NAME` between the brackets says.
+    """Return the machine file of identical cores with the core that `core=NAME` in the brackets names.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The table of cores, `cores.toml`: microarchitectures, found by name or by what a processor says of itself."""
+"""The table of cores, `cores.toml`: microarchitectures, found by name or by the name that a processor reports."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class Chip(Numbers):
 
 
 class CoreModel(Numbers):
-    """A microarchitecture: what it is known by, its numbers, and those of single processors.
+    """A microarchitecture: its names, its numbers, and those of single processors.
 
     Parameters
     ----------
@@ -178,7 +178,7 @@ def known_cores() -> Mapping[str, CoreModel]:
 
 
 def core_named(name: str) -> CoreModel:
-    """Return a microarchitecture by its name, or as `lscpu` calls it; large letters are small ones.
+    """Return a microarchitecture by its name, or as `lscpu` calls it, in upper or lower case.
 
     Raises
     ------
@@ -201,7 +201,7 @@ def core_named(name: str) -> CoreModel:
 
 
 def core_of(package: Package, kind: str = "") -> CoreModel | None:
-    """Return the microarchitecture of a processor by what it says of itself; None where it is unknown.
+    """Return the microarchitecture of a processor by the name that it reports; None where it is unknown.
 
     Parameters
     ----------

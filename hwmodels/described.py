@@ -178,7 +178,7 @@ def described(topology: Topology, like: str | None, core: str | None, name: str,
 
 
 def commonest_core(topology: Topology) -> CoreModel | None:
-    """Return the core of the table that a topology tells; of several kinds that of the most cores.
+    """Return the core of the table for a topology's processor; of several kinds, the one with the most cores.
 
     Examples
     --------
@@ -192,7 +192,7 @@ def commonest_core(topology: Topology) -> CoreModel | None:
 
 
 def kinds_of(topology: Topology) -> Table | None:
-    """Return the table `[kinds]` of a topology whose kinds of cores the table of cores tells apart; None for others.
+    """Return the table `[kinds]` of a topology whose kinds of cores the table of cores distinguishes; None for others.
 
     Cores of a kind have to be neighbours, as those of machines are.
     """

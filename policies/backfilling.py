@@ -182,7 +182,7 @@ class _Backfilled(Policy):
 
 
 class _Gaps:
-    """Idle cores of each host over time, as far as estimates tell: `free[i]` from `times[i]` until the next time."""
+    """Idle cores of each host over time, by the estimates: `free[i]` from `times[i]` until the next time."""
 
     def __init__(self, view: View, host_of: npt.NDArray[np.int64]) -> None:
         hosts = int(host_of.max()) + 1

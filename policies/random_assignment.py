@@ -1,4 +1,4 @@
-"""Random assignment: what a planner has to beat."""
+"""Random assignment: the baseline that a planner has to beat."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ BLOCKS_A_THREAD = 4
 
 @dataclass(frozen=True)
 class TensorFlow(RankPolicy):
-    """First come, first served; a team of OpenMP threads an executor, and a pool of single threads for chunks.
+    """First come, first served; a team of OpenMP threads per executor, and a pool of single threads for chunks.
 
     The teams run whole ops from one shared queue, the pool runs the chunks that `chunked` cuts element-wise ops into,
     from another. Nothing is pinned, and the pool's threads run on the teams' cores: software threads are more than

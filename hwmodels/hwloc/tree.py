@@ -1,4 +1,4 @@
-"""The object tree of an hwloc file, walked once: what there is, below what each core lies, and how far memories are."""
+"""The object tree of an hwloc file, walked once: its objects, the objects around each core, distances of memories."""
 
 from __future__ import annotations
 

@@ -128,7 +128,7 @@ def _affine(x: float, points: Sequence[Point]) -> float:
 
 @dataclass(frozen=True)
 class CoreGroup:
-    """One core group of SW26010 or alike: CPEs with local memory, one memory controller.
+    """One core group of SW26010 or a similar chip: CPEs with local memory, one memory controller.
 
     All numbers come from the `[ldm]` table of a machine file; see `simsched.hwmodels.ldm.schema`.
 

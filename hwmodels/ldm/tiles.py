@@ -1,4 +1,4 @@
-"""Tiles that fit the LDM, from which the search begins, and what growing them does."""
+"""Tiles that fit the LDM, from which the search begins, and the effect of growing them."""
 
 from __future__ import annotations
 

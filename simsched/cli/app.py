@@ -90,7 +90,7 @@ app.registered_commands.sort(
 
 @cache
 def commands() -> TyperGroup:
-    """Return the commands as the parser has them; typer makes them anew each time that it is asked."""
+    """Return the parser's commands, which typer builds anew at each call."""
     return cast("TyperGroup", typer.main.get_command(app))
 
 
@@ -153,7 +153,7 @@ def _fail(message: str, *mistakes: str) -> int:
 
 
 def _tell(message: str, *more: str) -> None:
-    """Print a message as one line, and what belongs to it on lines of its own."""
+    """Print a message as one line, and its details on lines of their own."""
     if sys.stderr is not None:
         print(
             f"simsched: {printable(' '.join(message.split()))}",

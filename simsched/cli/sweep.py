@@ -76,7 +76,7 @@ def sweep(
 
 
 def summary(frame: pd.DataFrame, store: Path) -> dict[str, Any]:
-    """Return what became of a sweep: numbers of points and of errors, and where the rows are."""
+    """Return the outcome of a sweep: numbers of points and of errors, and the place of the rows."""
     errors = frame["error"].dropna().value_counts()
     return {
         "store": str(store),

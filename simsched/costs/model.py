@@ -34,7 +34,7 @@ PLANNED = "a plan of the machine's local memories"
 
 
 class Choice(NamedTuple):
-    """The library that runs a graph on a machine: its parameters, who named it, and whether anybody did."""
+    """The library that runs a graph on a machine: its parameters, who named it, and whether anyone did."""
 
     params: Parameters
     named_by: str

@@ -1,4 +1,4 @@
-"""What recordings teach: seconds, slow-downs, starts and interruptions of a host; predictions from them."""
+"""Learning from recordings: seconds, slow-downs, starts and interruptions of a host; predictions from them."""
 
 from simsched.learning.learn import learn
 from simsched.learning.learned import Learned

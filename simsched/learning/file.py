@@ -1,4 +1,4 @@
-"""The TOML file of what was learned: the rows of `Learned`, each table as it is in Python."""
+"""The TOML file of `Learned`: the same tables as in Python."""
 
 from __future__ import annotations
 

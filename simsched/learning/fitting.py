@@ -1,4 +1,4 @@
-"""From recordings to rows: seconds alone, slow-downs in company, starts, and interruptions of the host.
+"""From recordings to rows: seconds alone, slow-downs beside other tasks, starts, and interruptions of the host.
 
 Three things make the same task take longer in one recording than in another, and each shows in its own way:
 
@@ -35,7 +35,7 @@ HALF = 0.5
 
 
 def slowdowns(groups: dict[Group, Samples]) -> list[Slowdown]:
-    """Return the slow-down of each kind, each drawn towards that of the host, which comes first.
+    """Return the slow-down of each kind, each shrunk towards that of the host, which comes first.
 
     A group tells by its undisturbed executions alone and in company; where a program was recorded on one lane and on
     several, those of the first are alone. Groups without either say nothing.
@@ -54,7 +54,7 @@ def slowdowns(groups: dict[Group, Samples]) -> list[Slowdown]:
 
 
 def _ratio(samples: Samples) -> tuple[float, float] | None:
-    """Return the logarithm of the seconds in company over those alone, and how many executions it rests on."""
+    """Return the logarithm of the seconds beside other tasks over those alone, and how many executions it rests on."""
     clean = samples.undisturbed
     logs, company = samples.logs, np.array(samples.company)
     beside, alone = logs[clean & (company >= HALF)], logs[clean & (company < HALF)]
@@ -162,7 +162,7 @@ def _standard_error(
 
 
 def starts(runs: Sequence[Observed]) -> list[StartCost]:
-    """Return what a start costs in each program's runtime, interruptions left out."""
+    """Return the cost of a start in each program's runtime, interruptions left out."""
     by_program: dict[str, list[Observed]] = defaultdict(list)
     for run in runs:
         by_program[run.program].append(run)

@@ -1,4 +1,4 @@
-"""What a host takes from the next run by running something else on its cores."""
+"""Time that a host takes from the next run by running something else on its cores."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ def learn(recordings: Sequence[TaskGraph]) -> Learned:
 
 
 def _limits(runs: Sequence[Observed]) -> list[str]:
-    """Return what the recordings cannot tell, in sentences."""
+    """Return the limits of the recordings, in sentences."""
     said = []
     for program in dict.fromkeys(run.program for run in runs):
         of = [run for run in runs if run.program == program]

@@ -1,4 +1,4 @@
-"""`Learned`: what recordings of one host teach, and replays and predictions with it."""
+"""`Learned`: numbers learned from recordings of one host, and replays and predictions with them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Learned:
-    """What recordings of one host teach.
+    """Numbers learned from recordings of one host.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ class Learned:
         return {(row.program, row.kind): row.factor for row in self.slowdowns}
 
     def factor(self, program: str, kind: str) -> float:
-        """Return the slow-down in company of a kind of a program; the host's where it is unknown.
+        """Return the slow-down of a kind of a program beside other tasks; the host's where it is unknown.
 
         Examples
         --------
@@ -167,7 +167,7 @@ class Learned:
 
     @property
     def excess(self) -> float:
-        """Largest slow-down in company, less 1; at least 0.02.
+        """Largest slow-down beside other tasks, less 1; at least 0.02.
 
         Examples
         --------

@@ -1,4 +1,4 @@
-"""What one recording shows of each of its tasks."""
+"""Observations of each task in one recording."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TaskKey = tuple[str, str, int]
 
 @dataclass(frozen=True, eq=False)
 class Observed:
-    """A recorded graph, and what its recording shows.
+    """A recorded graph, and the observations in its recording.
 
     Parameters
     ----------
@@ -138,7 +138,7 @@ def shared_time(run: Recording) -> npt.NDArray[np.float64]:
 
 
 def observed(recordings: Sequence[TaskGraph]) -> list[Observed]:
-    """Return what recordings show, with one name for each program: graphs of the same kinds, shapes and edges.
+    """Return observations of recordings, with one name for each program: graphs of the same kinds, shapes and edges.
 
     Raises
     ------

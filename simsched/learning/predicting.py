@@ -1,4 +1,4 @@
-"""One prediction from what was learned: its replay, and those of hosts sampled from what recordings allow."""
+"""One prediction: its replay, and those of hosts sampled within the uncertainty of the recordings."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Case:
     waiting: int = 0
 
     def replayed(self, learned: Learned, factors: float | Seconds) -> Schedule:
-        """Return the schedule with the numbers of `learned`; `factors` are what interruptions make of the seconds."""
+        """Return the schedule with the numbers of `learned`; `factors` are those of interruptions, one per task."""
         tasks = learned.timed(self.graph, self.program)
         if self.machine is None:
             where = host(self.cores, learned.excess, learned.capacity * learned.lanes)
@@ -143,7 +143,7 @@ class Case:
 
 
 def sampled(learned: Learned, generator: np.random.Generator) -> Learned:
-    """Return one of the hosts that recordings allow: all numbers sampled from their uncertainty."""
+    """Return one of the possible hosts: all numbers sampled from their uncertainty."""
     common = {program: generator.standard_normal(3) for program in learned.programs}
     paces = {program: common[program][2] * paced(learned.runs, program) for program in learned.programs}
     scale = {
@@ -205,7 +205,7 @@ def check_counts(**counts: int) -> None:
 
 
 def beyond(lanes: int, counts: Sequence[int]) -> list[str]:
-    """Return what to know of predictions beyond the recorded lanes."""
+    """Return notes on predictions beyond the recorded lanes."""
     if max(counts) <= lanes:
         return []
     said = (

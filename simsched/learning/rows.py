@@ -1,4 +1,4 @@
-"""The numbers that recordings teach, as rows of tables."""
+"""Numbers learned from recordings, as rows of tables."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ class Slowdown:
 
 @dataclass(frozen=True)
 class StartCost:
-    """What a start costs in the runtime of a program.
+    """Cost of a start in the runtime of a program.
 
     Parameters
     ----------
@@ -138,7 +138,7 @@ class StartCost:
 
 @dataclass(frozen=True)
 class Run:
-    """One recording: its size, and what the host took from it by running something else on its cores.
+    """One recording: its size, and the time that the host took from it by running something else on its cores.
 
     Parameters
     ----------

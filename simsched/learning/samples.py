@@ -80,7 +80,7 @@ class Samples:
         return np.asarray(self.logs <= np.minimum(limit, [most[key] for key in self.keys]))
 
     def of_company(self, factor: float) -> Seconds:
-        """Return the seconds of each execution less what company added, given its slow-down."""
+        """Return the seconds of each execution without the slow-down by other tasks, given its factor."""
         return np.array(self.seconds_s) * (1.0 - np.array(self.company) * (1.0 - 1.0 / factor))
 
 

@@ -52,7 +52,7 @@ class Effects:
 
     @property
     def any(self) -> bool:
-        """Whether running tasks slow each other down; what moves on links is beside that."""
+        """Whether running tasks slow each other down; transfers over links do not count here."""
         return any(getattr(self, field.name) for field in fields(self) if field.name != "share_links")
 
 

@@ -107,7 +107,7 @@ class Network:
         return memories[np.arange(n_objects) % len(memories)]
 
     def below(self, place: int, one: int) -> int:
-        """Return the place to which an object is moved that a place does not hold any more: a memory, else the host."""
+        """Return the place to which an object is moved when a place has no room for it: a memory, else the host."""
         domain = int(self.domain_of[place])
         memories = self.memory_of.neighbours(domain) if domain >= 0 else self.memory_of.indices[:0]
         return self.host if place in memories or not len(memories) else int(memories[one % len(memories)])
@@ -166,7 +166,7 @@ class Network:
 
     @cached_property
     def between_tasks(self) -> tuple[Floats, Floats]:
-        """The same for what a task hands to another one, which may lead through the host."""
+        """The `tables` for objects that a task hands to another one, whose way may lead through the host."""
         if self.ways.route != "host":
             return self.tables
         latency_s, s_per_B = (table[:, self.host, None] + table[None, self.host] for table in self.tables)

@@ -1,4 +1,4 @@
-"""`Power`: what a machine draws while so many of its cores are busy."""
+"""`Power`: the power that a machine draws, by its number of busy cores."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def shown_axes(size: Size, ax: Axes | None) -> Axes:
 
 
 def open_axes(size: Size, ax: Axes | None) -> Axes:
-    """Return the same, without the lines of the frame above and on the right."""
+    """Return axes as `shown_axes` does, without the frame's lines above and on the right."""
     ax = shown_axes(size, ax)
     ax.spines[["top", "right"]].set_visible(False)
     return ax

@@ -1,4 +1,4 @@
-"""Measured numbers of a host over those that it was taken to have."""
+"""Measured numbers of a host over those assumed before."""
 
 from __future__ import annotations
 

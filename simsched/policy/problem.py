@@ -64,7 +64,7 @@ class Problem:
         return self.costs.fastest_widths
 
     def platform(self, executors: Csr) -> Platform:
-        """Return what a planner is given: seconds of tasks on executors, and of messages between these.
+        """Return the input of a planner: seconds of tasks on executors, and of messages between these.
 
         Parameters
         ----------

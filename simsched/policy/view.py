@@ -106,7 +106,7 @@ class View(Protocol):
         ...
 
     def fetch_s(self, task: int, core: int) -> float:
-        """Return the estimated seconds that these take to get there, one after another, if nothing else moves."""
+        """Return the estimated seconds to move these bytes there, one object after another, if nothing else moves."""
         ...
 
     def free_B(self, core: int) -> float:

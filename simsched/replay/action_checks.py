@@ -134,7 +134,7 @@ class ActionChecks:
         return costs.seconds_of(task, width), load_of(costs, task, width, effects) if effects.any else IDLE
 
     def estimate_on(self, task: int, cores: Sequence[int]) -> tuple[float, Load]:
-        """Return the same on a team, which is as slow as its slowest kind of cores."""
+        """Return seconds and demand of a task on a team, which is as slow as its slowest kind of cores."""
         if not self._by_kind:
             return self.estimate(task, len(cores))
         effects, width = self.problem.machine.effects, len(cores)
@@ -156,13 +156,13 @@ class ActionChecks:
         return [one for one in inputs.neighbours(task).tolist() if not state.is_near(one, place)]
 
     def missing_B(self, task: int, core: int, state: State) -> float:
-        """Return the bytes of these objects."""
+        """Return the bytes of a task's missing objects."""
         data = self.problem.graph.data
         found = self.missing(task, core, state)
         return 0.0 if data is None else float(np.nan_to_num(data.size_B[found]).sum())
 
     def fetch_s(self, task: int, core: int, state: State) -> float:
-        """Return the seconds that these objects take one after another, if nothing else moves."""
+        """Return the seconds to move a task's missing objects one after another, if nothing else moves."""
         data, network = self.problem.graph.data, self.problem.machine.network
         found = self.missing(task, core, state)
         if data is None or network is None or not found:
@@ -194,7 +194,7 @@ class ActionChecks:
             raise self._refused(f"about core {core}, which does not exist: {known}", state)
 
     def estimates(self, width: int) -> tuple[Seconds, Loads | None]:
-        """Return the same of all tasks; None for the loads where nothing is shared."""
+        """Return seconds and demand of all tasks; None for the demand where nothing is shared."""
         costs, effects = self.problem.costs, self.problem.machine.effects
         return costs.seconds(width), loads(costs, width, effects) if effects.any else None
 

@@ -1,4 +1,4 @@
-"""What is near each place where objects are read from afar (docs/semantics.md, Read)."""
+"""Objects near each place, where objects are read from afar (docs/semantics.md, Read)."""
 
 from __future__ import annotations
 

@@ -103,7 +103,7 @@ class DataState:
         return self._at[one]
 
     def missing_s(self, task: int, thread: int, *, longest: bool) -> float:
-        """Return the seconds that what a task misses takes to a thread's place, one after another or the longest."""
+        """Return the seconds to move a task's missing data to a thread's place, one after another or the longest."""
         place, total_s = self._place_of[thread], 0.0
         for one in self._inputs[task]:
             if not self.is_near(one, place):

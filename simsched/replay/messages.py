@@ -89,11 +89,11 @@ class Mail:
         return self._size_B[message.object] * self._s_per_B[message.source][message.place]
 
     def is_due(self, number: int, version: int) -> bool:
-        """Return whether something happens of a message, rather than having been put off since."""
+        """Return whether a message's event is due, not postponed since."""
         return self.sent[number].version == version
 
     def happened(self, number: int, now_s: float) -> Message | None:
-        """Let that happen of which a message is due: begin to move, or arrive; return the message if it arrived."""
+        """Carry out a message's due event: it begins to move, or arrives; return it if it arrived."""
         message = self.sent[number]
         if message.links and not message.moving:
             message.moving = True

@@ -98,7 +98,7 @@ def _pushing(native: ModuleType, plan: StaticPlan) -> object:
 
 
 def _shortcuts(native: ModuleType, plan: StaticPlan, cuts: Shortcuts) -> object:
-    """Return what runs past the queue, as the compiled module knows it."""
+    """Return the shortcuts past the queue in the form of the compiled module."""
     singly = plan.singly
     return native.Shortcuts(
         threads=cuts.threads,

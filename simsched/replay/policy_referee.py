@@ -100,7 +100,7 @@ class PolicyReferee(Chooser):
         return self._checks.missing_B(task, core, self)
 
     def fetch_s(self, task: int, core: int) -> float:
-        """Return the estimated seconds that these take to get there."""
+        """Return the estimated seconds to move a task's missing data to a core's place."""
         return self._checks.fetch_s(task, core, self)
 
     def free_B(self, core: int) -> float:

@@ -27,7 +27,7 @@ class PushedScheduler(ListScheduler):
         self._data: DataState | None = None
 
     def sees(self, data: DataState) -> None:
-        """Let it see where objects are."""
+        """Let the rule of the queues see where objects are."""
         self._data = data
 
     def released(self, tasks: list[int], now_s: float) -> None:
@@ -75,7 +75,7 @@ class PushedScheduler(ListScheduler):
         return self._data.missing_s(task, self._cores[executor][0], longest=self._rule.longest)
 
     def began(self, task: int, now_s: float) -> None:
-        """Expect the end of a task anew, whose data have arrived."""
+        """Update the expected end of a task whose data have arrived."""
         executor = self._executor_of[task]
         self._busy_until_s[executor] = now_s + self._estimates[task * self._kinds + self._kind_of[executor]]
 

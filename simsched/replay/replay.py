@@ -180,7 +180,7 @@ class Replay:
                     self.begin(decision)
 
     def retime(self) -> None:
-        """Time again what has become slower or faster."""
+        """Reschedule everything that has become slower or faster."""
         if self.data is not None:
             self.data.mail.update(self.env.now)
 

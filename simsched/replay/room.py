@@ -105,7 +105,7 @@ class Room:
         return self._held_B[place]
 
     def waiting(self, place: int) -> Entry | None:
-        """Return the first that waits for room at a place."""
+        """Return the first entry that waits for room at a place."""
         return self._queues[place][0] if self._queues[place] else None
 
     def changed(self) -> list[int]:
@@ -115,7 +115,7 @@ class Room:
         return places
 
     def lets_in(self, entry: Entry) -> bool:
-        """Take room for the first that waits at a place, where there is some now."""
+        """Take room for the first entry that waits at a place, where there is some now."""
         if not self._takes(entry):
             return False
         self._queues[entry.place].popleft()

@@ -1,4 +1,4 @@
-"""Where data were and which ways they took, under the best policy."""
+"""Places of the data and the ways between them, under the best policy."""
 
 from __future__ import annotations
 

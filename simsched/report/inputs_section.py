@@ -1,4 +1,4 @@
-"""What was asked about: the graph and how it was read, the costs of its tasks, the machine."""
+"""Inputs of a report: the graph and how it was read, the costs of its tasks, the machine."""
 
 from __future__ import annotations
 

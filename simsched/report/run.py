@@ -1,4 +1,4 @@
-"""`PolicyRun`: what came of a policy, and the replays of its seeds."""
+"""`PolicyRun`: the result of a policy, and the replays of its seeds."""
 
 from __future__ import annotations
 

@@ -124,7 +124,7 @@ def _result(rows: list[dict[str, Any]], weak: bool) -> Result:
 
 
 def quiet(frame: pd.DataFrame) -> list[str]:
-    """Return the columns that say nothing in this table: marks that no row has, one number of tasks for all."""
+    """Return the columns that hold no information: marks that no row has, one number of tasks for all."""
     marks = [name for name in ("grew", "knee", "extrapolated") if name in frame and not frame[name].any()]
     return marks + ["tasks"] * (frame["tasks"].nunique() == 1)
 

@@ -68,11 +68,11 @@ class Uncertain:
         return [*self.of_machine(), *self._of_curves()]
 
     def of_machine(self) -> list[Parameter]:
-        """Return those of the machine, in the order of its file."""
+        """Return the uncertain numbers of the machine, in the order of its file."""
         return list(self._of_machine(self.reachable))
 
     def of_machine_together(self) -> list[Parameter]:
-        """Return those of the machine, with the ends that all of them can have together, where they exist."""
+        """Return the uncertain numbers of the machine, with the ends that all can have together, where they exist."""
         found = list(self._of_machine(lambda name, value, end: end))
         ends_of = ({one.name: one.low for one in found}, {one.name: one.high for one in found})
         return found if all(map(self._possible, ends_of)) else self.of_machine()

@@ -103,7 +103,7 @@ class Batches:
         self._left.extend(reversed(points))
 
     def learn(self, seconds: float, count: int) -> None:
-        """Learn what some points took; the last ones count most."""
+        """Update the time per point from some points; the last ones count most."""
         if count:
             self._mean_s = (self._mean_s + seconds / count) / 2
 

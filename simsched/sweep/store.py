@@ -122,7 +122,7 @@ class Store:
         self._note("+", points)
 
     def ended(self, points: Sequence[int]) -> None:
-        """Record that it has survived them."""
+        """Record that this process has survived some points."""
         self._note("-", points)
 
     def cleared(self) -> None:

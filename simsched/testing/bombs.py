@@ -33,7 +33,7 @@ _ELEMENT = re.compile(rb"\{[^{}]*\}|<[A-Za-z]+[^<>]*/>|\[[^\[\]]*\]|<(\w+)[^<>]*
 
 @dataclass(frozen=True)
 class Reading:
-    """What reading a file took.
+    """Resources that reading a file took.
 
     Parameters
     ----------
@@ -156,7 +156,7 @@ _WAYS: tuple[Callable[[bytes, Random], Parts], ...] = (_lines, _lines, _window, 
 def measured(
     format: str, main: Path, options: Mapping[str, str], timeout_s: float = 900.0, limit: str = ""
 ) -> Reading:
-    """Read a file in a process of its own, and return what that took.
+    """Read a file in a process of its own, and return the resources that this took.
 
     Parameters
     ----------

@@ -75,7 +75,7 @@ class Pooled(RankPolicy):
 
 
 class PooledLifo(Pooled):
-    """The same, last come, first served, and not pinned."""
+    """`Pooled`, last come, first served, and not pinned."""
 
     name = "pooled-lifo"
 
@@ -97,7 +97,7 @@ class LastFirst(CandidateRule):
 
 
 class OtherRule(Policy):
-    """A policy that prepares such a rule."""
+    """A policy that prepares `LastFirst`."""
 
     name = "other-rule"
     queue = "shared"
@@ -109,7 +109,7 @@ class OtherRule(Policy):
 
 
 class Misjudging(Policy):
-    """The rule itself, with estimates that differ from the costs."""
+    """The rule of both engines, with estimates that differ from the costs."""
 
     name = "misjudging"
 

@@ -35,7 +35,7 @@ class TimeGate:
 
 
 class PhasedLSTMCell:
-    """A layer: those of an LSTM and 3 h parameters; state h, c."""
+    """A layer: the parameters of an LSTM and 3 h more; state h, c."""
 
     def __init__(self, net: Builder, inputs: int, hidden: int, fused: bool, joined: bool) -> None:
         self.net = net
@@ -43,7 +43,7 @@ class PhasedLSTMCell:
         self.gate = TimeGate(net, hidden)
 
     def step(self, x: Tensor, state: State) -> State:
-        """Return the next h and c: those of an LSTM as far as a unit is open, else the former."""
+        """Return the next h and c: those of an LSTM as far as a unit is open, else the previous ones."""
         opened = self.gate(self.net.input(*state[0].dims))
         closed = subtract(self.net.input(), opened)
         proposed = self.lstm.step(x, state)

@@ -39,7 +39,7 @@ MOST_NOTES, MOST_CHARACTERS = 10, 300
 
 
 def made_by_simsched(events: Events) -> bool:
-    """Tell by what `ChromeWriter` writes beside the events."""
+    """Return whether simsched wrote a file, by what `ChromeWriter` writes beside the events."""
     return isinstance(events.other.get("simsched"), str)
 
 

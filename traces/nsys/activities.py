@@ -1,4 +1,4 @@
-"""What a GPU ran and what the host called, in an export of Nsight Systems, as spans of lanes.
+"""Activities of GPUs and calls of the host in an export of Nsight Systems, as spans of lanes.
 
 References
 ----------

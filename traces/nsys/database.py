@@ -1,4 +1,4 @@
-"""SQLite files that nobody vouches for, read as plain tables: columns of whole numbers, and texts by number.
+"""Untrusted SQLite files, read as plain tables: columns of whole numbers, and texts by number.
 
 The file is opened read-only and immutable. A schema with anything that runs when a table is read (views, triggers,
 virtual tables, generated columns) is refused, and an authorizer allows reads alone. A damaged file can name a page many

@@ -100,7 +100,7 @@ class Fields:
 
 @dataclass(frozen=True)
 class Anchor:
-    """What the anchor file tells of an archive."""
+    """Contents of an archive's anchor file."""
 
     version: str
     events_chunk_B: int

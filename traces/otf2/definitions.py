@@ -249,7 +249,7 @@ def definitions(archive: Archive) -> Definitions:
 
 @dataclass
 class Local:
-    """What a location calls differently: numbers of its own by kind of mapping, and offsets of its clock."""
+    """Mappings of a location: its own numbers by kind, and offsets of its clock."""
 
     maps: dict[int, dict[int, int]] = field(default_factory=dict)
     offsets: list[tuple[int, int]] = field(default_factory=list)

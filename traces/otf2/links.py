@@ -1,4 +1,4 @@
-"""What locations and tasks of an OTF2 archive wait for of each other: messages, collectives, threads, teams, tasks."""
+"""Waits between locations and tasks of an OTF2 archive: messages, collectives, threads, teams, tasks."""
 
 from __future__ import annotations
 

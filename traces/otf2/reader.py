@@ -1,4 +1,4 @@
-"""OTF2 archives: pieces of regions on their threads, and what threads, processes and tasks wait for of each other."""
+"""OTF2 archives: pieces of regions on their threads, and waits between threads, processes and tasks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tasks of a Paraver trace: what each did when and where."""
+"""The tasks of a Paraver trace: the function, the times and the places of each."""
 
 from __future__ import annotations
 

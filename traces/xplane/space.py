@@ -206,7 +206,7 @@ class Reading:
 
 
 def _silent(sentence: str) -> None:
-    """Pass over what was said when the file was read for the first time."""
+    """Ignore what was reported when the file was read for the first time."""
 
 
 def _values(event: Any, tables: Tables, wanted: dict[int, str]) -> dict[str, int | str]:

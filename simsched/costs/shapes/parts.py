@@ -1,4 +1,4 @@
-"""Parts of an op: the form of kinds and shapes before a library or a planner computes the seconds of each."""
+"""Parts of an op: products, convolutions and walks, of which a library or a planner computes the seconds."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ RUNTIME = {
 
 @dataclass(frozen=True, eq=False)
 class Numbers:
-    """What was measured of a host, for its machine file.
+    """Measured numbers of a host, for its machine file.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""`Measured`: what `simsched.measure` found of a host."""
+"""`Measured`: the results of `simsched.measure` for a host."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class Measured:
 
     @cached_property
     def runtime(self) -> RuntimeProfile:
-        """Software's own costs of real runs here, as measured; none of what they do not pay, such as new threads."""
+        """Software's own costs of real runs here, as measured; those that they do not pay, as new threads, are 0."""
         return self.calibration.runtime()
 
     @cached_property

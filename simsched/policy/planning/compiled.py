@@ -1,4 +1,4 @@
-"""What planners give the compiled module, and what they get from it."""
+"""Exchange of planners with the compiled module: platforms in, plans out."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def order_of(platform: Platform) -> Index:
 
 
 def bound(native: ModuleType, platform: Platform) -> Any:
-    """Return the platform as the compiled module knows it."""
+    """Return the platform in the form of the compiled module."""
     graph = platform.successors
     return native.Platform(
         native.Csr(graph.indptr, graph.indices),
@@ -44,6 +44,6 @@ def flat(table: object) -> Any:
 
 
 def assignment(found: tuple[Any, Any]) -> Assignment:
-    """Return what the compiled module has planned."""
+    """Return the plan that the compiled module made."""
     executor, order = found
     return Assignment(executor, order)

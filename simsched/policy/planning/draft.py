@@ -1,4 +1,4 @@
-"""`Draft`: a plan in the making, in Python: where the compiled module is missing, and what its results must equal."""
+"""`Draft`: a partial plan, in Python: for use without the compiled module, and as its reference."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`Online`: what is decided task by task, if all estimates are true, where running tasks may start anew elsewhere."""
+"""`Online`: decisions task by task, if all estimates are true; running tasks may start anew elsewhere."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from simsched.policy.platform import Platform
 
 
 class Rule(Protocol):
-    """What decides in a run: it is told which tasks are ready, and asked what an idle executor runs."""
+    """Decision rule of a run: it records which tasks are ready, and returns the one that an idle executor runs."""
 
     def push(self, task: int, now_s: float) -> None:
         """Note that a task is ready."""

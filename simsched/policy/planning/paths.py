@@ -1,4 +1,4 @@
-"""`Paths`: longest paths through a graph whose tasks change, in Python: what the compiled ones must equal."""
+"""`Paths`: longest paths through a graph whose tasks change, in Python: the reference of the compiled ones."""
 
 from __future__ import annotations
 

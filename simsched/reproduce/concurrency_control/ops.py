@@ -63,7 +63,7 @@ class PublishedOps:
         return seconds.index(min(seconds)) + 1
 
     def best_ms(self, op: str, input: tuple[int, ...]) -> float:
-        """Return the milliseconds of an op there, equal to the seconds of 1,000 runs."""
+        """Return the milliseconds of an op on its fastest thread count, equal to the seconds of 1,000 runs."""
         return 1e3 * min(self._seconds(op, input))
 
     def gain(self, op: str, input: tuple[int, ...]) -> float:
@@ -80,7 +80,7 @@ class PublishedOps:
         return self._pair_ms(strategy)
 
     def pair_speedup(self, strategy: str) -> float:
-        """Return the speed-up of that over running them in sequence."""
+        """Return the speed-up of both convolutions side by side over running them in sequence."""
         return self._pair_ms("serial 68") / self._pair_ms(strategy)
 
     def _replayed_ms(self, strategy: str) -> float:

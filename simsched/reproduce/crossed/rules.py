@@ -76,7 +76,7 @@ def swtvm(column: Column) -> Iterator[Choice]:
 
 
 def chaos(column: Column) -> Iterator[Choice]:
-    """A worker a hardware thread takes the next part of the batch, runs it alone and updates the parameters."""
+    """One worker per hardware thread takes the next part of the batch, runs it alone and updates the parameters."""
     machine, samples = column.machine, column.job.samples
     for parts in column.divisors:
         for ways in _ways(machine):

@@ -77,7 +77,7 @@ def recovers_the_diagonal(predicted: Predicted) -> Verdict:
 
 
 def naive_leaves_the_diagonal(predicted: Predicted) -> Verdict:
-    """Under the naive queue some do, wherever more ops are ready than executors are idle."""
+    """Under the naive queue some cells do, wherever more ops are ready than executors are idle."""
     found = _against(predicted, "naive queue")
     return max(found.values()) > 0, _said(found)
 

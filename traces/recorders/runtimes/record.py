@@ -1,4 +1,4 @@
-"""Compiling and running the programs, and what each run was."""
+"""Compiling and running the programs, and a description of each run."""
 
 from __future__ import annotations
 
