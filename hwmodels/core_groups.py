@@ -92,8 +92,8 @@ class CoreGroups(Structure):
         if cores_per_tile != rows * columns + management:
             more = f", and {management} for management" if management else ""
             raise MachineError(
-                f"rows x columns = {rows} x {columns} are {rows * columns} cores a group{more}, and a group is a tile; "
-                f"cores.per_tile is {cores_per_tile}"
+                f"rows x columns = {rows} x {columns} are {rows * columns} cores per group{more}, and a group is a "
+                f"tile; cores.per_tile is {cores_per_tile}"
             )
         groups = whole_tiles(n_cores, cores_per_tile, "a core group")
         return cls(groups, rows, columns, si(table.register_transfer), si(table.between_groups), management)

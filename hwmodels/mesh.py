@@ -121,7 +121,7 @@ class Mesh(Structure):
         if tiles != len(grid.enabled):
             raise MachineError(
                 f"layout has {len(grid.enabled)} tile positions in use (T, and not in disabled); "
-                f"{n_cores} cores, {cores_per_tile} a tile, need {tiles}"
+                f"{n_cores} cores, {cores_per_tile} per tile, need {tiles}"
             )
         hops = si(table.hop_y), si(table.hop_x)
         mesh = cls(grid, tiles, cores_per_tile, table.cluster, *hops, si(table.same_tile))

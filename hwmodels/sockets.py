@@ -213,7 +213,7 @@ def _domains(table: SocketsTable, per_tile: int) -> Sequence[int]:
         sizes += [after - before for before, after in pairwise(borders) if after > before]
     if len(sizes) < parts * len(table.sockets):
         raise MachineError(
-            f"cluster_domains.{table.cluster}: {parts} domains a socket, of which each has whole L3s and tiles; "
+            f"cluster_domains.{table.cluster}: {parts} domains per socket, of which each has whole L3s and tiles; "
             f"there are fewer of these"
         )
     return sizes

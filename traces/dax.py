@@ -22,7 +22,7 @@ from simsched.graph.budget import budget
 from simsched.graph.data_checks import with_reads
 from simsched.graph.loading import Reader, open_plain, plain_name
 from simsched.graph.xml import XmlReading
-from simsched.text import printable
+from simsched.text import counted, printable
 from simsched.traces.shared.json_stream import shown
 from simsched.traces.shared.spans import Whole
 
@@ -276,7 +276,8 @@ def _files(found: Workflow, report: ImportReport) -> tuple[Whole, Whole]:
     writer[file[wrote]] = job[wrote]  # the first of several stays
     again = len(wrote) - len(np.unique(file[wrote]))
     report.note(
-        f"{again} times a job writes a file that another one writes, too; the first is its writer", when=again
+        f"{counted(again, 'write')} of a file that another job wrote before; the first is its writer",
+        when=again,
     )
     read = np.flatnonzero(how & READS)
     read = read[writer[file[read]] != job[read]]

@@ -199,7 +199,7 @@ def _joined(graph: Path, tasks: Spans, report: ImportReport) -> Whole:
     nameless = sum(len(found) for name, found in ran.items() if _NAMELESS.fullmatch(name))
     report.facts.update(tasks_not_joined=alone, weak_edges=weak)
     report.note(
-        f"{alone} tasks have no name ({nameless}), one that several have, or one that graph= lacks: they have no edges",
+        f"{counted(alone, 'task')} without edges: no name ({nameless}), one that several have, or one not in graph=",
         when=alone,
     )
     report.note(

@@ -125,7 +125,7 @@ def _names(values: Iterable[str] | None, n: int) -> TextColumn | None:
     if values is None:
         return None
     if isinstance(values, (str, bytes)):
-        raise GraphError(f"names is one string, {values!r}; give a list with a name a task")
+        raise GraphError(f"names is one string, {values!r}; give a list with one name per task")
     return TextColumn.from_strings(_of_length(values, n, "names"))
 
 
@@ -140,9 +140,9 @@ def _of_length(values: Iterable[str], n: int, what: str) -> Iterable[str]:
     try:
         sized = values if isinstance(values, Sized) else list(values)
     except TypeError:
-        raise GraphError(f"{what} are {values!r}; give a list with a string a task") from None
+        raise GraphError(f"{what} are {values!r}; give a list with one string per task") from None
     if len(sized) != n:
-        raise GraphError(f"{len(sized)} {what} for {n} tasks; give one a task")
+        raise GraphError(f"{len(sized)} {what} for {n} tasks; give one per task")
     return sized
 
 
@@ -165,5 +165,5 @@ def _shape_text(task: int, shape: str | Shape | None) -> str:
         return format_shape(shape)
     except TypeError:
         raise GraphError(
-            f"task {task} has shape {shape!r}; give a tuple of one tuple an input, as ((64, 512), (512, 512))"
+            f"task {task} has shape {shape!r}; give a tuple with one tuple per input, as ((64, 512), (512, 512))"
         ) from None

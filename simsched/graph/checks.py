@@ -58,7 +58,7 @@ def numbers(values: npt.ArrayLike | Iterator[float], n: int | None, what: str, u
     except (TypeError, ValueError, OverflowError) as error:
         raise GraphError(f"the {what} column is not a list of numbers: {error}") from None
     if array.ndim != 1 or (n is not None and len(array) != n):
-        expected = "one number a task" if n is None else f"({n},), one number a task"
+        expected = "one number per task" if n is None else f"({n},), one number per task"
         raise GraphError(f"the {what} column has shape {array.shape}; expected {expected}")
     refuse_sizes(array, lambda i: f"task {i} has {what} {array[i]} {unit}")
     return array
@@ -107,7 +107,7 @@ def widths(values: npt.ArrayLike, n: int) -> npt.NDArray[np.int32]:
         return np.empty(0, np.int32)
     if array.dtype.kind not in "iu" or array.shape not in ((), (n,)):
         raise GraphError(
-            f"widths are whole numbers of threads, one for all or one a task ({n}); "
+            f"widths are whole numbers of threads, one for all or one per task ({n}); "
             f"got {array.dtype} of shape {array.shape}"
         )
     refuse_where(

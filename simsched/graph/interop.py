@@ -244,7 +244,7 @@ def from_networkx(graph: nx.DiGraph[Any], *, duration: str = "duration_s") -> Ta
     if not hasattr(graph, "is_directed"):
         raise GraphError(f"graph is {graph!r:.80}; expected a networkx.DiGraph")
     if not graph.is_directed() or graph.is_multigraph():
-        raise GraphError(f"{type(graph).__name__} is not a DiGraph; a task graph has one edge a dependency")
+        raise GraphError(f"{type(graph).__name__} is not a DiGraph; a task graph has one edge per dependency")
     index = {node: i for i, node in enumerate(graph)}
     rows: list[dict[str, Any]] = [graph.nodes[node] for node in graph]
     report = ImportReport("networkx")

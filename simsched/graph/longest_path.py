@@ -40,7 +40,7 @@ def _weights(graph: TaskGraph, seconds: npt.ArrayLike) -> Seconds:
     except (TypeError, ValueError) as error:
         raise GraphError(f"seconds are not a list of numbers: {error}") from None
     if weights.shape != (graph.n_tasks,):
-        raise GraphError(f"seconds have shape {weights.shape}; expected ({graph.n_tasks},), one a task")
+        raise GraphError(f"seconds have shape {weights.shape}; expected ({graph.n_tasks},), one per task")
     if not np.all(weights >= 0):
         task = int((~(weights >= 0)).argmax())
         problem = "no duration" if np.isnan(weights[task]) else f"duration {weights[task]} seconds"

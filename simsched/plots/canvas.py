@@ -130,8 +130,8 @@ def one_number_each(values: npt.ArrayLike, n: int, called: str, each: str) -> np
         array = np.empty(0, np.str_)
     if array.dtype.kind not in "biuf":
         raise SimschedError(
-            f"{called} is an array of something else than numbers; give one number a {each}, or NaN"
+            f"{called} is an array of something else than numbers; give one number per {each}, or NaN"
         )
     if array.shape != (n,):
-        raise SimschedError(f"{called} has shape {array.shape}; expected one number a {each}, ({n},)")
+        raise SimschedError(f"{called} has shape {array.shape}; expected one number per {each}, ({n},)")
     return array

@@ -68,7 +68,7 @@ def colouring(schedule: Schedule, color: str | npt.ArrayLike | Colouring) -> Col
     if isinstance(color, str):
         if color not in RULES:
             raise SimschedError(
-                f"color={color!r} is unknown; give one of {', '.join(RULES)}, or one number a task"
+                f"color={color!r} is unknown; give one of {', '.join(RULES)}, or one number per task"
             )
         if color == "depth":
             return _by_value(schedule.graph.depths.astype(np.float64), "depth")

@@ -25,6 +25,7 @@ from simsched.plots.palette import colouring
 from simsched.plots.picture import MAX_VECTOR_RECTANGLES, METADATA, quiet_canvas, save
 from simsched.plots.svg import inline_svg, write_png
 from simsched.schedule import Schedule
+from simsched.text import counted
 from simsched.units import format_time
 
 #: Time axis of a chart; "auto": separate ones where spans differ by more than three times.
@@ -87,7 +88,7 @@ def stacked(
     if axes is None:
         axes = _new_axes(schedules, own)
     if len(axes) != len(schedules):
-        raise SimschedError(f"{len(axes)} axes for {len(schedules)} schedules; give one for each")
+        raise SimschedError(f"{len(axes)} axes for {counted(len(schedules), 'schedule')}; give one for each")
     _draw(schedules, axes, own, color, MAX_RECTANGLES, BINS)
     return axes
 

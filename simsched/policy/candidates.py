@@ -83,7 +83,7 @@ class CandidateRule(Policy):
         if self.widths.shape != self.estimates_s.shape or not self.widths.shape[1]:
             raise PolicyError(
                 f"widths of shape {self.widths.shape} and estimates_s of shape {self.estimates_s.shape}; expected a "
-                "row a task and a column a candidate of both, at least one"
+                "row per task and a column per candidate in both, at least one"
             )
         if self.serial_s is not None:
             _check_column("serial_s", self.serial_s, np.float64, 1)

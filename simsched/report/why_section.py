@@ -106,7 +106,7 @@ def _path(found: Findings) -> list[Part]:
             f"{len(path)} segments: {words}."
         ),
         Picture(lambda figure: found.why.plot_critical_path(figure.add_subplot()), 880, 300,
-                f"Critical path through time, a row a kind of task: {words}"),
+                f"Critical path through time, one row per kind of task: {words}"),
         Folded(f"Its {len(rows)} longest segments", [Table("Longest segments, in order of time", columns, rows)]),
     ]  # fmt: skip
 

@@ -18,6 +18,7 @@ from simsched.notes import Note, Weight
 from simsched.parameters import is_whole
 from simsched.schedule.memory_lives import Lives, lives_of
 from simsched.schedule.memory_places import Places
+from simsched.text import counted
 from simsched.units import format_bytes, format_time
 
 if TYPE_CHECKING:
@@ -209,8 +210,16 @@ def _notes(graph: TaskGraph) -> tuple[str, ...]:
     notes = []
     if unknown:
         notes.append(
-            Note(f"{unknown} of {data.n} objects are of unknown size and count 0", Weight.ASSUMPTION)
+            Note(
+                f"{unknown} of {counted(data.n, 'object')} of unknown size, counted as 0 bytes",
+                Weight.ASSUMPTION,
+            )
         )
     if nowhere:
-        notes.append(Note(f"{nowhere} inputs of the graph are read by no task and not counted"))
+        notes.append(
+            Note(
+                counted(nowhere, "input of the graph is", "inputs of the graph are")
+                + " read by no task and not counted"
+            )
+        )
     return tuple(notes)

@@ -54,7 +54,7 @@ def _checked_distances(
     """Return the distances among some cores, shape (len(cores), len(cores))."""
     far = np.array([getattr(structure, what)(int(core)) for core in cores])
     n = structure.n_cores
-    hold(far.shape == (len(cores), n), f"{name}: {what} of a core has one number a core, {n}")
+    hold(far.shape == (len(cores), n), f"{name}: {what} of a core has one number per core, {n}")
     hold(far.dtype == kind, f"{name}: {what} is an array of {kind.__name__}, not {far.dtype}")
     hold((far >= 0).all() and np.isfinite(far).all(), f"{name}: {what} is from 0 up and finite")
     among = far[:, cores]
@@ -80,7 +80,7 @@ def _check_domains(structure: Structure, name: str) -> None:
         ("tile_of", tiles, n // structure.cores_per_tile),
         ("segment_of", structure.segment_of, structure.n_segments),
     ):
-        hold(numbers.shape == (n,), f"{name}: {what} has one number a core, {n}, not {numbers.shape}")
+        hold(numbers.shape == (n,), f"{name}: {what} has one number per core, {n}, not {numbers.shape}")
         hold(numbers.dtype == np.int32, f"{name}: {what} is an array of int32, not {numbers.dtype}")
         there = np.unique(numbers).tolist()
         hold(there == list(range(count)), f"{name}: {what} has the numbers 0 to {count - 1} without gaps")

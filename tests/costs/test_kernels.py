@@ -343,7 +343,7 @@ def test_the_benchmark_says_when_there_are_no_measured_tables(tmp_path):
         (lambda: Stream(1, 0, 0), "at least one"),
         (lambda: Stream(1, 1, 1, core_Bps=0.0), "core_Bps is 0"),
         (lambda: stream_s(Stream(1, 1, 1), Team(small(), 1), barriers=-1), "-1 barriers"),
-        (lambda: stream_s(Stream(1, 1, 1), Team(small(), 1), calls_a_team=-1), "-1 calls a team"),
+        (lambda: stream_s(Stream(1, 1, 1), Team(small(), 1), calls_a_team=-1), "-1 calls per team"),
         (lambda: Convolution(1, 1, 4, 4, 0, 1, 1), "filters of a convolution is 0"),
         (lambda: Convolution(1, 1, 4, 4, 1, 5, 1), "does not fit"),
         (lambda: Convolution(1, 1, 4, 4, 1, 1, 1, stride=(0, 1)), "stride"),

@@ -42,7 +42,7 @@ def test_a_folder_on_one_clock(tmp_path: Path) -> None:
     assert graph.recorded.makespan_s == pytest.approx(12e-6)
     assert graph.report.facts["covered_s"] == pytest.approx(12e-6)
     assert "what ranks wait for of each other is not in the graph" in graph.report.doubts[0]
-    assert any(note.startswith("3 of 3 ranks: a Chrome trace tells no dep") for note in graph.report.doubts)
+    assert any(note.startswith("3 of 3 ranks: a Chrome trace records no dep") for note in graph.report.doubts)
 
 
 def test_seconds_on_kinds_of_cores() -> None:

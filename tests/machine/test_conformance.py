@@ -77,7 +77,7 @@ def _boxes(change):
         ("hops", _to_itself, "hops from a core to itself is 0"),
         ("hops", _one_way, r"hops from core 0 to 1 is 1, but 0 back"),
         ("hops", _detour, "by way of a third core"),
-        ("hops", lambda structure, core: np.zeros(3, np.int64), "hops of a core has one number a core, 4"),
+        ("hops", lambda structure, core: np.zeros(3, np.int64), "hops of a core has one number per core, 4"),
         ("transfer_s", lambda structure, core: np.full(4, -1.0), "transfer_s is from 0 up"),
         ("transfer_s", lambda structure, core: np.zeros(4, np.float32), "array of float64, not float32"),
         (

@@ -118,10 +118,10 @@ def test_groups_stay_whole():
 
 def test_impossible_groups_are_errors():
     with pytest.raises(
-        MachineError, match=r"rows x columns = 8 x 8 are 64 cores a group.*cores\.per_tile is 2"
+        MachineError, match=r"rows x columns = 8 x 8 are 64 cores per group.*cores\.per_tile is 2"
     ):
         groups(256, 2)
-    with pytest.raises(MachineError, match=r"are 64 cores a group, and 1 for management, .*per_tile is 64"):
+    with pytest.raises(MachineError, match=r"are 64 cores per group, and 1 for management, .*per_tile is 64"):
         groups(management=1)
     with pytest.raises(ValidationError, match="too small; the least is 1"):
         groups(rows=0)

@@ -169,7 +169,7 @@ def test_names_are_shown_as_they_are():
 @pytest.mark.parametrize(
     ("values", "says"),
     [
-        (np.zeros(3), r"shape \(3,\); expected one number a core, \(16,\)"),
+        (np.zeros(3), r"shape \(3,\); expected one number per core, \(16,\)"),
         (np.zeros((4, 4)), r"shape \(4, 4\)"),
         (["a"] * 16, "something else than numbers"),
         (np.zeros(16, complex), "something else than numbers"),

@@ -52,7 +52,7 @@ def test_without_two_different_labels_there_is_no_score(
 
 @pytest.mark.parametrize("label", [[1, 2], [[1, 2, 3]], ["a", "b", "c"]])
 def test_a_label_is_one_number_a_task(make_schedule: MakeSchedule, label: object) -> None:
-    with pytest.raises(SimschedError, match="one number a task"):
+    with pytest.raises(SimschedError, match="one number per task"):
         start_order_frame(make_schedule([1.0] * 3), label)
 
 

@@ -19,7 +19,7 @@ from simsched.graph import ImportReport, TaskGraph
 from simsched.graph.budget import budget
 from simsched.graph.contracting import contracted
 from simsched.graph.loading import Reader, plain_name
-from simsched.text import printable
+from simsched.text import counted, printable
 from simsched.traces.bazel.profile import Profile
 from simsched.traces.shared.json_stream import shown, stream
 from simsched.traces.shared.options import TOLERANT, given, mends_if, word
@@ -240,7 +240,7 @@ def _of_actions(path: Path, graph: Path, outputs: list[str], report: ImportRepor
         )
     alone = len(outputs) - joined
     report.facts["actions_not_joined"] = alone
-    report.note(f"{alone} actions are not in actions=; they have no edges", when=alone)
+    report.note(f"{counted(alone, 'action is', 'actions are')} not in actions= and without edges", when=alone)
     return edges
 
 
@@ -248,7 +248,7 @@ def _without(tasks: Spans, profile: Profile, edges: str, report: ImportReport) -
     critical = critical_edges(tasks, profile.critical)
     report.facts.update(critical_components=len(profile.critical), critical_edges=len(critical))
     report.doubt(
-        "a Bazel profile tells no dependencies but those of its critical path: edges are "
+        "a Bazel profile records no dependencies but those of its critical path: edges are "
         + " and ".join(
             text
             for key, text in (("lanes", "the order on each thread, a chain"), ("critical", "that path"))

@@ -108,8 +108,8 @@ def of_nodes(path: Path, records: list[Record], report: ImportReport, name: str)
     durations_s = [_seconds(record, both) for record, both in zip(records, work, strict=True)]
     unknown = sum(map(math.isnan, durations_s))
     report.note(
-        f"{unknown} nodes tell their work (num_ops, comm_size, tensor_size) and no time: their seconds are unknown "
-        "and must come from costs",
+        f"{counted(unknown, 'node has', 'nodes have')} no time, at most work (num_ops, comm_size, tensor_size): "
+        "seconds are unknown and must come from costs",
         when=unknown,
     )
     graph = TaskGraph.from_edges(

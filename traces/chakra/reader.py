@@ -20,6 +20,7 @@ from simsched.costs.curves import DEVICE
 from simsched.errors import FormatError
 from simsched.graph import ImportReport, Recording, TaskGraph
 from simsched.graph.loading import Reader, head_of, plain_name
+from simsched.text import counted
 from simsched.traces.chakra.nodes import Pairs, is_chain, kind_of, of_nodes, work_of, written
 from simsched.traces.chakra.record import (
     Record,
@@ -202,8 +203,8 @@ def _tell(report: ImportReport, records: list[Record], parts: _Parts, calls: Cal
         when=all(record.whole_ns is None for record in records),
     )
     report.note(
-        f"{len(parts.device)} kernels ran on a device: each runs after its operator and in the order of its "
-        "stream; when they ran is not in the file",
+        f"{counted(len(parts.device), 'kernel')} ran on a device: each runs after its operator and in the order of its "
+        "stream; its times are not in the file",
         when=parts.device,
     )
 

@@ -184,7 +184,7 @@ def _restrict(path: Path, events: Events, process: str | int | None) -> None:
 
 def _tell(report: ImportReport, events: Events, flows: int, edges: str) -> None:
     report.doubt(
-        "a Chrome trace tells no dependencies: edges are the recorded order of each lane, a chain"
+        "a Chrome trace records no dependencies: edges are the recorded order of each lane, a chain"
         + (f", and {flows} arrows as hints" if flows and "flows" in edges else "")
         + "; no policy can run the tasks of a lane in parallel",
         when="lanes" in edges,

@@ -81,7 +81,7 @@ def _read(path: Path, *, graph: str | Path | None = None, tolerant: bool | str =
     )
     if graph is None:
         report.doubt(
-            "The task stream alone tells no dependencies: the tasks of each thread are a chain. Give the low-level "
+            "The task stream alone records no dependencies: the tasks of each thread are a chain. Give the low-level "
             "graph as graph=."
         )
         return _graph(path, records, chain(record.lane for record in records), report)
@@ -181,7 +181,7 @@ def _tell_matches(
         when=missing,
     )
     report.note(
-        f"{n - len(runs)} tasks are repetitions of a key; each waits for the latest one that had finished.",
+        f"{counted(n - len(runs), 'repetition')} of keys; each waits for the latest one that had finished.",
         when=n > len(runs),
     )
 

@@ -1,4 +1,4 @@
-"""DOT files, read and written: nodes with their attributes, every edge a dependency."""
+"""DOT files, read and written: nodes with their attributes; every edge is a dependency."""
 
 from __future__ import annotations
 

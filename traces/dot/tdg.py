@@ -106,7 +106,7 @@ def _ratios(path: Path, dot: Dot, tasks: list[str], size: str, report: ImportRep
     ]
     drawn = [w for t, w in zip(tasks, widths, strict=True) if "label" not in dot.nodes[t]]
     if not any(drawn) or not all(map(math.isfinite, drawn)) or set(drawn) == {1.0}:
-        report.note("the sizes of the nodes tell no times: all are one or zero, or some are infinite")
+        report.note("the sizes of the nodes show no times: all are one or zero, or some are infinite")
         return [0.0 if "label" in dot.nodes[t] else math.nan for t in tasks]
     if not size:
         size = "linear" if max(drawn) > MOST_LOG else "log"

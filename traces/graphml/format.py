@@ -1,4 +1,4 @@
-"""GraphML files, read and, through networkx, written: nodes with their data, every edge a dependency."""
+"""GraphML files, read and, through networkx, written: nodes with their data; every edge is a dependency."""
 
 from __future__ import annotations
 

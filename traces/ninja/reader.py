@@ -10,6 +10,7 @@ import numpy as np
 from simsched.errors import FormatError
 from simsched.graph import ImportReport, TaskGraph
 from simsched.graph.loading import Reader, plain_name
+from simsched.text import counted
 from simsched.traces.ninja.log import ALL, Command, Log
 from simsched.traces.ninja.rules import Joined, found_by_compilers, rules_of
 from simsched.traces.shared.json_stream import shown
@@ -64,7 +65,7 @@ def _read(
             raise FormatError(f"{path}: deps= needs graph=, the steps that wrote and read those files")
         edges, kinds = in_order(lanes).tolist(), [""] * len(commands)
         report.doubt(
-            "a log of ninja tells no dependencies: edges are the order on lanes inferred from overlaps, a chain "
+            "a log of ninja records no dependencies: edges are the order on lanes inferred from overlaps, a chain "
             "each; graph= takes what ninja -t graph prints"
         )
     else:
@@ -120,7 +121,8 @@ def _joined(
             "build?"
         )
     report.facts["commands_without_step"] = unknown
-    report.note(f"{unknown} commands of the log have no step in graph=; they have no edges", when=unknown)
+    commands = counted(unknown, "command of the log has", "commands of the log have")
+    report.note(f"{commands} no step in graph=, and no edges", when=unknown)
     if deps is not None:
         read = given(path, "deps", deps, ".ninja_deps")
         for output, inputs in found_by_compilers(read):

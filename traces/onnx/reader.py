@@ -256,7 +256,7 @@ def _describe(report: ImportReport, rows: Sequence[_Row], flop: Sequence[float])
         tasks_without_flops=sum(map(math.isnan, flop)),
         flops=math.fsum(f for f in flop if f < math.inf),
     )
-    report.note("The model tells no times: simulate() takes them from the machine's cost curves.")
+    report.note("The model records no times: simulate() takes them from the machine's cost curves.")
     if unsized:
         advice = "; give sizes, as dims=batch:8 or batch=8" if "open_dimensions" in facts else ""
         report.note(

@@ -28,6 +28,7 @@ from simsched.errors import FormatError
 from simsched.graph import ImportReport, Recording, TaskGraph
 from simsched.graph.loading import Mend, Reader
 from simsched.graph.shapes import format_shape
+from simsched.text import counted
 from simsched.traces.onnx.flops import flops, shape_attributes
 from simsched.traces.onnx.model import Model, Node, edges, read_model
 from simsched.traces.onnx.objects import tensors
@@ -77,8 +78,8 @@ def describe_contents(report: ImportReport, contents: Contents, chosen: int) -> 
         when=contents.full,
     )
     report.note(
-        f"{run.device_events} events of a device are not tasks: its kernels run while the nodes that launched them "
-        "have long returned.",
+        f"{counted(run.device_events, 'event of a device is no task', 'events of a device are not tasks')}: "
+        "its kernels run while the nodes that launched them have long returned.",
         when=run.device_events,
     )
 
@@ -91,7 +92,7 @@ def describe_model(report: ImportReport, model: Model, tasks: Sequence[Task | No
     if dropped:
         first = shown(dropped[0].name or f"a {dropped[0].op_type}")
         report.note(
-            f"{len(dropped)} nodes of the model did not run in this run and are left out ({first} first); "
+            f"{counted(len(dropped), 'node')} of the model not run in this run, and left out ({first} first); "
             "dependencies go through them."
         )
 
@@ -241,7 +242,7 @@ def _events(
             )
         events = [event for event in events if event.thread == run.thread]
         report.note(
-            f"{len(others)} other runs overlap this one on other threads and slowed it; they are left out."
+            f"{counted(len(others), 'other run')} overlapped this one on other threads and slowed it; not in the graph."
         )
     if not events:
         raise FormatError(f"{path}: no node ran in run {chosen}; choose another run= of 0 to {len(runs) - 1}")
@@ -256,8 +257,8 @@ def _graph(
     if len(kept) < len(events):
         report.facts["nodes_in_bodies"] = len(events) - len(kept)
         report.note(
-            f"{len(events) - len(kept)} executions of nodes inside bodies (If, Loop, Scan) are part of the "
-            "node that owns the body and are not tasks of their own."
+            f"{counted(len(events) - len(kept), 'execution')} inside bodies (If, Loop, Scan) counted as part of the "
+            "node that owns the body, not as tasks."
         )
     rows, pairs, found = _chains(kept, report) if model is None else _joined(path, kept, model, report)
     start_ns = np.array([row.event.start_us for row in rows], np.int64) * 1000
@@ -286,7 +287,7 @@ def _graph(
 def _chains(events: list[Event], report: ImportReport) -> tuple[list[Row], Edges, Objects]:
     """Return the events of a profile alone as tasks, those of one thread in a chain."""
     report.doubt(
-        "The profile alone tells no dependencies: the tasks of each thread are chained in the order they ran, "
+        "The profile alone records no dependencies: the tasks of each thread are chained in the order they ran, "
         "so that no policy can run them in parallel. Give the optimized model of the same session as model=."
     )
     rows = [_row(e, Sizes(e.inputs or (), e.outputs or (), 0.0)) for e in events]

@@ -228,7 +228,7 @@ def _edges(
     joined = _linked(trace, tasks)
     report.facts.update(links=len(trace.links), links_used=len(joined))
     report.doubt(
-        "a chain per lane: the format tells no dependencies, so that no policy can run the tasks of a lane in parallel"
+        "a chain per lane: the format records no dependencies, so that no policy runs the tasks of a lane in parallel"
         + ("; links join lanes" if joined else "")
         + (
             "; give StarPU's dag.dot as dag=, or import its tasks.rec"

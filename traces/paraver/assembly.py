@@ -270,12 +270,12 @@ def _tell_outside(
     left_ns = [max((visit.finish_ns for visit in task.visits), default=0) for task in tasks]
     facts["inline_dependents"] = sum(rows[b].start_ns < left_ns[a] for a, b in edges)
     report.note(
-        f"{facts['inline_dependents']} dependents began while a thread was still in their predecessor, whose body "
-        "had run: the runtime runs them from there",
+        f"{counted(facts['inline_dependents'], 'dependent')} began while a thread was still in the predecessor, whose "
+        "body had run: the runtime starts such tasks from there",
         when=facts["inline_dependents"],
     )
     report.note(
-        f"{facts['tasks_switched_out']} tasks were switched out; their durations are what they ran, their "
-        "recorded times first start and last finish",
+        f"{counted(facts['tasks_switched_out'], 'task')} switched out in between: duration is the running time, "
+        "recorded times are first start and last finish",
         when=facts["tasks_switched_out"],
     )

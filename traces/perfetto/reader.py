@@ -137,7 +137,7 @@ PERFETTO_TRACE = Reader(
 
 def _tell(report: ImportReport, edges: str, flows: int) -> None:
     report.doubt(
-        "a Perfetto trace tells no dependencies: edges are the recorded order of each track, a chain"
+        "a Perfetto trace records no dependencies: edges are the recorded order of each track, a chain"
         + (f", and {flows} flows as hints" if flows and "flows" in edges else "")
         + "; no policy can run the tasks of a track in parallel",
         when="lanes" in edges,

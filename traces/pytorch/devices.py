@@ -20,6 +20,7 @@ from simsched.costs.curves import DEVICE
 from simsched.errors import FormatError
 from simsched.graph import ImportReport, TaskGraph
 from simsched.graph.loading import plain_name
+from simsched.text import counted
 from simsched.traces.pytorch.aten import short
 from simsched.traces.pytorch.events import Step
 from simsched.traces.pytorch.kineto import UNKNOWN, Kernel, RuntimeCall, Streams, Survey, Wait
@@ -329,18 +330,20 @@ def _tell(
         impossible_edges=edges.impossible,
     )
     report.note(
-        f"{len(streams.kernels)} kernels and copies of devices are tasks on {len(streams.by_stream())} streams: each "
-        "runs after the call that launched it and in the order of its stream; operators were cut at launches"
+        f"{counted(len(streams.kernels), 'kernel or copy', 'kernels and copies')} of devices as tasks on "
+        f"{counted(len(streams.by_stream()), 'stream')}: each runs after the call that launched it and in the order of "
+        "its stream; operators were cut at launches"
     )
     report.note(
-        f"{len(waited)} calls waited for devices: {host.waited_ns / 1e9:.6g} s of waiting within operators were "
-        "cut out, and what follows depends on the kernels that were waited for",
+        f"{counted(len(waited), 'call')} waited for devices: {host.waited_ns / 1e9:.6g} s of waiting within operators "
+        "were cut out, and what follows depends on the kernels that were waited for",
         when=waited,
     )
     report.note(
-        f"{unknown} kernels name no call that launched them and depend on their streams alone", when=unknown
+        f"{counted(unknown, 'kernel')} without a call that launched it, so that its stream alone orders it",
+        when=unknown,
     )
     report.note(
-        f"{edges.impossible} edges were left out: their second task started before the first had finished",
+        f"{counted(edges.impossible, 'edge')} left out: the second task started before the first had finished",
         when=edges.impossible,
     )

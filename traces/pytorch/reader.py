@@ -184,7 +184,7 @@ def _require_alone(path: Path, execution_trace: object, step: object) -> None:
             f"and pass this file as execution_trace={path.name!r}"
         )
     if step is not None:
-        raise FormatError(f"{path}: an execution trace tells no steps; leave step= out")
+        raise FormatError(f"{path}: an execution trace marks no steps; leave step= out")
 
 
 def _chosen(path: Path, held: Survey, step: int | str | None) -> Window | None:

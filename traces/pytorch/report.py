@@ -210,13 +210,13 @@ def tell_dependencies(report: ImportReport, found: Dependencies) -> None:
         when=found.reused_ids,
     )
     report.note(
-        f"{found.foreign} reads have another element size than what was last written to their storage id: memory "
-        "that came back outside recorded calls, mostly plain numbers of Python; they draw no edge",
+        f"{counted(found.foreign, 'read')} without an edge, as its element size is not that of the last write to its "
+        "storage id: memory that came back outside recorded calls, mostly plain numbers of Python",
         when=found.foreign,
     )
     report.note(
-        f"storages unknown: {found.by_tensor} tensors (sparse or MKL-DNN ones, wrappers of functorch), joined by "
-        "tensor id; edges through views of them may be missing, and the bytes of tasks that use them are unknown",
+        f"storages unknown: {counted(found.by_tensor, 'tensor')} (sparse or MKL-DNN ones, wrappers of functorch), "
+        "joined by tensor id; edges through views of them may be missing, and bytes of tasks that use them are unknown",
         when=found.by_tensor,
     )
     report.note(

@@ -227,8 +227,8 @@ def _describe(report: ImportReport, jobs: Sequence[Record], rows: Sequence[Recor
         priorities=f"{priorities[0]} to {priorities[-1]}",
     )
     report.note(
-        f"{len(jobs) - len(rows)} records (control, acquiring of data, tasks without a codelet or a worker) have "
-        "no times and are not tasks; dependencies go through them",
+        f"{counted(len(jobs) - len(rows), 'record')} (control, acquiring of data, tasks without a codelet or a worker) "
+        "without times, which are not tasks; dependencies go through them",
         when=len(jobs) - len(rows),
     )
     report.note(

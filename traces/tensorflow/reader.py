@@ -200,7 +200,7 @@ _OTHERS = {
     re.compile(
         rb"\n[\x80-\xff]{0,4}[\x00-\x7f]\n[\x80-\xff]?[\x00-\x7f][\w./>-]+?\x12[\x01-\x7f][A-Za-z_]\w+"
         rb"|(?:\s|#[^\n]*\n)*node\s*:?\s*[{<]\s*name\s*:"
-    ): "a GraphDef, which tells no times; load the run metadata of a step and give this as graph=",
+    ): "a GraphDef, which records no times; load the run metadata of a step and give this as graph=",
 }
 #: Nodes of the runtime, in no graph.
 PSEUDO = frozenset({"_SOURCE", "_SINK"})
@@ -322,7 +322,7 @@ def _add_kernels(result: Joined, kernels: Sequence[Execution], report: ImportRep
     unowned = add_kernels(result, kernels)
     report.facts["kernels"] = len(kernels)
     report.note(
-        f"{len(kernels)} GPU kernels run after the op that starts them, in the order of their stream; what waits for "
-        "one is not recorded, so that readers of their results depend on the start alone."
+        f"{counted(len(kernels), 'GPU kernel')}, each after the op that starts it and in the order of its stream; what "
+        "waits for one is not recorded, so that readers of its result depend on the start alone."
     )
-    report.note(f"{unowned} of them name no op that started before.", when=unowned)
+    report.note(f"{counted(unowned, 'GPU kernel')} without an op that started before.", when=unowned)

@@ -10,6 +10,7 @@ from pathlib import Path
 from simsched.errors import FormatError
 from simsched.graph import ImportReport
 from simsched.graph.budget import budget
+from simsched.text import counted
 from simsched.traces.shared.json_stream import shown
 from simsched.traces.wfformat.layouts import (
     Instance,
@@ -102,11 +103,11 @@ class References:
     def tell(self, report: ImportReport) -> None:
         """Report the references that could not be used unchanged."""
         report.note(
-            f"{self._unknown} parents or children are not tasks of the file; they give no edge.",
+            f"{counted(self._unknown, 'parent or child is no task', 'parents or children are not tasks')}: no edge.",
             when=self._unknown,
         )
         report.note(
-            f"{self._shared} parents or children are names that several tasks have: edges join those of them that "
-            f"share a file; {self._unjoined} share one with none and give no edge.",
+            f"{counted(self._shared, 'parent or child is a name', 'parents or children are names')} that several tasks "
+            f"have: edges join those that share a file; {self._unjoined} of them found none, and have no edge.",
             when=self._shared,
         )

@@ -186,7 +186,7 @@ def _read(
     else:
         edges = edges_of(spans, np.zeros((0, 2), np.int64), choice)
         report.doubt(
-            "spans tell no dependencies: edges are the recorded order of each line, a chain; no policy can run the "
+            "spans record no dependencies: edges are the recorded order of each line, a chain; no policy can run the "
             "tasks of a line in parallel"
         )
     return graph_of(path, spans, edges, report, plain_name(path, ".pb", ".xplane"))

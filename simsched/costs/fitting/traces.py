@@ -301,9 +301,7 @@ def curves_from_traces(graphs: Sequence[TaskGraph], widths: Sequence[int] | None
     [[4e-06, 3e-06]]
     """
     if len(graphs) < 2:
-        raise CostError(
-            f"{len(graphs)} graphs tell no curve; give recordings on two or more numbers of threads"
-        )
+        raise CostError(f"a curve needs recordings on two or more numbers of threads; got {len(graphs)}")
     threads = [int(g.widths.max(initial=1)) for g in graphs] if widths is None else [int(w) for w in widths]
     if len(threads) != len(graphs) or min(threads) < 1 or len(set(threads)) < len(threads):
         raise CostError(

@@ -103,7 +103,7 @@ def stream_s(
     '114 us'
     """
     if not (barriers >= 0 and calls_a_team >= 0):
-        raise CostError(f"{barriers} barriers and {calls_a_team} calls a team; neither can be below 0")
+        raise CostError(f"{barriers} barriers and {calls_a_team} calls per team; neither can be below 0")
     params = parameters() if params is None else params
     memory = team.machine.memory
     if stream.named_B > memory.size_B:

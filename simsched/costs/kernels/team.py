@@ -60,7 +60,7 @@ class Team:
                 raise CostError(f"{name} is {getattr(self, name)}; expected at least 1")
         machine = self.machine
         if self.ways > machine.smt_ways:
-            raise CostError(f"{self.ways} threads a core, but {machine} has {machine.smt_ways}")
+            raise CostError(f"{self.ways} threads per core, but {machine} has {machine.smt_ways}")
         if self.cores * self.executors > machine.n_cores:
             raise CostError(
                 f"{self.executors} teams of {self.cores} cores do not fit on {machine}, which has {machine.n_cores}"

@@ -229,8 +229,8 @@ def _said(reads: Sequence[Read | None], counts: npt.NDArray[np.intp], kept: int)
             guesses[read.guessed] += count
     said: list[str] = [Note(f"{count} {what}", Weight.ASSUMPTION) for what, count in guesses.items()]
     if unread := int(sum(count for read, count in zip(reads, counts.tolist(), strict=True) if read is None)):
-        what = "have shapes that are not those of their kind, and follow its cost curve"
-        said.append(Note(f"{unread} tasks {what}", Weight.ASSUMPTION))
+        what = "whose shapes are not those of their kind"
+        said.append(Note(f"cost curves for {counted(unread, 'task')} {what}", Weight.ASSUMPTION))
     if beyond := int(counts[[i for i, read in enumerate(reads) if read is not None][kept:]].sum()):
         said.append(
             Note(

@@ -71,12 +71,12 @@ class Checked:
 
     @cached_property
     def tasks(self) -> pd.DataFrame:
-        """One row a task; see `simsched.execute.crosscheck.frames.tasks_frame`."""
+        """One row per task; see `simsched.execute.crosscheck.frames.tasks_frame`."""
         return tasks_frame(self.execution, self.simulated)
 
     @cached_property
     def kinds(self) -> pd.DataFrame:
-        """One row a kind of task; see `simsched.execute.crosscheck.frames.kinds_frame`."""
+        """One row per kind of task; see `simsched.execute.crosscheck.frames.kinds_frame`."""
         return kinds_frame(self.tasks)
 
     @cached_property

@@ -11,6 +11,7 @@ from simsched.graph.columns import Floats
 from simsched.graph.data import NOBODY, DataObjects, read_by
 from simsched.graph.report import ImportReport
 from simsched.graph.taskgraph import TaskGraph
+from simsched.text import counted
 
 Places = npt.NDArray[np.int64]
 #: In place of a producer: several tasks feed the dropped one, so that nobody else has its objects.
@@ -50,7 +51,9 @@ def of_kept(graph: TaskGraph, dropped: Mask, index: Places, report: ImportReport
     makers[written] = owner[data.producer[written]]
     lost = needed & (makers == _LOST)
     report.note(
-        f"{int(lost.sum())} data objects of tasks left out are lost, as several tasks feed those", lost.any()
+        "lost, as several tasks feed the tasks that wrote them and are left out: "
+        + counted(int(lost.sum()), "data object"),
+        when=lost.any(),
     )
     passed_on = _passed_on(graph, data, dropped, needed & ~lost)
     unread = written & ~needed

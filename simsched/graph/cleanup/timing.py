@@ -109,7 +109,7 @@ class RemoveOverhead(Cleanup):
         if "tracing_s_per_operator" in facts:
             return max(float(facts["tracing_s_per_operator"]), 0.0)
         raise GraphError(
-            f"graph {graph.name!r}: the report tells no untraced step; give untraced_s= (time the same step without "
+            f"graph {graph.name!r}: the report has no untraced step; give untraced_s= (time the same step without "
             "tracing) or each_s="
         )
 

@@ -94,7 +94,7 @@ def test_widths_of_the_graphs_where_they_tell():
 @pytest.mark.parametrize(
     ("recordings", "widths", "message"),
     [
-        ([ONE], None, "1 graphs tell no curve"),
+        ([ONE], None, "a curve needs recordings on two or more numbers of threads; got 1"),
         ([ONE, TWO], None, r"widths=\[1, 2\]"),
         ([ONE, TWO], [2, 2], "a different number for each"),
         ([ONE, TWO], [1], "a different number for each"),

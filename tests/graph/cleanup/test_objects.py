@@ -59,7 +59,10 @@ def test_objects_of_a_dropped_task_with_several_sources_are_lost() -> None:
     )
     left = graph.cleaned("drop[kinds=v]")
     assert listed(left) == [(1.0, 0, []), (2.0, 1, [])]
-    assert left.report.notes[-1] == "1 data objects of tasks left out are lost, as several tasks feed those"
+    assert (
+        left.report.notes[-1]
+        == "lost, as several tasks feed the tasks that wrote them and are left out: 1 data object"
+    )
 
 
 def test_objects_within_a_group_vanish() -> None:

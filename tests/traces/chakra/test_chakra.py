@@ -145,7 +145,7 @@ def test_nodes_without_tensors_are_tasks_with_the_dependencies_in_the_file(put, 
         ("reduce_3#3", "send_4#4"),
     }
     assert graph.report.facts["missing_dependencies"] == 1
-    assert any("tell their work" in note for note in graph.report.notes)
+    assert any("no time, at most work" in note for note in graph.report.notes)
 
 
 def test_a_chain_is_told(put):

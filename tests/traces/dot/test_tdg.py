@@ -102,7 +102,7 @@ def test_sizes_that_tell_nothing(tmp_path: Path, width: str) -> None:
     graph = read(tmp_path, text, seconds=1)
     assert [math.isnan(s) for s in by_name(graph)] == [True] * 4 + [False]
     assert (
-        "the sizes of the nodes tell no times: all are one or zero, or some are infinite"
+        "the sizes of the nodes show no times: all are one or zero, or some are infinite"
         in graph.report.notes
     )
 

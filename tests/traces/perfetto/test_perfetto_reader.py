@@ -140,7 +140,7 @@ def test_slices_nest_and_flows_join(tmp_path: Path) -> None:
     facts = graph.report.facts
     assert (facts["spans"], facts["flow_edges"], facts["left_out_level"]) == (4, 1, 1)
     assert facts["spans_by_depth"] == "0: 3, 1: 1"
-    assert "tells no dependencies" in graph.report.doubts[0]
+    assert "records no dependencies" in graph.report.doubts[0]
 
 
 @pytest.mark.parametrize(

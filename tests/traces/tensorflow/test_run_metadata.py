@@ -147,7 +147,7 @@ def test_streams_of_a_gpu(step: Any, named_edges: Named) -> None:
     assert graph.kinds.to_list() == ["MatMul", "MatMul", "Copy"]
     assert graph.report.facts["kernels"] == 2
     assert any("2 records of a GPU" in note for note in graph.report.notes)
-    assert any("1 of them name no op" in note for note in graph.report.notes)
+    assert any("1 GPU kernel without an op" in note for note in graph.report.notes)
 
 
 def test_threads_where_they_are_told(step: Any) -> None:
@@ -280,7 +280,7 @@ def message(number: int, *parts: bytes) -> bytes:
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (message(1, message(1, b"x"), message(2, b"Placeholder")) * 2, "a GraphDef, which tells no times"),
+        (message(1, message(1, b"x"), message(2, b"Placeholder")) * 2, "a GraphDef, which records no times"),
         (b'# a graph\nnode {\n  name: "x"\n  op: "Placeholder"\n}\n', "a GraphDef, .* give this as graph="),
     ],
 )

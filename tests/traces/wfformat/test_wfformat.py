@@ -193,12 +193,12 @@ def test_names_that_several_tasks_have_mean_those_that_a_file_joins(tmp_path: Pa
     (told,) = [note for note in graph.report.notes if "several tasks" in note]
     # A child of each TRIM, a parent of each MAP, of QC and of SUM; the children QC and SUM are one task each.
     assert told.startswith("6 parents or children")
-    assert "; 0 share" in told
+    assert "; 0 of them found none" in told
     for one in tasks:
         one["files"] = []
     graph = load(write(tmp_path, made))
     assert edges(graph) == [(0, 4), (1, 4), (2, 5), (3, 5)]
-    assert any("; 6 share one with none and give no edge" in note for note in graph.report.notes)
+    assert any("; 6 of them found none, and have no edge" in note for note in graph.report.notes)
 
 
 def test_no_dependencies_at_all_are_told(tmp_path: Path) -> None:
