@@ -121,8 +121,8 @@ def _joined(
             "build?"
         )
     report.facts["commands_without_step"] = unknown
-    commands = counted(unknown, "command of the log has", "commands of the log have")
-    report.note(f"{commands} no step in graph=, and no edges", when=unknown)
+    without = counted(unknown, "command of the log has", "commands of the log have")
+    report.note(f"{without} no step in graph=, and no edges", when=unknown)
     if deps is not None:
         read = given(path, "deps", deps, ".ninja_deps")
         for output, inputs in found_by_compilers(read):
