@@ -181,7 +181,7 @@ def open_to_write(path: Path, mode: str) -> IO[str]:
         If it is one, or cannot be opened.
     """
     # Path.open takes no opener, and the caller closes the file.
-    file = open(path, mode, encoding="utf-8", opener=_without_waiting)  # noqa: SIM115
+    file = open(path, mode, encoding="utf-8", opener=_without_waiting)  # noqa: SIM115 - see above
     if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
         file.close()
         raise OSError(errno.EINVAL, "it is a device or a pipe, not a file")

@@ -102,7 +102,8 @@ def growing(sizes_B: Sequence[float], seconds: Sequence[float]) -> tuple[Point, 
     # Sums of logarithms of size and seconds, and the number of points.
     points = [(math.log(size), math.log(time), 1) for size, time in zip(sizes_B, seconds, strict=True)]
     while len(points) > 1 and (at := _contradiction(points)) is not None:
-        points[at : at + 2] = [tuple(map(sum, zip(*points[at : at + 2], strict=True)))]  # type: ignore[list-item]
+        (size, time, n), (next_size, next_time, next_n) = points[at : at + 2]
+        points[at : at + 2] = [(size + next_size, time + next_time, n + next_n)]
     return tuple((math.exp(size / n), math.exp(time / n)) for size, time, n in points)
 
 

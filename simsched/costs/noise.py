@@ -48,7 +48,7 @@ class Noise(Parameters):
     def __init_subclass__(cls) -> None:
         if "drawn" in vars(cls):
             warn_renamed(f"{cls.__name__}.drawn", f"{cls.__name__}.sampled")
-            cls.sampled = vars(cls)["drawn"]  # type: ignore[method-assign]
+            cls.sampled = vars(cls)["drawn"]  # type: ignore[method-assign] # its own, under its old name
 
     @abstractmethod
     def sampled(self, n_tasks: int, generator: np.random.Generator) -> Seconds:

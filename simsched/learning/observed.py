@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -168,6 +168,6 @@ def signature(graph: TaskGraph) -> object:
     return graph.n_edges, frozenset(counts.items())
 
 
-def _unused(name: str, names: object) -> str:
-    taken = set(names)  # type: ignore[call-overload]
+def _unused(name: str, names: Iterable[str]) -> str:
+    taken = set(names)
     return next(n for n in (name, *(f"{name} ({i})" for i in range(2, len(taken) + 3))) if n not in taken)

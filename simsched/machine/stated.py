@@ -13,6 +13,7 @@ from simsched.spec import Scalar, Spec, parse_path
 
 if TYPE_CHECKING:
     from simsched.machine.machine import Machine
+    from simsched.machine.schema import Confidence
 
 #: Effects that use a number, by its place; within a memory mode, by its place there.
 USED_BY = {
@@ -58,7 +59,7 @@ class Fact:
     value: float | tuple[float, ...]
     unit: str
     source: str
-    confidence: str
+    confidence: Confidence
 
 
 def meant(params: Mapping[str, Scalar], mode: str) -> set[str]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +22,7 @@ COLUMNS = ["executors", "width", "makespan_s", "relative", "state"]
 #: Beyond this many times the best, colours no longer differ.
 MOST_TIMES = 16.0
 #: Appearance of highlighted cells, by state; those of the legend.
-FRAMES = {
+FRAMES: Mapping[str, Mapping[str, Any]] = {
     "best": {"edgecolor": OKABE_ITO[3], "linewidth": 3.0},
     "tied": {"edgecolor": OKABE_ITO[3], "linewidth": 2.0, "linestyle": ":"},
     "failed": {"edgecolor": "0.4", "linewidth": 0.0, "hatch": "xxxx"},
@@ -147,7 +148,7 @@ def _frame_cells(ax: Axes, frame: pd.DataFrame, executors: list[int], widths: li
     def cell(x: float, y: float, state: str) -> Rectangle:
         # The best is above its neighbours' frames, and within its own cell.
         order = 2.0 + (state == "best") + (state == "tied") / 2
-        return Rectangle((x - 0.46, y - 0.46), 0.92, 0.92, fill=False, zorder=order, **FRAMES[state])  # type: ignore[arg-type]
+        return Rectangle((x - 0.46, y - 0.46), 0.92, 0.92, fill=False, zorder=order, **FRAMES[state])
 
     for row in frame[frame["state"].isin(FRAMES)].to_dict("records"):
         ax.add_patch(cell(widths.index(row["width"]), executors.index(row["executors"]), row["state"]))

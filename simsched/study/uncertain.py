@@ -13,7 +13,6 @@ from simsched.costs.curves import normalised
 from simsched.errors import MachineError, SimschedError
 from simsched.graph import TaskGraph
 from simsched.machine.confidence import ends
-from simsched.machine.schema import Confidence
 from simsched.replay.scenario import Scenario
 
 #: Units of whole numbers, which are not uncertain.
@@ -114,9 +113,7 @@ class Uncertain:
             if isinstance(fact.value, tuple) or fact.unit in COUNTS:
                 continue
             value = float(fact.value)
-            low, high = (
-                reachable(fact.key, value, end) for end in ends(value, cast("Confidence", fact.confidence))
-            )
+            low, high = (reachable(fact.key, value, end) for end in ends(value, fact.confidence))
             # A count has no other possible value.
             if value == 0 or low < high:
                 yield Parameter(fact.key, value, fact.unit, low, high, fact.confidence)

@@ -174,7 +174,7 @@ def measured(
     told = [f"{name}={value}" for name, value in {**options, **({"limit": limit} if limit else {})}.items()]
     command = [sys.executable, "-m", "simsched.testing.bombs", format, str(main), *told]
     try:
-        done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=timeout_s)  # noqa: S603
+        done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=timeout_s)  # noqa: S603 - ours
     except subprocess.TimeoutExpired:
         return Reading(float("inf"), float("nan"), "did not end", False)
     try:

@@ -113,8 +113,7 @@ class Database:
     def _blocks(self, table: str, names: Sequence[str]) -> Iterator[list[tuple[Any, ...]]]:
         listed = ", ".join(f'"{name}"' for name in names)
         count = 0
-        # The names are ours.
-        cursor = self._connection.execute(f'SELECT {listed} FROM "{table}"')  # noqa: S608
+        cursor = self._connection.execute(f'SELECT {listed} FROM "{table}"')  # noqa: S608 - our names
         while rows := cursor.fetchmany(_BLOCK):
             count += len(rows)
             if count > self._most_rows:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import tomllib
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -195,21 +196,26 @@ def _records(table: Result) -> list[dict[str, Any]]:
     return rows
 
 
+def _interval(fact: Fact | None) -> tuple[float, float, float]:
+    """Return a number and the ends of its interval; NaN where it is unknown, or a list."""
+    if fact is None or not isinstance(fact.value, int | float):
+        return (math.nan,) * 3
+    return float(fact.value), *ends(float(fact.value), fact.confidence)
+
+
 def _row(fact: Fact, before: Fact | None) -> dict[str, Any]:
-    low, high = ends(float(fact.value), fact.confidence)  # type: ignore[arg-type] # lists are left out; one of the four
-    known = before is not None and isinstance(before.value, int | float)
-    value = float(before.value) if known else float("nan")  # type: ignore[union-attr, arg-type] # known
-    host_low, host_high = ends(value, before.confidence) if known else (value, value)  # type: ignore[union-attr, arg-type]
+    value, low, high = _interval(fact)
+    host, host_low, host_high = _interval(before)
     return {
         "number": fact.key,
         "unit": fact.unit,
         "measured": fact.value,
         "low": low,
         "high": high,
-        "host": value,
+        "host": host,
         "host_low": host_low,
         "host_high": host_high,
-        "ratio": float(fact.value) / value if value else float("nan"),  # type: ignore[arg-type]
+        "ratio": value / host if host else float("nan"),
         "host_source": before.source if before is not None else "",
     }
 

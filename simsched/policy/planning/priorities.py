@@ -111,7 +111,8 @@ class Priorities:
     def _counts(self) -> list[int]:
         """Executors of each kind."""
         platform = self.platform
-        return np.bincount(platform.kind_of, minlength=platform.kind_seconds.shape[1]).tolist()  # type: ignore[no-any-return]
+        counts: list[int] = np.bincount(platform.kind_of, minlength=platform.kind_seconds.shape[1]).tolist()
+        return counts
 
     def _upward(self, messages: Seconds) -> Floats:
         return upward(self.platform, self.seconds, messages)

@@ -81,7 +81,7 @@ class AwayCall:
         except BaseException as error:
             # Pickled together, with its times.
             with suppress(AttributeError):
-                error.__simsched_times__ = Measured(None, self.number, start_ns, failed=True)  # type: ignore[attr-defined]
+                error.__simsched_times__ = Measured(None, self.number, start_ns, failed=True)  # type: ignore[attr-defined] # carried along
             raise
         return Measured(result, self.number, start_ns)
 
