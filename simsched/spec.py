@@ -87,7 +87,7 @@ def parse_with(source: str, beside: Mapping[str, Scalar]) -> Spec:
     """
     spec = parse(source)
     if twice := sorted(spec.params.keys() & beside.keys()):
-        raise SpecError(f"{twice[0]!r} stands in {source!r} and beside it; say it once")
+        raise SpecError(f"{twice[0]!r} is given in {source!r} and again beside it; give it once")
     return Spec(spec.name, {**spec.params, **beside})
 
 

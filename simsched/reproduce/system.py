@@ -138,7 +138,7 @@ def system_of(source: str | System, /, **choices: Scalar) -> System:
     """
     if isinstance(source, System):
         if choices:
-            raise SpecError(f"{source} has its choices; give a name to say {', '.join(choices)}")
+            raise SpecError(f"{source} has its choices already; give a name to choose {', '.join(choices)}")
         return source
     if not isinstance(source, str):
         raise SpecError(f"{source!r:.60} is not a published system; give a name, as in chaos, or a System")

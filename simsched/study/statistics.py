@@ -179,7 +179,7 @@ def _logs(runs: pd.DataFrame) -> tuple[npt.NDArray[np.float64], list[str], list[
             f"a graph is called {ALL!r}, as the rows over all graphs are; give it another name"
         )
     if len(axes[1]) < 2:
-        raise SimschedError(f"there is {len(axes[1])} policy; expected two or more to compare")
+        raise SimschedError(f"policies to compare: {len(axes[1])}; expected two or more")
     if runs.duplicated([*NEEDED[:3]]).any():
         row = runs[runs.duplicated([*NEEDED[:3]])].iloc[0]
         raise SimschedError(

@@ -90,7 +90,9 @@ def family(source: str | Workload, /, **parameters: Scalar) -> Workload:
     """
     if isinstance(source, Workload):
         if parameters:
-            raise SpecError(f"{source} has its parameters; give a name to say {', '.join(parameters)}")
+            raise SpecError(
+                f"{source} has its parameters already; give a name to choose {', '.join(parameters)}"
+            )
         return source
     if not isinstance(source, str):
         raise SpecError(f"{source!r:.60} is not a workload; give a name, as in lstm[layers=4], or a Workload")

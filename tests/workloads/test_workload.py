@@ -47,9 +47,9 @@ def test_a_workload_is_its_own_source() -> None:
     ("source", "parameters", "said"),
     [
         ("lstn", {}, "no workload is called 'lstn'.* did you mean lstm"),
-        ("lstm[layers=2]", {"layers": 3}, "'layers' stands in 'lstm.layers=2.' and beside it"),
+        ("lstm[layers=2]", {"layers": 3}, "'layers' is given in 'lstm.layers=2.' and again beside it"),
         ("lstm[layers]", {}, "is not key=value"),
-        (family("lstm"), {"layers": 3}, "lstm has its parameters; give a name to say layers"),
+        (family("lstm"), {"layers": 3}, "lstm has its parameters already; give a name to choose layers"),
         (3, {}, "3 is not a workload"),
     ],
 )

@@ -161,7 +161,7 @@ def _check(points: Sequence[Point], confidence: float, bootstrap: int, generator
     if not 0 < confidence < 1:
         raise CostError(f"confidence is {confidence}; expected between 0 and 1")
     if bootstrap < 0:
-        raise CostError(f"bootstrap is {bootstrap}; expected the number of draws, or 0")
+        raise CostError(f"bootstrap is {bootstrap}; expected the number of samples, or 0")
     if bootstrap and generator is None:
         raise CostError("a bootstrap takes random samples; give it a generator, as np.random.default_rng(0)")
 

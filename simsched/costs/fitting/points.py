@@ -154,7 +154,7 @@ class Interval:
             )
         if self.low is not None and self.high is not None and not self.low <= self.high:
             raise _ImpossibleError(
-                f"interval of {self.value} goes from {self.low} to {self.high}; turn it round"
+                f"interval of {self.value} goes from {self.low} to {self.high}; swap the ends"
             )
 
 

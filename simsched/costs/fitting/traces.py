@@ -306,7 +306,7 @@ def curves_from_traces(graphs: Sequence[TaskGraph], widths: Sequence[int] | None
     if len(threads) != len(graphs) or min(threads) < 1 or len(set(threads)) < len(threads):
         raise CostError(
             f"{len(graphs)} recordings on {threads} threads; expected a different number for each. Where the files "
-            "do not tell it, say curves_from_traces(graphs, widths=[1, 2])"
+            "do not state it: curves_from_traces(graphs, widths=[1, 2])"
         )
     first = graphs[0]
     matches = tuple(match(first, graph) for graph in graphs[1:])
