@@ -125,7 +125,7 @@ constexpr auto platform_doc = R"(What planners are given.
 successors: of each task. order: int32 (n,), each task before its successors. kind_seconds: float64 (n * kinds,).
 kind_of, place_of: int32 (executors,). edge_bytes: float64 (m,). latency_s, s_per_B: float64 (places * places,).)";
 
-constexpr auto list_doc = R"(Return the executor of each task, and all tasks by their starts.
+constexpr auto placed_doc = R"(Return the executor of each task, and all tasks by their starts.
 
 position: int32 (n,), a permutation: the ready task of the lowest goes first. insertion: whether in idle times
 before placed tasks. by_finish: whether executors are compared by the finish, or the start. extra: float64
@@ -173,7 +173,7 @@ void bind_planners(nb::module_ &m) {
           "graph.\n\n"
           "messages: float64 (m,). The result has n * kinds entries.");
     m.def("plan_list", &bound_plan_list, "platform"_a, "position"_a.noconvert(), "insertion"_a, "by_finish"_a,
-          "extra"_a.noconvert(), "pinned"_a.noconvert(), list_doc);
+          "extra"_a.noconvert(), "pinned"_a.noconvert(), placed_doc);
     m.def("plan_lookahead", &bound_plan_lookahead, "platform"_a, "position"_a.noconvert(),
           "Return the executor of each task, and all tasks by their starts, where their children finish "
           "first.\n\n"

@@ -45,7 +45,7 @@ estimates: float64 like the seconds of the plan. alpha, beta: weights of the exp
 whether tasks are expected to wait for these. longest: whether these take as long as the longest message. sorts: whether
 queues are sorted.)";
 
-constexpr auto list_doc = R"(The plan of a static policy.
+constexpr auto list_plan_doc = R"(The plan of a static policy.
 
 successors: of each task. seconds: float64 (n,), of each task on an executor. loads, shared: demand of each task on
 what running tasks share; both None where they share nothing. discipline: rank, fifo, lifo, planned, pushed or affinity.
@@ -58,7 +58,7 @@ shortcuts last, and kinds: their number, the columns of seconds and loads; None 
 int32 (n,), the executor of each task for discipline planned; else None. data: None where it is near. pushing: for
 pushed and affinity.)";
 
-constexpr auto corun_doc = R"(The plan of co-running by candidate widths.
+constexpr auto corun_plan_doc = R"(The plan of co-running by candidate widths.
 
 widths: int32 (n * candidates,), estimates, seconds: float64 (n * candidates,): of each task the widths it offers,
 the preferred one first, the seconds by which the rule decides, and those that pass but for noise; loads likewise.
@@ -165,7 +165,7 @@ void bind_plans(nb::module_ &m) {
     nb::class_<BoundPushing>(m, "Pushing", pushing_doc)
         .def(nb::init<Numbers, double, double, bool, bool, bool>(), "estimates"_a.noconvert(), "alpha"_a,
              "beta"_a, "aware"_a, "longest"_a, "sorts"_a);
-    nb::class_<BoundListPlan>(m, "ListPlan", list_doc)
+    nb::class_<BoundListPlan>(m, "ListPlan", list_plan_doc)
         .def(nb::init<BoundCsr, Numbers, std::optional<BoundLoads>, std::optional<Sharing>, std::string,
                       Integers, BoundCsr, Integers, std::optional<BoundCsr>, double, double,
                       std::optional<BoundShortcuts>, std::optional<Integers>, std::optional<Integers>,
@@ -175,7 +175,7 @@ void bind_plans(nb::module_ &m) {
              "delay_s"_a, "per_poller_s"_a, "shortcuts"_a.none(), "kind_of"_a.noconvert() = nb::none(),
              "assigned"_a.noconvert() = nb::none(), "kinds"_a = 1, "data"_a = nb::none(),
              "pushing"_a = nb::none());
-    nb::class_<BoundCorunPlan>(m, "CorunPlan", corun_doc)
+    nb::class_<BoundCorunPlan>(m, "CorunPlan", corun_plan_doc)
         .def(nb::init<BoundCsr, Integers, Numbers, Numbers, Numbers, Numbers, std::optional<BoundLoads>,
                       std::optional<Sharing>, std::size_t, std::size_t, std::size_t, std::size_t, std::size_t,
                       std::size_t, bool, double, double, double, std::optional<BoundData>>(),

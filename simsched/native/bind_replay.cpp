@@ -321,7 +321,7 @@ nb::tuple replay_policy(const BoundCsr &successors, nb::handle_t<PolicyView> see
     return nb::make_tuple(with_teams(done, columns), messages_of(data.state()));
 }
 
-constexpr auto list_doc = R"(Replay a ListPlan without calling Python, without the interpreter's lock.
+constexpr auto replay_list_doc = R"(Replay a ListPlan without calling Python, without the interpreter's lock.
 
 progress: None, or called with the number of tasks finished since its last call.
 
@@ -329,7 +329,8 @@ Returns the number of tasks that ran, ready_s, start_s, finish_s (float64 (n,)),
 (int32 (n,)), and what was sent: None where data are near, else object, source, place (int32), departure and
 arrival (float64), when each task was placed and when it began to compute. Nothing is copied or converted; arrays that do not fit raise.)";
 
-constexpr auto corun_doc = R"(Replay a CorunPlan without calling Python, without the interpreter's lock.
+constexpr auto replay_corun_doc =
+    R"(Replay a CorunPlan without calling Python, without the interpreter's lock.
 
 progress: as in replay_list.
 
@@ -349,8 +350,8 @@ Returns (number of tasks that ran, ready_s, start_s, finish_s, team, executor an
 
 void bind_replay(nb::module_ &m) {
     nb::exception<NoRoom>(m, "NoRoomError");
-    m.def("replay_list", &replay_list, "plan"_a, "progress"_a.none(), list_doc);
-    m.def("replay_corun", &replay_corun, "plan"_a, "progress"_a.none(), corun_doc);
+    m.def("replay_list", &replay_list, "plan"_a, "progress"_a.none(), replay_list_doc);
+    m.def("replay_corun", &replay_corun, "plan"_a, "progress"_a.none(), replay_corun_doc);
     m.def("replay_policy", &replay_policy, "successors"_a, "view"_a, "decide"_a, "start"_a,
           "factors"_a.noconvert(), "shared"_a.none(), "progress"_a.none(), "data"_a = nb::none(), policy_doc);
 }
