@@ -105,7 +105,7 @@ def _graph(path: Path, run: Run, report: ImportReport, edges: str) -> TaskGraph:
     forward = flows[:, 0] < flows[:, 1]
     flows, sizes = flows[forward], sizes[forward]
     report.facts["flow_edges"] = len(flows)
-    chained = _chained(run, edges).astype(np.int32)
+    chained = _chained(run, edges)
     if len(flows):
         chained = chained[~np.isin(_keys(chained), _keys(flows))]
     told = (
@@ -140,7 +140,7 @@ def _keys(edges: Small) -> Whole:
     return edges[:, 0].astype(np.int64) << 32 | edges[:, 1]
 
 
-def _chained(run: Run, edges: str) -> Whole:
+def _chained(run: Run, edges: str) -> Small:
     """Return the edges between pieces of each task and, where asked for, of each thread, by start."""
     if edges == "lanes":
         return in_order(run.tasks.location)
