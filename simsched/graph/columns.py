@@ -75,6 +75,9 @@ class TextColumn:
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.to_list())
+
     def __getitem__(self, i: int) -> str:
         i = range(len(self))[i]
         return self.data[self.offsets[i] : self.offsets[i + 1]].tobytes().decode("utf-8", "replace")

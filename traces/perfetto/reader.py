@@ -113,9 +113,7 @@ def _read(
         )
     rows = of_process(path, content.spans, process)
     # No copy of millions of spans where all are taken.
-    within = content.spans if process is None else content.spans.taken(rows)
-    rows = rows[choose(path, within, choice, report)]
-    del within
+    rows = rows[choose(path, content.spans if process is None else content.spans.taken(rows), choice, report)]
     tasks = content.spans.taken(rows)
     ends = _flows(content, tasks, rows)
     del content, rows
