@@ -17,13 +17,14 @@ import numpy as np
 import numpy.typing as npt
 
 from simsched.errors import FormatError
-from simsched.graph import NOBODY, ImportReport, TaskGraph
+from simsched.graph import NOBODY, ImportReport, LabelColumn, TaskGraph
 from simsched.graph.budget import budget
 from simsched.graph.data_checks import with_reads
 from simsched.graph.loading import Reader, open_plain, plain_name
 from simsched.graph.xml import XmlReading
 from simsched.text import counted, printable
 from simsched.traces.shared.json_stream import shown
+from simsched.traces.shared.numbered import Numbered
 from simsched.traces.shared.spans import Whole
 
 JOBS = ("job", "dax", "dag")
@@ -52,18 +53,17 @@ class Workflow(XmlReading):
         super().__init__(path)
         self.name = self.version = ""
         #: Of each job.
-        self.ids: dict[str, int] = {}
-        self.kinds, self.scopes = list[str](), list[str]()
+        self.ids = Numbered()
+        self.kinds, self.scopes, self.labels = array("i"), array("i"), Numbered()
         self.seconds, self.cores = array("d"), array("l")
         #: Of each file, by name.
-        self.files: dict[str, int] = {}
+        self.files = Numbered()
         self.sizes_B = array("d")
         #: Of each use: job, file, whether it reads, writes or both.
         self.use_job, self.use_file, self.use_how = array("i"), array("i"), array("b")
         #: Of each parent: its job, its child, the line; for a job that comes later, -2 - its index in `later`.
         self.parents, self.children, self.edge_lines = array("i"), array("i"), array("i")
         self.later: list[str] = []
-        self._known: dict[str, str] = {}
         self._job = self._file = self._child = NONE
         self._key, self._text = "", ""
         self._root = False
@@ -115,10 +115,10 @@ class Workflow(XmlReading):
         ident = self._needed(attributes, "id", kind)
         self._job = len(self.ids)
         budget().check(self.path, self._job + 1, "tasks")
-        if self.ids.setdefault(ident, self._job) != self._job:
+        if self.ids.add(ident) != self._job:
             raise self.refused(f"a second {kind} with the id {shown(ident)}")
-        self.kinds.append(self._once(attributes.get("name") or attributes.get("file") or kind))
-        self.scopes.append(self._once(attributes.get("namespace", "")))
+        self.kinds.append(self.labels.add(attributes.get("name") or attributes.get("file") or kind))
+        self.scopes.append(self.labels.add(attributes.get("namespace", "")))
         told = attributes.get("runtime")
         self.seconds.append(math.nan if told is None else self._number("runtime", told, MAX_S))
         self.cores.append(1)
@@ -139,7 +139,7 @@ class Workflow(XmlReading):
             self._told("size", attributes["size"])
 
     def _of(self, name: str) -> int:
-        number = self.files.setdefault(name, len(self.files))
+        number = self.files.add(name)
         if number == len(self.sizes_B):
             self.sizes_B.append(math.nan)
         return number
@@ -176,15 +176,15 @@ class Workflow(XmlReading):
     def _referred(self, attributes: dict[str, str], kind: str) -> int:
         """Return the job that a parent or child refers to."""
         ident = self._needed(attributes, "ref", kind)
-        if ident in self.ids:
-            return self.ids[ident]
+        if (job := self.ids.find(ident)) >= 0:
+            return job
         self.later.append(ident)
         return -1 - len(self.later)
 
     def edges(self) -> npt.NDArray[np.int64]:
         """Return the edges between parents and children, shape (m, 2); raise `FormatError` where a job is not there."""
         pairs = np.column_stack([np.array(ends, np.int64) for ends in (self.parents, self.children)])
-        jobs = np.array([self.ids.get(ident, NONE) for ident in self.later], np.int64)
+        jobs = np.array([self.ids.find(ident) for ident in self.later], np.int64)
         late = pairs < NONE
         pairs[late] = jobs[-2 - pairs[late]]
         unknown = np.argwhere(pairs == NONE)
@@ -195,10 +195,6 @@ class Workflow(XmlReading):
                 f"{self.path}: line {self.edge_lines[row]}: a parent or child is job {shown(ident)}, which is not there"
             )
         return pairs
-
-    def _once(self, text: str) -> str:
-        """Return the first text that is equal, as thousands of jobs share a name."""
-        return self._known.setdefault(text, text)
 
 
 #: After blanks, instructions and comments.
@@ -230,7 +226,7 @@ def _read(path: Path) -> TaskGraph:
     found = Workflow(path)
     with open_plain(path) as stream:
         found.read(stream)
-    if not found.ids:
+    if not len(found.ids):
         raise FormatError(f"{path}: no job in it")
     report = ImportReport(path.name, "dax")
     seconds, cores = np.array(found.seconds, np.float64), np.array(found.cores, np.int64)
@@ -244,19 +240,24 @@ def _read(path: Path) -> TaskGraph:
             when=len(edges),
         )
     _tell(report, found, seconds)
+    labels = found.labels.column().to_list()
+    kinds, scopes = (
+        LabelColumn.from_codes(np.frombuffer(codes, np.int32), labels)
+        for codes in (found.kinds, found.scopes)
+    )
     graph = TaskGraph.from_edges(
         seconds,
         edges,
-        kinds=found.kinds,
-        names=list(found.ids),
-        scopes=found.scopes,
+        kinds=kinds,
+        names=found.ids.column(),
+        scopes=scopes,
         widths=cores,
         name=found.name or plain_name(path, ".xml", ".dax"),
         report=report,
     )
-    if not len(found.sizes_B):
-        return graph
-    return with_reads(graph, np.array(found.sizes_B, np.float64), writer, reads[:, 1], reads[:, 0])
+    sizes_B = np.array(found.sizes_B, np.float64)
+    del found, edges, seconds, cores, kinds, scopes  # they would take memory beside the data objects
+    return with_reads(graph, sizes_B, writer, reads[:, 1], reads[:, 0])
 
 
 DAX = Reader(

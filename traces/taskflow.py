@@ -27,7 +27,7 @@ from simsched.traces.shared.json_elements import require_msgspec
 from simsched.traces.shared.json_stream import cut_off, shown
 from simsched.traces.shared.options import given
 from simsched.traces.shared.places import MAX_MICROSECONDS, Place
-from simsched.traces.shared.spans import Spans, Whole, choose, graph_of
+from simsched.traces.shared.spans import Small, Spans, Whole, choose, graph_of
 from simsched.traces.shared.timeline import in_order
 
 MAX_FILE_B = 2**30
@@ -68,7 +68,7 @@ def _read(
     spans = _spans(path)
     tasks = spans.taken(choose(path, spans, choice, report))
     if graph is None:
-        edges = in_order(tasks.lane)
+        edges: Small | Whole = in_order(tasks.lane)
         report.doubt(
             "the profiler records no dependencies: edges are the order of each worker, a chain; graph= takes what "
             "Taskflow::dump writes"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -10,6 +11,8 @@ import numpy.typing as npt
 
 Index = npt.NDArray[np.int32]
 Pointer = npt.NDArray[np.int64]
+#: Nodes or edges that are looked at together, so that millions take no further memory.
+_BLOCK = 1 << 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +60,13 @@ class Csr:
         """Return, for every entry of `indices`, its node."""
         return np.repeat(np.arange(self.n, dtype=np.int32), np.diff(self.indptr))
 
+    def blocks(self) -> Iterator[tuple[Index, Index]]:
+        """Yield the ends of all edges in the order of `indices`, those of some nodes at a time."""
+        for begin in range(0, self.n, _BLOCK):
+            ends = self.indptr[begin : begin + _BLOCK + 1]
+            nodes = np.arange(begin, begin + len(ends) - 1, dtype=np.int32)
+            yield np.repeat(nodes, np.diff(ends)), self.indices[ends[0] : ends[-1]]
+
     def transposed(self, n: int | None = None) -> Csr:
         """Return the graph with every edge reversed, of `n` nodes where its targets are others than its sources."""
         # A stable sort by target leaves the sources of one target ascending.
@@ -71,26 +81,32 @@ def pointers(rows: npt.NDArray[np.integer], n: int) -> Pointer:
     return indptr
 
 
-def from_edges(n: int, sources: npt.NDArray[np.int64], targets: npt.NDArray[np.int64]) -> tuple[Csr, int]:
+def from_edges(
+    n: int, sources: npt.NDArray[np.signedinteger], targets: npt.NDArray[np.signedinteger]
+) -> tuple[Csr, int]:
     """Build the CSR of `n` nodes; return it with the number of duplicate edges that were merged.
 
     Parameters
     ----------
     n : int
         Number of nodes, less than 2**31.
-    sources, targets : int64 arrays, shape (m,)
+    sources, targets : int arrays, shape (m,)
         Endpoints, each in [0, n).
     """
-    keys = sources * n
+    keys = sources.astype(np.int64)
+    keys *= n
     keys += targets
     if not np.all(keys[1:] > keys[:-1]):
         keys.sort()
         first = np.ones(len(keys), bool)
         np.not_equal(keys[1:], keys[:-1], out=first[1:])
         keys = keys if first.all() else keys[first]
-    rows = np.empty_like(keys)
-    np.divmod(keys, max(n, 1), out=(rows, keys))
-    return Csr(pointers(rows, n), keys.astype(np.int32)), len(sources) - len(keys)
+    indptr, indices = np.zeros(n + 1, np.int64), np.empty(len(keys), np.int32)
+    for begin in range(0, len(keys), _BLOCK):
+        part = slice(begin, begin + _BLOCK)
+        rows, indices[part] = np.divmod(keys[part], n)
+        indptr[rows[0] + 1 : rows[-1] + 2] += np.bincount(rows - rows[0])
+    return Csr(np.cumsum(indptr, out=indptr), indices), len(sources) - len(keys)
 
 
 def topological_order(successors: Csr) -> Index | None:
@@ -106,9 +122,9 @@ def topological_order(successors: Csr) -> Index | None:
     """
     n = successors.n
     nodes = np.arange(n, dtype=np.int32)
-    sources = successors.sources()
-    if np.all(sources < successors.indices):
+    if all(np.all(sources < targets) for sources, targets in successors.blocks()):
         return nodes
+    sources = successors.sources()
     count, labels = strong_components(successors)
     if count < n or np.any(sources == successors.indices):
         return None

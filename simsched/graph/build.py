@@ -126,7 +126,8 @@ def _names(values: Iterable[str] | None, n: int) -> TextColumn | None:
         return None
     if isinstance(values, (str, bytes)):
         raise GraphError(f"names is one string, {values!r}; give a list with one name per task")
-    return TextColumn.from_strings(_of_length(values, n, "names"))
+    checked = _of_length(values, n, "names")
+    return checked if isinstance(checked, TextColumn) else TextColumn.from_strings(checked)
 
 
 def _labels(values: Iterable[str] | str | None, n: int, what: str) -> LabelColumn:

@@ -33,7 +33,7 @@ def refuse_sizes(sizes: Floats, story: Callable[[int], str]) -> None:
 
 
 def numbers(values: npt.ArrayLike | Iterator[float], n: int | None, what: str, unit: str) -> Floats:
-    """Return a copy of `values` as float64, with NaN and None for unknown values.
+    """Return `values` as float64, with NaN and None for unknown values: a copy, unless they are read-only already.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ def numbers(values: npt.ArrayLike | Iterator[float], n: int | None, what: str, u
         if array.size and array.dtype.kind not in "iufO":
             found = "text" if array.dtype.kind in "US" else array.dtype
             raise GraphError(f"the {what} column holds {found}; give {unit} as numbers")
-        array = np.array(array, np.float64)
+        array = _own(array, np.float64)
     except (TypeError, ValueError, OverflowError) as error:
         raise GraphError(f"the {what} column is not a list of numbers: {error}") from None
     if array.ndim != 1 or (n is not None and len(array) != n):
@@ -74,11 +74,12 @@ def durations(values: npt.ArrayLike | Iterator[float]) -> tuple[Floats, Floats |
     """
     given = list(values) if isinstance(values, Iterator) else values
     try:
-        matrix = np.array(given, np.float64)
+        matrix = np.asarray(given, np.float64)
     except (TypeError, ValueError, OverflowError):
         matrix = np.empty(0)  # told below, with the column's name
     if matrix.ndim != 2 or not matrix.shape[1]:
         return numbers(given, None, "duration", "seconds"), None
+    matrix = np.array(matrix)
     for kind, column in enumerate(matrix.T):
         numbers(column, None, f"duration on kind {kind}", "seconds")
     partly = np.isnan(matrix).any(axis=1) & ~np.isnan(matrix).all(axis=1)
@@ -90,12 +91,12 @@ def durations(values: npt.ArrayLike | Iterator[float]) -> tuple[Floats, Floats |
 
 
 def unknown(n: int) -> Floats:
-    """Return `n` unknown numbers."""
-    return np.full(n, np.nan)
+    """Return `n` unknown numbers, read-only: one in memory."""
+    return np.broadcast_to(np.nan, n)
 
 
 def widths(values: npt.ArrayLike, n: int) -> npt.NDArray[np.int32]:
-    """Return the threads of each task as int32, shape (n,), from a scalar or one number per task.
+    """Return the threads of each task as int32, shape (n,), from one number per task, or a scalar: one in memory.
 
     Raises
     ------
@@ -114,7 +115,7 @@ def widths(values: npt.ArrayLike, n: int) -> npt.NDArray[np.int32]:
         (array < 1) | (array > MAX_WIDTH),
         lambda i: f"task {i} was recorded with {array.reshape(-1)[i]} threads; widths are 1 to {MAX_WIDTH}",
     )
-    return np.broadcast_to(array, (n,)).astype(np.int32)
+    return np.broadcast_to(array.astype(np.int32), (n,))
 
 
 def whole(values: npt.ArrayLike, shape: tuple[int, ...], what: str) -> npt.NDArray[Any]:
@@ -153,7 +154,7 @@ def recording(values: Recording | None, n: int) -> Recording | None:
         lambda i: f"task {i} was recorded on lane {lanes[i]}; there are {len(names)}, from 0",
     )
     return Recording(
-        start, finish, lanes.astype(np.int32), names, _priorities(values.priorities, n), values.origin_ns
+        start, finish, _own(lanes, np.int32), names, _priorities(values.priorities, n), values.origin_ns
     )
 
 
@@ -165,6 +166,11 @@ def _priorities(values: npt.ArrayLike | None, n: int) -> Floats | None:
     if array.shape != (n,) or array.dtype.kind not in "iuf" or not np.isfinite(array).all():
         raise GraphError(f"priorities are {n} finite numbers; got {array.dtype} of shape {array.shape}")
     return array.astype(np.float64)
+
+
+def _own(array: npt.NDArray[Any], dtype: type[np.generic]) -> npt.NDArray[Any]:
+    """Return an array as a graph may keep it: a copy, unless it is read-only and no view of another one."""
+    return array.astype(dtype, copy=array.flags.writeable or not array.flags.owndata)
 
 
 def _array(values: npt.ArrayLike, what: str) -> npt.NDArray[Any]:

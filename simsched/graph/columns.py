@@ -14,6 +14,8 @@ import numpy.typing as npt
 #: Numbers of any meaning: operations, bytes; `simsched.graph.recording.Seconds` where they are times.
 Floats = npt.NDArray[np.float64]
 
+_BLOCK = 1 << 20
+
 
 def plain_text(value: object) -> str:
     r"""Return `value` as text that UTF-8 can hold.
@@ -73,6 +75,9 @@ class TextColumn:
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.to_list())
+
     def __getitem__(self, i: int) -> str:
         i = range(len(self))[i]
         return self.data[self.offsets[i] : self.offsets[i + 1]].tobytes().decode("utf-8", "replace")
@@ -110,8 +115,8 @@ class LabelColumn:
 
     @classmethod
     def constant(cls, label: str, n: int) -> LabelColumn:
-        """Return a column of `n` times the same label."""
-        return cls(np.zeros(n, np.int32), (plain_text(label),) if n else ())
+        """Return a column of `n` times the same label, whose codes are one in memory."""
+        return cls(np.broadcast_to(np.int32(0), n), (plain_text(label),) if n else ())
 
     @classmethod
     def from_strings(cls, strings: Iterable[object]) -> LabelColumn:
@@ -135,11 +140,14 @@ class LabelColumn:
         """
         n = len(codes)
         first = np.full(len(strings), n, np.int32)
-        first[codes[::-1]] = np.arange(
-            n - 1, -1, -1, dtype=np.int32
-        )  # of equal codes, the last assignment stays
+        for begin in reversed(range(0, n, _BLOCK)):
+            part = codes[begin : begin + _BLOCK][::-1]
+            # Of equal codes, the last assignment stays.
+            first[part] = np.arange(begin + len(part) - 1, begin - 1, -1, dtype=np.int32)
         order = np.argsort(first, kind="stable")[: np.count_nonzero(first < n)]
         labels = tuple(plain_text(strings[code]) for code in order.tolist())
+        if len(labels) == 1:
+            return cls.constant(labels[0], n)
         if len({*labels}) < len(labels):
             return cls.from_strings(strings[code] for code in codes.tolist())
         number = np.zeros(len(strings), np.int32)

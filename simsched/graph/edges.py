@@ -42,7 +42,8 @@ def adjacency(n: int, edges: npt.ArrayLike | Iterable[Sequence[int]], called: Ca
     if len(pairs) > MAX_EDGES:
         raise GraphError(f"{len(pairs)} edges are more than {MAX_EDGES}, the most a graph can hold")
     _refuse_outside(pairs, n)
-    sources, targets = pairs.astype(np.int64, copy=False).T
+    # Not narrower ones, nor those without a sign, whose sums with others could leave the whole numbers.
+    sources, targets = (pairs if pairs.dtype.kind == "i" else pairs.astype(np.int64)).T
     refuse_where(
         sources == targets,
         lambda edge: f"edge {edge} is a self-loop on {called(int(sources[edge]))}; leave it out",

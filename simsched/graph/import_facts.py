@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
+from simsched.graph.adjacency import Csr
 from simsched.graph.recording import Recording, Seconds
 from simsched.graph.taskgraph import TaskGraph
 from simsched.text import counted
@@ -50,8 +53,7 @@ def _recorded(graph: TaskGraph, run: Recording) -> None:
     facts.setdefault("covered_s", covered_s(run.start_s, run.finish_s))
     if facts["span_s"]:
         facts.setdefault("covered_share", facts["covered_s"] / facts["span_s"])
-    early_s = run.finish_s[graph.successors.sources()] - run.start_s[graph.successors.indices]
-    early_s = early_s[early_s > HALF_NS]
+    early_s = np.concatenate([np.zeros(0), *_early_s(graph.successors, run)])
     facts.setdefault("early_starts", len(early_s))
     if facts["early_starts"] and len(early_s):
         facts.setdefault("worst_early_start_s", float(early_s.max()))
@@ -59,6 +61,13 @@ def _recorded(graph: TaskGraph, run: Recording) -> None:
             f"{counted(len(early_s), 'suspect edge')}: the second task started up to {early_s.max():.3g} s before the "
             "first had finished"
         )
+
+
+def _early_s(successors: Csr, run: Recording) -> Iterator[Seconds]:
+    """Yield by how much second tasks started before the first had finished, where they did."""
+    for sources, targets in successors.blocks():
+        early_s = run.finish_s[sources] - run.start_s[targets]
+        yield early_s[early_s > HALF_NS]
 
 
 def covered_s(start_s: Seconds, finish_s: Seconds) -> float:
@@ -74,7 +83,10 @@ def covered_s(start_s: Seconds, finish_s: Seconds) -> float:
     >>> covered_s(np.array([0.0, 1.0, 5.0]), np.array([2.0, 3.0, 6.0]))
     4.0
     """
-    order = np.argsort(start_s, kind="stable")
-    start, reached = start_s[order], np.maximum.accumulate(finish_s[order])
-    before = np.concatenate([[-np.inf], reached[:-1]])
-    return float(np.maximum(reached - np.maximum(start, before), 0.0).sum())
+    if not np.all(start_s[1:] >= start_s[:-1]):
+        order = np.argsort(start_s, kind="stable")
+        start_s, finish_s = start_s[order], finish_s[order]
+    reached, covered = np.maximum.accumulate(finish_s), start_s.copy()
+    np.maximum(start_s[1:], reached[:-1], out=covered[1:])
+    np.subtract(reached, covered, out=covered)
+    return float(np.maximum(covered, 0.0, out=covered).sum())

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
+import simsched as ss
 from simsched.graph import LabelColumn, TaskGraph, TextColumn
 from simsched.graph.columns import plain_text
 
@@ -89,3 +90,22 @@ def test_codes_are_stored_as_their_strings_are(strings: list[str], data: st.Data
     expected = LabelColumn.from_strings([strings[code] for code in codes])
     assert (column.codes.tolist(), column.labels) == (expected.codes.tolist(), expected.labels)
     assert TaskGraph.from_edges([1.0] * len(codes), kinds=column).kinds.to_list() == expected.to_list()
+
+
+def test_constant_columns_are_one_value_in_memory() -> None:
+    graph = ss.TaskGraph.from_edges(np.ones(1000), kinds=["a"] * 1000)
+    columns = graph.flops, graph.bytes_B, graph.widths, graph.shapes.codes, graph.scopes.codes
+    assert [column.strides for column in columns] == [(0,)] * 5
+    assert not any(column.flags.writeable for column in columns)
+
+
+def test_read_only_columns_are_shared_and_others_are_copied() -> None:
+    seconds = np.ones(3)
+    copied = ss.TaskGraph.from_edges(seconds)
+    seconds.setflags(write=False)
+    shared = ss.TaskGraph.from_edges(seconds)
+    assert shared.durations_s is seconds
+    assert not np.shares_memory(copied.durations_s, seconds)
+    view = np.ones(4)[:3]
+    view.setflags(write=False)
+    assert not np.shares_memory(ss.TaskGraph.from_edges(view).durations_s, view)

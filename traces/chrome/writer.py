@@ -22,7 +22,6 @@ from simsched.graph.columns import plain_text
 from simsched.graph.report import ImportReport
 from simsched.graph.saving import Writer
 from simsched.graph.taskgraph import Seconds, TaskGraph
-from simsched.plots.corunning import corunning_frame
 from simsched.schedule import Schedule
 from simsched.schedule.export import description
 from simsched.text import printable
@@ -198,6 +197,8 @@ def _text_file(path: Path) -> Iterator[io.TextIOWrapper]:
 
 
 def _events(schedule: Schedule) -> Iterator[str]:
+    from simsched.plots.corunning import corunning_frame
+
     with_cores = int(schedule.widths.sum()) <= MAX_CORE_EVENTS
     yield from _lanes(EXECUTORS, "executors", "executor", np.unique(schedule.executor).tolist())
     if with_cores:

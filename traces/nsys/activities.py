@@ -41,6 +41,7 @@ MAX_NS = 2**62
 #: NVTX_EVENTS of ranges that a thread pushes and pops.
 _PUSHED = 59
 _BITS = 24
+_BLOCK = 1 << 20
 _LOW = 2**_BITS - 1
 #: Devices and streams; one number holds a process and both.
 _MOST = 2**19
@@ -111,7 +112,7 @@ class Reading:
                 name = self._coded(told["copyKind"], lambda kind: f"{DEVICE}Memcpy {_COPIES.get(kind, kind)}")
             else:
                 name = self._coded(np.zeros(len(lane), np.int64), lambda _: f"{DEVICE}Memset")
-            self._add(told, lane, name, process, told.get("bytes", np.full(len(lane), -1)), device=1)
+            self._add(told, lane, name, process, told.get("bytes", np.broadcast_to(-1, len(lane))), device=1)
 
     def host(self) -> None:
         """Take calls of the CUDA API."""
@@ -122,7 +123,7 @@ class Reading:
         )
         lane, process = self._threads(told["globalTid"]), _process(told["globalTid"])
         name = self._coded(told["nameId"], self._text)
-        self._add(told, lane, name, process, np.full(len(lane), -1), device=0)
+        self._add(told, lane, name, process, np.broadcast_to(-1, len(lane)), device=0)
 
     def done(self) -> Activities:
         """Return all spans; raise `FormatError` where there are none."""
@@ -144,11 +145,11 @@ class Reading:
             list(self._labels),
             list(self._lanes),
         )
-        size = joined["bytes"].astype(np.float64)
+        size = joined.pop("bytes").astype(np.float64)
         found = Activities(
             spans,
             joined["correlation"],
-            np.where(size >= 0, size, np.nan),
+            np.where(size >= 0, size, np.nan) if (size >= 0).any() else np.broadcast_to(np.nan, len(size)),
             joined["device"] == 1,
             joined["process"],
             counts=self.counts,
@@ -161,17 +162,17 @@ class Reading:
         """Return the rows with times; CUPTI gives 0 where it could not take them."""
         kept = (told["start"] > 0) & (told["end"] >= told["start"]) & (told["end"] <= MAX_NS)
         self.counts[f"rows of {table} without times"] += int((~kept).sum())
-        return {name: column[kept] for name, column in told.items()}
+        return told if kept.all() else {name: column[kept] for name, column in told.items()}
 
     def _add(
-        self, told: dict[str, Whole], lane: Whole, name: Whole, process: Whole, size: Whole, device: int
+        self, told: dict[str, Whole], lane: Small, name: Small, process: Whole, size: Whole, device: int
     ) -> None:
         self._parts.append(
             {
                 "start": told["start"],
                 "end": told["end"],
-                "lane": lane.astype(np.int32),
-                "name": name.astype(np.int32),
+                "lane": lane,
+                "name": name,
                 "correlation": _correlation(process, told["correlationId"]),
                 "bytes": size,
                 "device": np.full(len(lane), device, np.int8),
@@ -188,23 +189,23 @@ class Reading:
                 )
         return (process * (_MOST + 1) + told["deviceId"] + 1) * (_MOST + 1) + told["streamId"] + 1
 
-    def _numbered(self, keys: Whole, called: Callable[[int], tuple[str, str]]) -> Whole:
+    def _numbered(self, keys: Whole, called: Callable[[int], tuple[str, str]]) -> Small:
         """Return the lane of each key."""
-        each, which = np.unique(keys, return_inverse=True)
+        each, which = _distinct(keys)
         numbers = [self._lanes.setdefault(called(key), len(self._lanes)) for key in each.tolist()]
-        return np.array(numbers, np.int64)[which]
+        return np.array(numbers, np.int32)[which]
 
-    def _coded(self, codes: Whole, called: Callable[[int], str]) -> Whole:
+    def _coded(self, codes: Whole, called: Callable[[int], str]) -> Small:
         """Return the label of each code."""
-        each, which = np.unique(codes, return_inverse=True)
+        each, which = _distinct(codes)
         labels = [called(code) for code in each.tolist()]
         numbers = [self._labels.setdefault(label, len(self._labels)) for label in labels]
-        return np.array(numbers, np.int64)[which]
+        return np.array(numbers, np.int32)[which]
 
     def _text(self, code: int) -> str:
         return self.texts.get(code, f"name {code}")
 
-    def _threads(self, ids: Whole) -> Whole:
+    def _threads(self, ids: Whole) -> Small:
         """Return the lane of each thread, by process and thread in one number."""
         names = self._thread_names()
         return self._numbered(
@@ -262,7 +263,9 @@ class Reading:
         )
 
 
-def innermost(lane: Whole, start: Whole, end: Whole, label: Whole, at_lane: Small, at: Whole) -> Small:
+def innermost(
+    lane: Whole | Small, start: Whole, end: Whole, label: Whole, at_lane: Small, at: Whole
+) -> Small:
     """Return the label of the innermost range around each moment of a lane; 0 where there is none.
 
     Examples
@@ -287,6 +290,16 @@ def innermost(lane: Whole, start: Whole, end: Whole, label: Whole, at_lane: Smal
         elif around:
             found[row - len(start)] = around[-1][1]
     return found
+
+
+def _distinct(values: Whole) -> tuple[Whole, Small]:
+    """Return the distinct values, ascending, and the place of each value among them."""
+    parts = [np.unique(values[begin : begin + _BLOCK]) for begin in range(0, len(values), _BLOCK)]
+    each = np.unique(np.concatenate([np.zeros(0, np.int64), *parts]))
+    which = np.empty(len(values), np.int32)
+    for begin in range(0, len(values), _BLOCK):
+        which[begin : begin + _BLOCK] = np.searchsorted(each, values[begin : begin + _BLOCK])
+    return each, which
 
 
 def _process(ids: Whole) -> Whole:

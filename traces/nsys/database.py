@@ -73,10 +73,11 @@ class Database:
                 parts[name].append(self._whole(table, name, values, count))
             count += len(rows)
         found = {
-            name: np.concatenate(blocks) if blocks else np.zeros(0, np.int64)
-            for name, blocks in parts.items()
+            name: np.concatenate(blocks) if (blocks := parts.pop(name)) else np.zeros(0, np.int64)
+            for name in names
         }
-        return {name: found.get(name, np.full(count, -1, np.int64)) for name in (*needed, *others)}
+        lacking = np.broadcast_to(np.int64(-1), count)
+        return {name: found.get(name, lacking) for name in (*needed, *others)}
 
     def texts(self, table: str, key: str, value: str) -> dict[int, str]:
         """Return texts by their number; those that are none are left out.

@@ -18,7 +18,7 @@ from simsched.text import counted
 from simsched.traces.nsys.activities import Activities, Reading
 from simsched.traces.nsys.database import MAGIC, Whole, open_database
 from simsched.traces.shared.options import word
-from simsched.traces.shared.spans import graph_of
+from simsched.traces.shared.spans import distinct, graph_of
 from simsched.traces.shared.timeline import in_order
 
 CALLS = ("launches", "all", "none")
@@ -57,7 +57,9 @@ def _read(path: Path, *, calls: str = CALLS[0]) -> TaskGraph:
         if calls != "none":
             reading.host()
         found = reading.done()
-    return _Graph(path, found, calls).built()
+    graph = _Graph(path, found, calls)
+    del found, reading, database
+    return graph.built()
 
 
 NSYS = Reader(
@@ -86,26 +88,30 @@ class _Graph:
     def built(self) -> TaskGraph:
         spans, found = self._spans, self._found
         kept = np.flatnonzero(self._kept())
-        order = kept[np.lexsort((kept, spans.finish_ns[kept], spans.start_ns[kept]))]
-        task = np.full(len(spans), -1, np.int64)
+        order = kept[np.lexsort((spans.finish_ns[kept], spans.start_ns[kept]))].astype(np.int32)
+        task = np.full(len(spans), -1, np.int32)
         task[order] = np.arange(len(order))
-        tasks = spans.taken(order)
-        joined = task[np.concatenate([self._launched, self._wait_edges])]
+        joined = np.concatenate([task[self._launched], task[self._wait_edges]])
+        del task, kept
         joined = joined[(joined >= 0).all(axis=1) & (joined[:, 0] != joined[:, 1])]
-        edges = np.concatenate([in_order(tasks.lane), joined])
-        each = np.unique(edges[:, 0] << 32 | edges[:, 1])
-        edges = np.column_stack([each >> 32, each & 2**32 - 1])
+        tasks, bytes_B = spans.taken(order), found.bytes_B[order] if found.bytes_B.strides[0] else None
+        left_out = len(spans) - len(tasks)
+        # What was read takes no memory beside the graph.
+        found.spans, found.correlation, found.bytes_B = (
+            tasks,
+            found.correlation[:0].copy(),
+            found.bytes_B[:0].copy(),
+        )
+        del self._spans, spans, order
+        edges = distinct(np.concatenate([in_order(tasks.lane), joined]))
         # Clocks of host and device differ by some hundred nanoseconds: an order that was not is left out.
         backwards = edges[:, 0] > edges[:, 1]
-        self._tell(len(tasks), int(backwards.sum()))
-        return graph_of(
-            self._path,
-            tasks,
-            edges[~backwards],
-            self._report,
-            plain_name(self._path, ".sqlite", ".nsys-rep"),
-            bytes_B=found.bytes_B[order],
-        )
+        self._tell(left_out, int(backwards.sum()))
+        del self._found, self._launched, self._waits, found, joined
+        if backwards.any():
+            edges = edges[~backwards]
+        name = plain_name(self._path, ".sqlite", ".nsys-rep")
+        return graph_of(self._path, tasks, edges, self._report, name, bytes_B=bytes_B)
 
     def _launches(self) -> Whole:
         """Return call and activity of each launch, shape (m, 2)."""
@@ -117,7 +123,7 @@ class _Graph:
         there = place < len(by)
         ran, place = ran[there], place[there]
         same = found.correlation[by[place]] == found.correlation[ran]
-        return np.column_stack([by[place[same]], ran[same]]).reshape(-1, 2)
+        return np.column_stack([by[place[same]].astype(np.int32), ran[same].astype(np.int32)]).reshape(-1, 2)
 
     def _cut(self) -> Whole:
         """Cut calls at what they launched, and off what they waited; return the edges to those that waited."""
@@ -171,7 +177,7 @@ class _Graph:
             kept |= self._waits
         return kept
 
-    def _tell(self, tasks: int, backwards: int) -> None:
+    def _tell(self, left_out: int, backwards: int) -> None:
         found, report = self._found, self._report
         report.facts.update(
             device_tasks=int(found.on_device.sum()),
@@ -184,8 +190,8 @@ class _Graph:
             {f"dropped, {what}": count for what, count in sorted(found.counts.items()) if count}
         )
         report.note(
-            f"{counted(len(found.spans) - tasks, 'call')} without a launch or a wait; calls=all takes such, too",
-            when=len(found.spans) - tasks,
+            f"{counted(left_out, 'call')} without a launch or a wait; calls=all takes such, too",
+            when=left_out,
         )
         report.doubt(
             "what the host computes between its calls is not in the file: a replay has it take no time",

@@ -105,33 +105,38 @@ def _graph(path: Path, run: Run, report: ImportReport, edges: str) -> TaskGraph:
     forward = flows[:, 0] < flows[:, 1]
     flows, sizes = flows[forward], sizes[forward]
     report.facts["flow_edges"] = len(flows)
-    chained = _chained(run, edges).astype(np.int32)
+    chained = _chained(run, edges)
+    del tasks.chain
     if len(flows):
         chained = chained[~np.isin(_keys(chained), _keys(flows))]
     told = (
         np.append(~np.isnan(sizes), np.zeros(len(chained), np.bool_)) if not np.isnan(sizes).all() else None
     )
+    every = np.concatenate([flows, chained]) if len(flows) else chained
+    del flows, chained
+    kinds = LabelColumn.from_codes(tasks.region, run.labels)
+    where = recording(path, tasks.start, tasks.finish, tasks.location, lane_names(run.lanes))
+    durations_s = (tasks.finish - tasks.start) / 1e9
+    durations_s.setflags(write=False)  # and so it is not copied
+    # The columns of the graph take the place of those of the tasks.
+    vars(tasks).clear()
     return TaskGraph.from_edges(
-        (tasks.finish - tasks.start) / 1e9,
-        np.concatenate([flows, chained]),
-        kinds=LabelColumn.from_codes(tasks.region, run.labels),
-        name=plain_name(path, ".tar", SUFFIX),
-        report=report,
-        recording=recording(path, tasks.start, tasks.finish, tasks.location, lane_names(run.lanes)),
+        durations_s, every, kinds=kinds, name=plain_name(path, ".tar", SUFFIX), report=report, recording=where,
         **({} if told is None else _messages(told, sizes)),
-    )
+    )  # fmt: skip
 
 
 def _sorted(run: Run, with_flows: bool) -> tuple[Small, npt.NDArray[np.float64]]:
     """Put tasks into the order of their starts; return the edges of flows between them, and their bytes."""
     tasks = run.tasks
-    kept = np.arange(len(tasks.start)) if with_flows else np.flatnonzero(~run.joined)
     # An empty task comes before those that it lets begin.
-    order = kept[np.lexsort((~run.joined[kept], tasks.finish[kept], tasks.start[kept]))]
+    order = np.lexsort((~run.joined, tasks.finish, tasks.start))
+    if not with_flows:
+        order = order[~run.joined[order]]
     place = np.empty(len(tasks.start), np.int32)
     place[order] = np.arange(len(order), dtype=np.int32)
-    tasks.start, tasks.finish = tasks.start[order], tasks.finish[order]
-    tasks.region, tasks.location, tasks.chain = tasks.region[order], tasks.location[order], tasks.chain[order]
+    for name, column in vars(tasks).items():
+        setattr(tasks, name, column[order])
     run.in_task = run.in_task[order]
     return (place[run.edges], run.edge_bytes) if with_flows else (place[run.edges[:0]], run.edge_bytes[:0])
 
@@ -140,7 +145,7 @@ def _keys(edges: Small) -> Whole:
     return edges[:, 0].astype(np.int64) << 32 | edges[:, 1]
 
 
-def _chained(run: Run, edges: str) -> Whole:
+def _chained(run: Run, edges: str) -> Small:
     """Return the edges between pieces of each task and, where asked for, of each thread, by start."""
     if edges == "lanes":
         return in_order(run.tasks.location)

@@ -67,6 +67,7 @@ CLEARED, NEEDS_STATE = 1, 2
 #: Label of the process in what simsched writes; the name of the graph follows it.
 OWN = "simsched graph "
 MAX_NS = 2**63 - 1
+_BLOCK = 1 << 20
 
 Key = int | tuple[int, int]
 
@@ -95,8 +96,12 @@ class Content:
     ----------
     spans : Spans
         Slices in the order of their ends.
-    flow, flow_ends, flow_span, flow_lane, flow_ns : arrays, shape (m,)
-        Of each point of a flow: its id, whether the flow ends there, its slice (-1 for instants), lane and time.
+    arrows : int32 array, shape (m, 2)
+        Points of flows that follow each other: twice a slice, and 1 more at its end, or -1 - a moment.
+    lane, time_ns : arrays, shape (k,)
+        Of each moment outside slices.
+    flow, flow_ends, flow_span : arrays
+        Of each point of a flow, in what simsched wrote: its id, whether it ends there, its slice (-1 for none).
     task, width : int64 arrays
         Of each slice, as simsched writes them; -1 for none, empty in what others wrote.
     own : str or None
@@ -106,15 +111,29 @@ class Content:
     """
 
     spans: Spans
+    arrows: Small
+    lane: Small
+    time_ns: Whole
     flow: Any
     flow_ends: Any
-    flow_span: Whole
-    flow_lane: Small
-    flow_ns: Whole
+    flow_span: Small
     task: Whole
     width: Whole
     own: str | None
     counts: Counter[str]
+
+    def moments(self, points: Small) -> tuple[Small, Whole]:
+        """Return lane and time of points."""
+        lane, time_ns, at_slice = (
+            np.empty(len(points), np.int32),
+            np.empty(len(points), np.int64),
+            points >= 0,
+        )
+        which, late, other = points[at_slice] >> 1, points[at_slice] & 1, -1 - points[~at_slice]
+        lane[at_slice], lane[~at_slice] = self.spans.lane[which], self.lane[other]
+        time_ns[at_slice] = np.where(late, self.spans.finish_ns[which], self.spans.start_ns[which])
+        time_ns[~at_slice] = self.time_ns[other]
+        return lane, time_ns
 
 
 @dataclass
@@ -290,8 +309,17 @@ class Reading:
     def content(self) -> Content:
         """Return what was taken, once all is there; the columns are given up as they are used."""
         phase, lane, time_ns = self._taken("_phase"), self._taken("_lane"), self._taken("_time")
+        flow, ends, at = (
+            self._taken("_flow"),
+            self._taken("_flow_ends").astype(np.bool_),
+            self._taken("_flow_at"),
+        )
+        if self.own is None:
+            arrows = _arrows(flow, ends, at, time_ns)
+            flow, ends, at = flow[:0].copy(), ends[:0].copy(), at[:0].copy()
+        else:
+            arrows = np.zeros((0, 2), np.int32)
         rows, until, finish_ns = self._slices(phase, lane, time_ns)
-        del phase
         name, scope = np.maximum(self._taken("_name")[rows], 0), self._taken("_scope")[rows]
         spans = Spans(
             time_ns[rows], finish_ns, lane[rows], name, scope,
@@ -299,16 +327,15 @@ class Reading:
         )  # fmt: skip
         of = np.full(len(time_ns), -1, np.int32)
         of[until] = of[rows] = np.arange(len(rows), dtype=np.int32)
+        points, outside = _points(of, phase == END, arrows)
         whole = len(self._task) == len(time_ns)  # unless what says that simsched wrote it comes late
         task, width = (
             self._taken(name)[rows] if whole else np.full(len(rows) * (self.own is not None), -1)
             for name in ("_task", "_width")
         )
         del rows, until
-        at = self._taken("_flow_at")
         return Content(
-            spans, self._taken("_flow"), self._taken("_flow_ends").astype(np.bool_), of[at], lane[at], time_ns[at],
-            task, width, self.own, self.counts,
+            spans, points, lane[outside], time_ns[outside], flow, ends, of[at], task, width, self.own, self.counts,
         )  # fmt: skip
 
     def _taken(self, name: str) -> Any:
@@ -316,17 +343,18 @@ class Reading:
         column = self.__dict__.pop(name)
         return np.frombuffer(column, column.typecode)
 
-    def _slices(self, phase: Any, lane: Small, time_ns: Whole) -> tuple[Whole, Whole, Whole]:
+    def _slices(self, phase: Any, lane: Small, time_ns: Whole) -> tuple[Small, Small, Whole]:
         """Return the event that begins each slice, the one that ends it, and its end in time."""
-        complete = np.flatnonzero(phase == COMPLETE)
+        complete = np.flatnonzero(phase == COMPLETE).astype(np.int32)
         after_ns = time_ns[complete] + self._taken("_duration")
-        halves = np.flatnonzero((phase == BEGIN) | (phase == END))
-        pair = _as_written if self.own is not None else paired
-        name = np.frombuffer(self._name, np.int32)[halves]
-        first, last = pair(lane[halves], time_ns[halves], name, phase[halves] == BEGIN, self.counts)
-        del name
-        first, last = halves[first], halves[last]
-        del halves
+        pair, halves = _as_written if self.own is not None else paired, (phase == BEGIN) | (phase == END)
+        name, begins = np.frombuffer(self._name, np.int32), phase == BEGIN
+        if halves.all():  # no copies
+            first, last = pair(lane, time_ns, name, begins, self.counts)
+        else:
+            rows = np.flatnonzero(halves).astype(np.int32)
+            ends = pair(lane[rows], time_ns[rows], name[rows], begins[rows], self.counts)
+            first, last = (rows[one] for one in ends)
         finish_ns = np.concatenate([time_ns[last], after_ns])
         return np.concatenate([first, complete]), np.concatenate([last, complete]), finish_ns
 
@@ -343,6 +371,34 @@ class Reading:
             process, parent, seen = above.process, above.parent, seen + 1
         whose = "" if process is None else process[1] or f"process {process[0]}"
         return whose, name or (f"track {key}" if key else "default track")
+
+
+def _arrows(flow: Any, ends: Any, at: Any, time_ns: Whole, order: Whole | Small | None = None) -> Small:
+    """Return the events at both ends of each arrow: points of a flow that follow each other in time."""
+    by = np.argsort(flow, kind="stable").astype(np.int32) if order is None else order
+    found, count = np.empty((len(by), 2), np.int32), 0  # memory is taken where it is filled
+    for begin in range(0, len(by), _BLOCK):
+        rows = by[begin : begin + _BLOCK + 1]
+        event, over, own = at[rows], ends[rows], flow[rows]
+        when, same = time_ns[event], own[1:] == own[:-1]
+        later = (when[1:] > when[:-1]) | (when[1:] == when[:-1]) & (over[1:] >= over[:-1])
+        if order is None and (same & ~later).any():
+            return _arrows(flow, ends, at, time_ns, np.lexsort((ends, time_ns[at], flow)))
+        joined = same & ~over[:-1]
+        more = np.column_stack([event[:-1][joined], event[1:][joined]])
+        found[count : count + len(more)] = more
+        count += len(more)
+    return found[:count]
+
+
+def _points(of: Small, ends: Any, arrows: Small) -> tuple[Small, Small]:
+    """Return the points of arrows, as in `Content`, and the events of those that are in no slice."""
+    points, events = of[arrows], arrows.reshape(-1)
+    outside = np.flatnonzero(points.reshape(-1) < 0)
+    points *= 2
+    points += ends[arrows]
+    points.reshape(-1)[outside] = -1 - np.arange(len(outside))
+    return points, events[outside]
 
 
 def _as_written(

@@ -18,6 +18,7 @@ from simsched.traces.perfetto.packets import Content, read_packets
 from simsched.traces.shared.choice import OPTIONS, Choice
 from simsched.traces.shared.options import mends_if
 from simsched.traces.shared.spans import (
+    Small,
     Spans,
     Whole,
     arrows,
@@ -112,12 +113,12 @@ def _read(
         )
     rows = of_process(path, content.spans, process)
     # No copy of millions of spans where all are taken.
-    within = content.spans if process is None else content.spans.taken(rows)
-    rows = rows[choose(path, within, choice, report)]
-    del within
+    rows = rows[choose(path, content.spans if process is None else content.spans.taken(rows), choice, report)]
     tasks = content.spans.taken(rows)
-    flows = arrows(tasks, *_flows(content, tasks, rows), report)
+    ends = _flows(content, tasks, rows)
     del content, rows
+    flows = arrows(tasks, *ends, report)
+    del ends
     report.facts.update(dropped)
     _tell(report, edges, len(flows))
     chosen = edges_of(tasks, flows, choice)
@@ -148,17 +149,22 @@ def _tell(report: ImportReport, edges: str, flows: int) -> None:
     )
 
 
-def _flows(content: Content, tasks: Spans, rows: Whole) -> tuple[Whole, Whole]:
+def _flows(content: Content, tasks: Spans, rows: Whole | Small) -> tuple[Small, Small]:
     """Return the tasks at both ends of each arrow; -1 for none."""
-    task_of = np.full(len(content.spans) + 1, -1, np.int32)  # the last one is that of no slice
+    task_of = np.full(len(content.spans), -1, np.int32)
     task_of[rows] = np.arange(len(rows), dtype=np.int32)
-    bound = task_of[content.flow_span]
+    before, after = (_bound(content, tasks, task_of, points) for points in content.arrows.T)
+    return before, after
+
+
+def _bound(content: Content, tasks: Spans, task_of: Small, points: Small) -> Small:
+    """Return the task of each point: that of its slice, or the one around it; -1 for none."""
+    bound: Small = task_of[np.maximum(points, 0) >> 1]
+    bound[points < 0] = -1
     inside = np.flatnonzero(bound < 0)
-    bound[inside] = enclosing(tasks, content.flow_lane[inside], content.flow_ns[inside])
-    order = np.lexsort((content.flow_ends, content.flow_ns, content.flow))
-    flow, bound = content.flow[order], bound[order]
-    joined = (flow[1:] == flow[:-1]) & ~content.flow_ends[order][:-1]
-    return bound[:-1][joined], bound[1:][joined]
+    if len(inside):
+        bound[inside] = enclosing(tasks, *content.moments(points[inside]))
+    return bound
 
 
 def _written(path: Path, content: Content, report: ImportReport) -> TaskGraph:

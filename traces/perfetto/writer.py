@@ -16,7 +16,6 @@ from simsched.errors import MissingExtraError
 from simsched.files import replacing
 from simsched.graph.columns import plain_text
 from simsched.graph.saving import Writer
-from simsched.plots.corunning import corunning_frame
 from simsched.schedule import Schedule
 from simsched.schedule.export import description
 from simsched.traces.chrome.writer import nanoseconds, refuse_unwritable
@@ -73,6 +72,8 @@ PERFETTO = Writer(
 
 def _packets(schedule: Schedule) -> Iterator[Any]:
     """Yield functions that fill one packet each."""
+    from simsched.plots.corunning import corunning_frame
+
     yield lambda packet: _root(packet, schedule)
     for lane in np.unique(schedule.executor).tolist():
         yield lambda packet, lane=lane: _track(packet, FIRST_LANE + lane, f"executor {lane}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -16,7 +17,7 @@ from simsched.graph import ImportReport, LabelColumn, TaskGraph
 from simsched.graph.cleanup.matching import matcher
 from simsched.traces.shared.choice import MOST_LISTED, Choice, listed, spelled
 from simsched.traces.shared.json_stream import shown
-from simsched.traces.shared.timeline import in_order, recording
+from simsched.traces.shared.timeline import by_lane, in_order, recording
 
 Whole = npt.NDArray[np.int64]
 Small = npt.NDArray[np.int32]
@@ -61,7 +62,7 @@ class Spans:
         return len(self.start_ns)
 
     def taken(self, rows: npt.NDArray[Any]) -> Spans:
-        """Return some of the spans, in an order."""
+        """Return some of the spans, in an order; how they nest is not known of these."""
         return Spans(
             self.start_ns[rows],
             self.finish_ns[rows],
@@ -70,8 +71,6 @@ class Spans:
             self.scope[rows],
             self.labels,
             self.lanes,
-            self.depth[rows] if len(self.depth) else self.depth,
-            self.inner[rows] if len(self.inner) else self.inner,
         )
 
 
@@ -89,7 +88,7 @@ def lane_names(lanes: Sequence[tuple[str, str]]) -> list[str]:
 
 def paired(
     lane: Small, time_ns: Whole, name: Small, begins: npt.NDArray[np.bool_], counts: Counter[str]
-) -> tuple[Whole, Whole]:
+) -> tuple[Small, Small]:
     """Return rows of beginnings, and of the ends of their spans, in the order of the ends.
 
     An end ends the innermost span of its name, or of no name; an end without a name (-1) ends the innermost one.
@@ -103,9 +102,9 @@ def paired(
     counts : Counter of str
         Receives the numbers of beginnings without an end, and of ends without a beginning.
     """
-    order = np.lexsort((time_ns, lane))
+    order = by_lane(lane, time_ns)
     ends = len(order) - int(np.count_nonzero(begins))
-    firsts, lasts = np.empty(ends, np.int64), np.empty(ends, np.int64)
+    firsts, lasts = np.empty(ends, np.int32), np.empty(ends, np.int32)
     found, current, open_ = 0, -1, list[tuple[int, int]]()
     for row, of, called, opens in rows_in(order, lane, name, begins):
         if of != current:
@@ -131,7 +130,7 @@ def _innermost(open_: Sequence[tuple[int, int]], name: int) -> int | None:
     return None
 
 
-def rows_in(order: Whole, *columns: npt.NDArray[Any]) -> Iterator[tuple[Any, ...]]:
+def rows_in(order: npt.NDArray[Any], *columns: npt.NDArray[Any]) -> Iterator[tuple[Any, ...]]:
     """Yield rows in an order, and their values in columns, as Python's numbers, of which few exist at a time.
 
     Examples
@@ -146,7 +145,7 @@ def rows_in(order: Whole, *columns: npt.NDArray[Any]) -> Iterator[tuple[Any, ...
 
 def nest(spans: Spans) -> int:
     """Set depth and inner of all spans; return how many overlap another one of their lane without nesting."""
-    order = np.lexsort((-spans.finish_ns, spans.start_ns, spans.lane))
+    order = by_lane(spans.lane, -spans.finish_ns, spans.start_ns)
     spans.depth, spans.inner = np.zeros(len(spans), np.int32), np.zeros(len(spans), np.bool_)
     overlaps, current, around = 0, -1, list[tuple[int, int, int]]()
     for row, lane, start, finish in rows_in(order, spans.lane, spans.start_ns, spans.finish_ns):
@@ -166,7 +165,7 @@ def nest(spans: Spans) -> int:
     return overlaps
 
 
-def choose(path: Path, spans: Spans, choice: Choice, report: ImportReport) -> Whole:
+def choose(path: Path, spans: Spans, choice: Choice, report: ImportReport) -> Small:
     """Return the rows of the spans that become tasks, by start; the others are counted in the report.
 
     Raises
@@ -179,7 +178,7 @@ def choose(path: Path, spans: Spans, choice: Choice, report: ImportReport) -> Wh
     report.facts.update(
         spans=len(spans), spans_by_depth=listed((f"{depth}: {n}" for depth, n in by_depth if n), MOST_LISTED)
     )
-    every, rows = len(spans), np.arange(len(spans))
+    every, rows = len(spans), np.arange(len(spans), dtype=np.int32)
     for option, value, chosen, codes, called in _filters(spans, choice):
         kept = chosen[rows]
         if not kept.any():
@@ -190,8 +189,9 @@ def choose(path: Path, spans: Spans, choice: Choice, report: ImportReport) -> Wh
             )
         report.facts[f"left_out_{option}"] = int((~kept).sum())
         rows = rows[kept]
-    left = spans.taken(rows)
+    left = spans
     if len(rows) < every:
+        left = spans.taken(rows)
         nest(left)
     kept = left.depth == 0 if choice.level == "outermost" else ~left.inner
     report.facts["left_out_level"] = int((~kept).sum())
@@ -204,7 +204,8 @@ def choose(path: Path, spans: Spans, choice: Choice, report: ImportReport) -> Wh
             if choice == Choice(choice.level, edges=choice.edges)
             else f"{others}: the options chose others"
         )
-    return rows[np.lexsort((rows, spans.finish_ns[rows], spans.start_ns[rows]))]
+    spans.depth, spans.inner = spans.depth[:0].copy(), spans.inner[:0].copy()
+    return rows[np.lexsort((spans.finish_ns[rows], spans.start_ns[rows]))]
 
 
 def _filters(spans: Spans, choice: Choice) -> Iterator[tuple[str, str, Any, Small, Callable[[int], str]]]:
@@ -261,6 +262,25 @@ def edges_of(tasks: Spans, flows: Whole, choice: Choice) -> Whole:
     return np.concatenate([*chosen, flows] if "flows" in choice.edges else chosen)
 
 
+def distinct(edges: Small) -> Small:
+    """Return edges by their first and second tasks, each once, shape (m, 2).
+
+    Examples
+    --------
+    >>> distinct(np.array([[1, 2], [0, 2], [1, 2]], np.int32)).tolist()
+    [[0, 2], [1, 2]]
+    """
+    keys = edges[:, 0].astype(np.int64)
+    keys <<= 32
+    keys |= edges[:, 1]
+    keys.sort()
+    again = np.flatnonzero(keys[1:] == keys[:-1])
+    if len(again):
+        keys = np.delete(keys, again)
+    halves = keys.view(np.int32).reshape(-1, 2)  # no copy
+    return halves[:, ::-1] if sys.byteorder == "little" else halves
+
+
 def enclosing(tasks: Spans, lane: Small, time_ns: Whole) -> Whole:
     """Return the task that holds each moment of a lane, the last that started before; -1 where none does.
 
@@ -294,7 +314,7 @@ def enclosing(tasks: Spans, lane: Small, time_ns: Whole) -> Whole:
     return found
 
 
-def arrows(tasks: Spans, before: Whole, after: Whole, report: ImportReport) -> Whole:
+def arrows(tasks: Spans, before: Whole | Small, after: Whole | Small, report: ImportReport) -> Whole:
     """Return arrows between tasks as edges, shape (m, 2), without those that the recording contradicts.
 
     Parameters
@@ -321,21 +341,20 @@ def arrows(tasks: Spans, before: Whole, after: Whole, report: ImportReport) -> W
 def graph_of(
     path: Path, tasks: Spans, edges: npt.ArrayLike, report: ImportReport, name: str, **columns: Any
 ) -> TaskGraph:
-    """Return the graph of some tasks: kinds by their names, scopes, durations and the recording."""
-    lanes, lane = np.unique(tasks.lane, return_inverse=True)
+    """Return the graph of some tasks: kinds by their names, scopes, durations and the recording.
+
+    The columns of the tasks are given up, as those of the graph take their place.
+    """
+    lanes = np.flatnonzero(np.bincount(tasks.lane))
+    number = np.zeros(len(tasks.lanes), np.int32)
+    number[lanes] = np.arange(len(lanes))
+    names = lane_names([tasks.lanes[lane] for lane in lanes.tolist()])
+    run = recording(path, tasks.start_ns, tasks.finish_ns, number[tasks.lane], names)
+    durations_s = (tasks.finish_ns - tasks.start_ns) / 1e9
+    kinds, scopes = (LabelColumn.from_codes(codes, tasks.labels) for codes in (tasks.name, tasks.scope))
+    tasks.start_ns = tasks.finish_ns = np.zeros(0, np.int64)
+    tasks.lane = tasks.name = tasks.scope = np.zeros(0, np.int32)
+    durations_s.setflags(write=False)  # and so it is not copied
     return TaskGraph.from_edges(
-        (tasks.finish_ns - tasks.start_ns) / 1e9,
-        edges,
-        kinds=LabelColumn.from_codes(tasks.name, tasks.labels),
-        scopes=LabelColumn.from_codes(tasks.scope, tasks.labels),
-        name=name,
-        report=report,
-        recording=recording(
-            path,
-            tasks.start_ns,
-            tasks.finish_ns,
-            lane,
-            lane_names([tasks.lanes[number] for number in lanes.tolist()]),
-        ),
-        **columns,
+        durations_s, edges, kinds=kinds, scopes=scopes, name=name, report=report, recording=run, **columns
     )

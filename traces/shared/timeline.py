@@ -6,6 +6,7 @@ import re
 from collections.abc import Hashable, Iterable, Sequence
 from decimal import Decimal
 from heapq import heappop, heappush
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from simsched.graph import Recording
 MAX_NS = 2**53
 #: Year 2262: the last moment whose nanoseconds since 1970 fit 64 bits.
 LATEST_NS = 2**63 - 1
+_BLOCK = 1 << 20
 _NUMBER = re.compile(r"[+-]?(?:[0-9]{1,25}(?:\.[0-9]{0,25})?|\.[0-9]{1,25})(?:[eE][+-]?[0-9]{1,2})?")
 
 
@@ -89,11 +91,13 @@ def recording(
     >>> recording(Path("run"), [5 * 10**9, 6 * 10**9], [6 * 10**9, 8 * 10**9], [0, 0], ["worker"]).finish_s.tolist()
     [1.0, 3.0]
     """
-    origin_ns = int(min(starts_ns, default=0)) if origin_ns is None else origin_ns
-    refuse_long(path, int(max(finishes_ns, default=origin_ns)) - origin_ns)
+    start_ns, finish_ns = np.asarray(starts_ns, np.int64), np.asarray(finishes_ns, np.int64)
+    if origin_ns is None:
+        origin_ns = int(start_ns.min()) if len(start_ns) else 0
+    refuse_long(path, int(finish_ns.max()) - origin_ns if len(finish_ns) else 0)
     return Recording(
-        start_s=_seconds(starts_ns, origin_ns),
-        finish_s=_seconds(finishes_ns, origin_ns),
+        start_s=_seconds(start_ns, origin_ns),
+        finish_s=_seconds(finish_ns, origin_ns),
         lanes=np.asarray(lanes, np.int32),
         lane_names=tuple(names),
         origin_ns=origin_ns,
@@ -109,8 +113,10 @@ def refuse_long(path: Path, length_ns: int) -> None:
         )
 
 
-def _seconds(times_ns: Times, origin_ns: int) -> npt.NDArray[np.float64]:
-    return (np.asarray(times_ns, np.int64) - origin_ns) / 1e9
+def _seconds(times_ns: npt.NDArray[np.int64], origin_ns: int) -> npt.NDArray[np.float64]:
+    seconds = (times_ns - origin_ns) / 1e9
+    seconds.setflags(write=False)  # as the graph may keep it
+    return seconds
 
 
 def numbered(lanes: Sequence[str]) -> tuple[list[int], list[str]]:
@@ -160,7 +166,38 @@ def _natural(name: str) -> list[tuple[int, str]]:
     return [(len(part.lstrip("0")), part.lstrip("0")) if part.isdigit() else (0, part) for part in parts]
 
 
-def in_order(lanes: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+def by_lane(lanes: npt.NDArray[Any], *keys: npt.NDArray[Any]) -> npt.NDArray[np.int32]:
+    """Return rows by lane, then by keys, the last one first, as `numpy.lexsort` would, with a third of its memory.
+
+    Parameters
+    ----------
+    lanes : int array, shape (n,)
+        Zero or more.
+    *keys : arrays, shape (n,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> by_lane(np.array([1, 0, 1, 0]), np.array([5, 7, 4, 8])).tolist()
+    [1, 3, 2, 0]
+    """
+    ends = np.cumsum(np.bincount(lanes)) if len(lanes) else np.zeros(0, np.int64)
+    place, order = np.append(0, ends), np.empty(len(lanes), np.int32)
+    for begin in range(0, len(lanes), _BLOCK):
+        block = lanes[begin : begin + _BLOCK]
+        near = np.argsort(block, kind="stable")
+        found, first, counts = np.unique(block[near], return_index=True, return_counts=True)
+        order[np.repeat(place[found] - first, counts) + np.arange(len(near))] = near + begin
+        place[found] += counts
+    for begin, end in pairwise([0, *ends.tolist()] if keys else []):
+        rows = order[begin:end]
+        own = [key[rows] for key in keys]
+        if end - begin > 1 and not np.all(own[-1][1:] > own[-1][:-1]):
+            order[begin:end] = rows[np.lexsort(own)]
+    return order
+
+
+def in_order(lanes: npt.NDArray[Any]) -> npt.NDArray[np.int32]:
     """Return the edges that keep the tasks of every lane in their order, shape (m, 2).
 
     Parameters
@@ -174,9 +211,12 @@ def in_order(lanes: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
     >>> in_order(np.array([0, 1, 0, 0])).tolist()
     [[0, 2], [2, 3]]
     """
-    order = np.argsort(lanes, kind="stable")
-    same = lanes[order][1:] == lanes[order][:-1]
-    return np.column_stack([order[:-1][same], order[1:][same]])
+    order = by_lane(lanes)
+    sorted_ = lanes[order]
+    same = sorted_[1:] == sorted_[:-1]
+    edges = np.empty((np.count_nonzero(same), 2), np.int32)
+    edges[:, 0], edges[:, 1] = order[:-1][same], order[1:][same]
+    return edges
 
 
 def chain(lanes: Iterable[Hashable]) -> list[tuple[int, int]]:

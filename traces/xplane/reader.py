@@ -12,6 +12,7 @@ conditional, call) names the computations that it runs.
 from __future__ import annotations
 
 import re
+from array import array
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Set
@@ -21,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from simsched.errors import FormatError, GraphError
 from simsched.graph import ImportReport, TaskGraph
@@ -31,8 +33,8 @@ from simsched.traces.shared.choice import OPTIONS, Choice
 from simsched.traces.shared.json_stream import shown
 from simsched.traces.shared.options import mends_if
 from simsched.traces.shared.protobuf import message_classes
-from simsched.traces.shared.spans import Spans, Whole, choose, edges_of, graph_of, of_process
-from simsched.traces.shared.timeline import in_order
+from simsched.traces.shared.spans import Small, Spans, Whole, choose, distinct, edges_of, graph_of, of_process
+from simsched.traces.shared.timeline import by_lane, in_order
 from simsched.traces.shared.wire import BYTES, VARINT, header
 from simsched.traces.xplane.space import PLANE, PLANE_NAME, Space, read_space
 
@@ -172,23 +174,27 @@ def _read(
     choice = Choice.of(path, level, depth, names, lanes, "lanes")
     report = ImportReport(path.name, "xplane")
     space = read_space(path, mends_if(path, tolerant, report))
-    there = np.flatnonzero(space.op >= 0)
-    if tasks == "ops" and not len(there):
+    there = space.op >= 0
+    if tasks == "ops" and not there.any():
         raise FormatError(f"{path}: no event says which operation of XLA it runs; tasks=spans takes others")
-    rows = there if len(there) and tasks != "spans" else np.arange(len(space.spans))
-    rows = rows[of_process(path, space.spans.taken(rows), process)]
-    rows = rows[choose(path, space.spans.taken(rows), choice, report)]
-    spans = space.spans.taken(rows)
+    operations = bool(there.any()) and tasks != "spans"
+    if operations:
+        space.keep(there)
+    if process is not None:
+        space.keep(of_process(path, space.spans, process))
+    space.keep(choose(path, space.spans, choice, report))
+    spans = space.spans
     report.facts.update({f"dropped, {what}": count for what, count in space.counts.items() if count})
-    if len(there) and tasks != "spans":
-        spans.name = space.op[rows]
-        edges = _operations(path, space, rows, report)
+    if operations:
+        spans.name = space.op
+        edges: Small | Whole = _operations(path, space, report)
     else:
-        edges = edges_of(spans, np.zeros((0, 2), np.int64), choice)
+        edges = edges_of(spans, np.zeros((0, 2), np.int32), choice)
         report.doubt(
             "spans record no dependencies: edges are the recorded order of each line, a chain; no policy can run the "
             "tasks of a line in parallel"
         )
+    del space
     return graph_of(path, spans, edges, report, plain_name(path, ".pb", ".xplane"))
 
 
@@ -205,16 +211,12 @@ XPLANE = Reader(
 )
 
 
-def _operations(path: Path, space: Space, rows: Whole, report: ImportReport) -> Whole:
+def _operations(path: Path, space: Space, report: ImportReport) -> Small:
     """Return the edges between operations: by the HLO within a run of a program; runs of a device in their order."""
-    spans = space.spans.taken(rows)
-    runs: dict[int, list[int]] = defaultdict(list)
-    for task, run in enumerate(space.run[rows].tolist()):
-        runs[run].append(task)
+    spans = space.spans
+    runs = _runs(space.run)
     programs: dict[int, Program | None] = {}
-    names = [spans.labels[code] for code in space.op[rows].tolist()]
-    edges: list[tuple[int, int]] = []
-    unknown = list[int]()
+    alone, found = np.zeros(len(spans), np.bool_), array("i")
     for run, tasks in runs.items():
         number = space.runs[run][0] if run >= 0 else -1
         if number not in programs:
@@ -222,31 +224,41 @@ def _operations(path: Path, space: Space, rows: Whole, report: ImportReport) -> 
             programs[number] = None if data is None else Program(path, data)
         program = programs[number]
         if program is None:
-            unknown += tasks
+            alone[tasks] = True
         else:
-            edges += _within(spans, names, tasks, program)
-    if unknown:
-        alone = np.array(sorted(unknown), np.int64)
-        edges += alone[in_order(spans.lane[alone])].tolist()
-    known = {run: tasks for run, tasks in runs.items() if run >= 0}
-    edges += _in_turn(spans, space, known, {after for _, after in edges})
+            for edge in _within(spans, tasks.tolist(), program):
+                found.extend(edge)
+    unknown = np.flatnonzero(alone).astype(np.int32)
+    edges = np.concatenate([np.array(found, np.int32).reshape(-1, 2), unknown[in_order(spans.lane[unknown])]])
+    del found, alone
+    waiting = np.zeros(len(spans), np.bool_)
+    waiting[edges[:, 1]] = True
+    in_turn = np.array(_in_turn(spans, space, runs, waiting), np.int32).reshape(-1, 2)
     report.facts.update(programs=sum(p is not None for p in programs.values()), runs=len(runs.keys() - {-1}))
     report.doubt(
-        f"{len(unknown)} of {len(rows)} operations are of programs whose HLO is not in the file: their edges are the "
+        f"{len(unknown)} of {len(spans)} operations are of programs whose HLO is not in the file: their edges are the "
         "order of each line, a chain",
-        when=unknown,
+        when=len(unknown),
     )
     report.note(
         "programs run in their recorded order on each device: what they hand to each other is not in the file"
     )
-    return np.unique(np.array(edges, np.int64).reshape(-1, 2), axis=0)
+    return distinct(np.concatenate([edges, in_turn]))
 
 
-def _within(spans: Spans, names: list[str], tasks: list[int], program: Program) -> list[tuple[int, int]]:
+def _runs(run: Small) -> dict[int, Small]:
+    """Return the operations of each run, in order; runs as they come."""
+    order = by_lane(run + 1)
+    ends = np.flatnonzero(np.diff(run[order])) + 1
+    parts = sorted(np.split(order, ends), key=lambda part: int(part[0]))
+    return {int(run[part[0]]): part for part in parts}
+
+
+def _within(spans: Spans, tasks: list[int], program: Program) -> list[tuple[int, int]]:
     """Return the edges of a run; of an operation that ran several times, as in a loop, the last finished one counts."""
     of: dict[str, list[int]] = defaultdict(list)
     for task in tasks:
-        of[names[task]].append(task)
+        of[spans.labels[spans.name[task]]].append(task)
     # What an iteration of a loop hands to the next is no operand: its operations keep the order of their line.
     again = np.array(sorted(task for each in of.values() if len(each) > 1 for task in each), np.int64)
     found = [(a, b) for a, b in again[in_order(spans.lane[again])].tolist()]
@@ -264,16 +276,17 @@ def _within(spans: Spans, names: list[str], tasks: list[int], program: Program) 
 
 
 def _in_turn(
-    spans: Spans, space: Space, runs: dict[int, list[int]], waiting: set[int]
+    spans: Spans, space: Space, runs: dict[int, Small], waiting: npt.NDArray[np.bool_]
 ) -> list[tuple[int, int]]:
     """Return edges from the last task of each run to those of the next run of its device that wait for no other."""
-    of: dict[str, list[list[int]]] = defaultdict(list)
-    for run, tasks in sorted(runs.items(), key=lambda item: item[1][0]):
-        of[space.runs[run][2]].append(tasks)
+    of: dict[str, list[Small]] = defaultdict(list)
+    for run, tasks in runs.items():
+        if run >= 0:
+            of[space.runs[run][2]].append(tasks)
     found = []
     for each in of.values():
         for one, other in pairwise(each):
-            last = max(one, key=lambda task: (int(spans.finish_ns[task]), task))
-            begins = [task for task in other if task not in waiting and last < task]
+            last = int(one[np.lexsort((one, spans.finish_ns[one]))[-1]])
+            begins = other[~waiting[other] & (other > last)].tolist()
             found += [(last, task) for task in begins if spans.finish_ns[last] <= spans.start_ns[task]]
     return found

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from simsched.errors import FormatError
 from simsched.graph.budget import budget
@@ -90,6 +91,10 @@ class Space:
     programs: dict[int, bytes]
     counts: dict[str, int]
 
+    def keep(self, rows: npt.NDArray[Any]) -> None:
+        """Keep some of the events, in an order."""
+        self.spans, self.op, self.run = self.spans.taken(rows), self.op[rows], self.run[rows]
+
 
 class Reading:
     """Planes as they come.
@@ -127,11 +132,13 @@ class Reading:
 
     def space(self) -> Space:
         """Return all events."""
+        start, finish = (np.frombuffer(column, np.int64) for column in (self._start, self._finish))
+        lane, name, op, run = (
+            np.frombuffer(column, np.int32) for column in (self._lane, self._name, self._op, self._run)
+        )
         spans = Spans(
-            np.array(self._start, np.int64), np.array(self._finish, np.int64), np.array(self._lane, np.int32),
-            np.array(self._name, np.int32), np.zeros(len(self._start), np.int32), list(self._labels), self._lanes,
-        )  # fmt: skip
-        op, run = np.array(self._op, np.int32), np.array(self._run, np.int32)
+            start, finish, lane, name, np.zeros(len(lane), np.int32), list(self._labels), self._lanes
+        )
         return Space(spans, op, run, list(self._runs), self.programs, self.counts)
 
     def _tables(self, wire: Wire, plane: Field) -> None:
@@ -173,9 +180,8 @@ class Reading:
         self._lanes[lane] = tables.name, name or f"line {ident}"
         if not 0 <= begin_ns <= MAX_NS:
             raise wire.wrong(line.begin, f"a line that begins at {begin_ns} ns")
-        for row in range(first, len(self._start)):
-            self._start[row] += begin_ns
-            self._finish[row] += begin_ns
+        for column in (self._start, self._finish):
+            np.frombuffer(column, np.int64)[first:] += begin_ns
 
     def _event(
         self, wire: Wire, place: int, event: Any, lane: int, line: str, tables: Tables, wanted: dict[int, str]

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from unittest.mock import patch
+
 import numpy as np
 from hypothesis import given, strategies as st
 
-from simsched.traces.shared.spans import Spans, nest
+from simsched.traces.shared import timeline
+from simsched.traces.shared.spans import Spans, distinct, nest
 
 Drawn = tuple[int, int, int]
 
@@ -33,3 +36,17 @@ def _holds(drawn: list[Drawn], outer: int, inner: int) -> bool:
         return outer < inner
     # A moment at the very end of a span is after it.
     return b < a + long
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 4), st.integers(0, 4))), st.integers(1, 5))
+def test_rows_by_lane_are_those_of_lexsort(drawn: list[Drawn], block: int) -> None:
+    lane, first, last = np.array(drawn, np.int64).reshape(-1, 3).T
+    with patch.object(timeline, "_BLOCK", block):
+        assert timeline.by_lane(lane, first, last).tolist() == np.lexsort((first, last, lane)).tolist()
+        assert timeline.by_lane(lane).tolist() == np.argsort(lane, kind="stable").tolist()
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3))))
+def test_distinct_edges_are_those_of_unique(drawn: list[tuple[int, int]]) -> None:
+    edges = np.array(drawn, np.int32).reshape(-1, 2)
+    assert distinct(edges).tolist() == np.unique(edges, axis=0).tolist()
