@@ -19,14 +19,16 @@ if TYPE_CHECKING:
 class Dmdas(Dmda):
     """Deque Model, Data Aware, Sorted, of StarPU: as `dmda`, but a worker runs its queued task of the highest priority.
 
-    The priority is the upward rank of HEFT, which applications of StarPU may give. Workers are chosen as by `dmda`, by
-    all that is in their queues.
+    The priority is the upward rank of HEFT, which applications of StarPU may give. Of equal priorities, the task goes
+    first that misses the fewest bytes at the worker, then the one of whose bytes most are on their way. Workers are
+    chosen as by `dmda`, by all that is in their queues.
 
     Cost: O(tasks x executors + edges x executors).
 
     References
     ----------
-    StarPU 1.4, deque_modeling_policy_data_aware.c. Agullo, Beaumont, Eyraud-Dubois, Kumar: Are Static Schedules so Bad?
+    StarPU 1.4, deque_modeling_policy_data_aware.c and fifo_queues.c (`pop_first_ready_task`), but
+    for memory that is allocated already. Agullo, Beaumont, Eyraud-Dubois, Kumar: Are Static Schedules so Bad?
     A Case Study on Cholesky Factorization. IPDPS 2016, Sec. IV.
 
     Examples
@@ -44,7 +46,7 @@ class Dmdas(Dmda):
     @property
     def pushing(self) -> Pushing:
         """Choice of a worker as by `dmda`, whose queue is sorted."""
-        return replace(super().pushing, sorts=True)
+        return replace(super().pushing, sorts=True, ready=True)
 
     def rank(self, problem: Problem) -> npt.ArrayLike:
         """Return the upward ranks, the highest first."""

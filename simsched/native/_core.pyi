@@ -205,7 +205,7 @@ class Pushing:
 
     estimates: float64 like the seconds of the plan. alpha, beta: weights of the expected end and of missing data.
     aware: whether tasks are expected to wait for these. longest: whether these take as long as the longest message.
-    sorts: whether queues are sorted.
+    sorts: whether queues are sorted. ready: whether of equals the one that misses fewest bytes goes first.
     """
 
     def __init__(
@@ -218,6 +218,7 @@ class Pushing:
         aware: bool,
         longest: bool,
         sorts: bool,
+        ready: bool,
     ) -> None: ...
 
 class ListPlan:

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "min_heap.hpp"
 #include "pushed_scheduler.hpp"
 
 #include <cstdint>

@@ -43,7 +43,7 @@ constexpr auto pushing_doc = R"(Where tasks go when they become ready: see simsc
 
 estimates: float64 like the seconds of the plan. alpha, beta: weights of the expected end and of missing data. aware:
 whether tasks are expected to wait for these. longest: whether these take as long as the longest message. sorts: whether
-queues are sorted.)";
+queues are sorted. ready: whether of equals the one that misses fewest bytes goes first.)";
 
 constexpr auto list_plan_doc = R"(The plan of a static policy.
 
@@ -110,7 +110,7 @@ DataPlan view(const BoundData &data) {
 
 Pushing view(const BoundPushing &pushing, std::span<const std::int32_t> ranks) {
     return {view(pushing.estimates), ranks,           pushing.alpha, pushing.beta,
-            pushing.aware,           pushing.longest, pushing.sorts};
+            pushing.aware,           pushing.longest, pushing.sorts, pushing.ready};
 }
 
 ListPlan view(const BoundListPlan &plan, std::span<const std::int32_t> executor_of) {
@@ -163,9 +163,15 @@ void bind_plans(nb::module_ &m) {
              "capacity_Bps"_a.noconvert(), "planned"_a.noconvert().none(), "read"_a, "cache_B"_a,
              "place_B"_a.noconvert(), "domain_of"_a.noconvert(), "memory_of"_a, "limited"_a, "spills"_a);
     nb::class_<BoundPushing>(m, "Pushing", pushing_doc)
+<<<<<<< HEAD
         .def(nb::init<Numbers, double, double, bool, bool, bool>(), "estimates"_a.noconvert(), "alpha"_a,
              "beta"_a, "aware"_a, "longest"_a, "sorts"_a);
     nb::class_<BoundListPlan>(m, "ListPlan", list_plan_doc)
+=======
+        .def(nb::init<Numbers, double, double, bool, bool, bool, bool>(), "estimates"_a.noconvert(),
+             "alpha"_a, "beta"_a, "aware"_a, "longest"_a, "sorts"_a, "ready"_a);
+    nb::class_<BoundListPlan>(m, "ListPlan", list_doc)
+>>>>>>> ff055f7b7a139352c2a0aa16c69c9175bb9da5ef
         .def(nb::init<BoundCsr, Numbers, std::optional<BoundLoads>, std::optional<Sharing>, std::string,
                       Integers, BoundCsr, Integers, std::optional<BoundCsr>, double, double,
                       std::optional<BoundShortcuts>, std::optional<Integers>, std::optional<Integers>,

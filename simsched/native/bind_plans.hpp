@@ -59,7 +59,7 @@ struct BoundData {
 struct BoundPushing {
     Array<double> estimates;
     double alpha, beta;
-    bool aware, longest, sorts;
+    bool aware, longest, sorts, ready;
 };
 
 struct BoundListPlan {

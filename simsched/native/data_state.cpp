@@ -45,6 +45,23 @@ double DataState::missing_s(std::int32_t task, std::int32_t thread, bool longest
     return total;
 }
 
+std::pair<double, double> DataState::missing_B(std::int32_t task, std::int32_t thread) const {
+    const auto place = plan_.place_of[at(thread)];
+    double absent = 0.0, unasked = 0.0;
+    for (const auto object : row(plan_.inputs, at(task))) {
+        const auto found = caches_ ? none : asked(object, place);
+        const bool there =
+            caches_ ? caches_->has(object, place)
+                    : at_place_[at(object)] == place || (found != none && asked_[found].way == Way::there);
+        if (there || !moves(object))
+            continue;
+        absent += plan_.size_B[at(object)];
+        if (found == none)
+            unasked += plan_.size_B[at(object)];
+    }
+    return {absent, unasked};
+}
+
 void DataState::prefetch(std::int32_t task, std::int32_t thread, double now) {
     if (caches_ || room_)
         return;

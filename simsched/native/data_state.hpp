@@ -60,6 +60,8 @@ class DataState {
     std::int32_t where(std::int32_t object) const { return at_place_[at(object)]; }
     // Seconds that what a task misses takes to a thread's place, one after another or the longest.
     double missing_s(std::int32_t task, std::int32_t thread, bool longest) const;
+    // The bytes that a task reads and that are not at a thread's place, and those not on their way either.
+    std::pair<double, double> missing_B(std::int32_t task, std::int32_t thread) const;
     // Asks for what a task reads at the place of a thread, before the task is placed there.
     void prefetch(std::int32_t task, std::int32_t thread, double now);
     // The bytes taken at a place; 0 where they are not counted.

@@ -31,7 +31,7 @@ void PushedScheduler::push(std::int32_t task, double now) {
     queued_[executor] += share_[t];
     if (idle_.contains(executor))
         startable_.insert(executor);
-    waiting_[executor].push({pushing_.sorts ? pushing_.ranks[t] : 0, came_++, task});
+    waiting_[executor].insert({pushing_.sorts ? pushing_.ranks[t] : 0, came_++, task});
     if (data_)
         data_->prefetch(task, first_thread(executor), now);
 }
@@ -79,15 +79,33 @@ bool PushedScheduler::next(double now, Decision &decision) {
     decision.delay_s = delay_s();
     const auto executor = startable_.take_first();
     idle_.erase(executor);
-    auto &queue = waiting_[executor];
-    const auto task = std::get<2>(queue.top());
-    queue.pop();
+    const auto task = take(executor);
     queued_[executor] -= share_[at(task)];
-    if (queue.empty())
+    if (waiting_[executor].empty())
         queued_[executor] = 0.0; // what is left of sums of floats
     busy_until_[executor] = (now + decision.delay_s) + share_[at(task)];
     decide(task, executor, decision);
     return true;
+}
+
+std::int32_t PushedScheduler::take(std::size_t executor) {
+    auto &queue = waiting_[executor];
+    auto found = queue.begin();
+    if (pushing_.ready && data_) {
+        const auto first = std::get<0>(*found);
+        const auto missing = [&](auto one) {
+            return data_->missing_B(std::get<2>(*one), first_thread(executor));
+        };
+        const std::pair<double, double> none_missing{0.0, 0.0};
+        auto least = missing(found);
+        for (auto one = std::next(found);
+             least != none_missing && one != queue.end() && std::get<0>(*one) == first; ++one)
+            if (const auto bytes = missing(one); bytes < least) {
+                least = bytes;
+                found = one;
+            }
+    }
+    return std::get<2>(queue.extract(found).value());
 }
 
 } // namespace simsched

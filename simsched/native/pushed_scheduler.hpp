@@ -2,9 +2,9 @@
 
 #include "data_state.hpp"
 #include "list_scheduler.hpp"
-#include "min_heap.hpp"
 
 #include <cstdint>
+#include <set>
 #include <span>
 #include <tuple>
 #include <vector>
@@ -19,7 +19,7 @@ struct Pushing {
     std::span<const double> estimates;   // as the plan's seconds
     std::span<const std::int32_t> ranks; // of each task; equal ones are ties
     double alpha = 1.0, beta = 0.0;
-    bool aware = false, longest = false, sorts = false;
+    bool aware = false, longest = false, sorts = false, ready = false;
 };
 
 // Throws std::invalid_argument unless it fits the plan of n tasks.
@@ -28,6 +28,7 @@ void check(const Pushing &pushing, const ListPlan &plan, std::size_t n);
 // Tasks that become ready are pushed to queues of executors.
 class PushedScheduler : public ListScheduler<FifoQueue> {
     using Base = ListScheduler<FifoQueue>;
+    using Queue = std::set<std::tuple<std::int32_t, std::int64_t, std::int32_t>>; // rank, when it came, task
 
   public:
     PushedScheduler(const ListPlan &plan, const Pushing &pushing, DataState *data);
@@ -44,11 +45,12 @@ class PushedScheduler : public ListScheduler<FifoQueue> {
     void push(std::int32_t task, double now);
     std::size_t chosen(std::size_t task, double now);
     double missing(std::size_t task, std::size_t executor) const;
+    // Takes the first task of a queue, or the one of its rank that misses fewest bytes.
+    std::int32_t take(std::size_t executor);
 
     const Pushing pushing_;
     DataState *data_;
-    std::vector<MinHeap<std::tuple<std::int32_t, std::int64_t, std::int32_t>>>
-        waiting_; // of each executor: rank, when it came, task
+    std::vector<Queue> waiting_; // of each executor
     std::vector<double> busy_until_, queued_, free_, missing_, ends_;
     std::vector<double> share_; // what each task adds to its queue
     std::vector<std::int32_t> sorted_;

@@ -22,12 +22,14 @@ class Pushing:
     sorts : bool
         Whether queues are sorted by rank. Otherwise they are first come, first served, and tasks that become ready
         together are pushed by rank.
+    ready : bool
+        Whether of equals in a queue the task goes first that misses fewest bytes.
 
     Examples
     --------
     >>> import simsched as ss
     >>> ss.policy("dmda[beta=2.0]").pushing
-    Pushing(alpha=1.0, beta=2.0, aware=True, longest=False, sorts=False)
+    Pushing(alpha=1.0, beta=2.0, aware=True, longest=False, sorts=False, ready=False)
     """
 
     alpha: float = 1.0
@@ -35,3 +37,4 @@ class Pushing:
     aware: bool = False
     longest: bool = False
     sorts: bool = False
+    ready: bool = False

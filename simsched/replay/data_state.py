@@ -112,6 +112,22 @@ class DataState:
                 total_s = max(total_s, seconds) if longest else total_s + seconds
         return total_s
 
+    def missing_B(self, task: int, thread: int) -> tuple[float, float]:
+        """Return the bytes that a task reads and are not at a thread's place, and those not on their way either."""
+        place, absent_B, unasked_B = self._place_of[thread], 0.0, 0.0
+        for one in self._moved(task):
+            if self._is_there(one, place):
+                continue
+            absent_B += self._size_B[one]
+            if (one, place) not in self._asked:
+                unasked_B += self._size_B[one]
+        return absent_B, unasked_B
+
+    def _is_there(self, one: int, place: int) -> bool:
+        if self._caches:
+            return self._caches.has(one, place)
+        return self._at[one] == place or self._asked.get((one, place), ()) is None
+
     def prefetch(self, task: int, thread: int, now_s: float) -> None:
         """Ask for what a task reads at the place of a thread, before the task is placed there."""
         if self._caches or self._room:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, insort
 from heapq import heappop, heappush
+from itertools import takewhile
 
 from simsched.replay.data_state import DataState
 from simsched.replay.decision import Decision
@@ -19,7 +20,9 @@ class PushedScheduler(ListScheduler):
         self._rule, self._rank = plan.pushing, plan.position.tolist()
         self._estimates = plan.alone_s.ravel().tolist()
         n = plan.executors.n
-        self._waiting: list[list[tuple[int, int, int]]] = [[] for _ in range(n)]  # rank, when it came, task
+        self._waiting: list[list[tuple[int, int, int]]] = [
+            [] for _ in range(n)
+        ]  # sorted: rank, when it came, task
         self._came = 0
         self._busy_until_s, self._queued_s = [0.0] * n, [0.0] * n
         self._share_s = [0.0] * len(self._rank)  # what each task adds to its queue
@@ -47,7 +50,7 @@ class PushedScheduler(ListScheduler):
         if not self._waiting[executor] and self._is_idle(executor):
             heappush(self._startable, executor)
         rank = self._rank[task] if self._rule.sorts else 0
-        heappush(self._waiting[executor], (rank, self._came, task))
+        insort(self._waiting[executor], (rank, self._came, task))
         self._came += 1
         return executor
 
@@ -93,9 +96,19 @@ class PushedScheduler(ListScheduler):
         delay = self._delay_s + self._per_poller_s * (len(self._idle) - 1)
         executor = heappop(self._startable)
         self._idle.pop(bisect_left(self._idle, executor))
-        task = heappop(self._waiting[executor])[2]
+        task = self._taken(executor)
         self._queued_s[executor] -= self._share_s[task]
         if not self._waiting[executor]:
             self._queued_s[executor] = 0.0  # what is left of sums of floats
         self._busy_until_s[executor] = (now_s + delay) + self._share_s[task]
         return self._decision(task, executor, delay)
+
+    def _taken(self, executor: int) -> int:
+        """Take the first task of a queue, or the one of its rank that misses fewest bytes."""
+        queue, found = self._waiting[executor], 0
+        if self._rule.ready and (data := self._data) is not None:
+            thread, first = self._cores[executor][0], queue[0][0]
+            equals = takewhile(lambda entry: entry[0] == first, queue)
+            missing_B = [data.missing_B(task, thread) for _, _, task in equals]
+            found = missing_B.index(min(missing_B))
+        return queue.pop(found)[2]

@@ -107,6 +107,39 @@ def test_dmdas_runs_the_highest_priority_of_its_queue(engine):
     assert run(*case, "dmdas", engine)[1] == [0, 7, 8, 1, 2]
 
 
+def test_dmdas_runs_what_misses_fewest_bytes_of_equal_priorities(engine):
+    """2 and 3 are alike, and wait for 0 until 4: the 6 B of 2 arrive at 7, the 1 B of 3 is there."""
+    case = [[4, 99], [99, 1], [2, 99], [2, 99]], [(1, 2, 6), (1, 3, 1)]
+    assert run(*case, "dmda", engine) == ([0, 1, 0, 0], [0, 0, 7, 9])
+    assert run(*case, "dmdas", engine) == ([0, 1, 0, 0], [0, 0, 7, 4])
+
+
+def test_dmdas_prefers_what_is_on_its_way(engine):
+    """Nothing is sent before a task is placed. At 2, both 4 and 5 miss 4 B, but 2 beside them waits for those of 5.
+
+    They are there at 5; those of 4 leave at 8, when 5 has run.
+    """
+    no = 99.0
+    graph = ss.TaskGraph.from_edges(
+        [
+            [no, no, 1, no],
+            [no, no, no, 1],
+            [5, no, no, no],
+            [no, 2, no, no],
+            [no, 3, no, no],
+            [no, 3, no, no],
+        ],
+        [(0, 2), (1, 4), (0, 5)],
+        edge_bytes=4.0,
+        edge_objects=[0, 1, 0],
+    )
+    machine = "generic[cores=4,cores.per_tile=2,kinds=each,link_Bps=1.0,data=sent,places=tile]"
+    for policy, starts in ("dmda", [0, 0, 5, 0, 6, 9]), ("dmdas", [0, 0, 5, 0, 12, 5]):
+        schedule = ss.simulate(graph, machine, policy, layout="4x1", engine=engine, memory_limit="wait")
+        assert schedule.executor.tolist() == [2, 3, 0, 1, 1, 1]
+        assert schedule.start_s.tolist() == starts
+
+
 @pytest.mark.parametrize("policy", ["hlfet[online=true]", "t-level[online=true]"])
 def test_list_schedulers_of_estee(policy, engine):
     """Estee looks at messages only: ready tasks go to the first worker, and all that follow have their data there."""
