@@ -163,15 +163,9 @@ void bind_plans(nb::module_ &m) {
              "capacity_Bps"_a.noconvert(), "planned"_a.noconvert().none(), "read"_a, "cache_B"_a,
              "place_B"_a.noconvert(), "domain_of"_a.noconvert(), "memory_of"_a, "limited"_a, "spills"_a);
     nb::class_<BoundPushing>(m, "Pushing", pushing_doc)
-<<<<<<< HEAD
-        .def(nb::init<Numbers, double, double, bool, bool, bool>(), "estimates"_a.noconvert(), "alpha"_a,
-             "beta"_a, "aware"_a, "longest"_a, "sorts"_a);
-    nb::class_<BoundListPlan>(m, "ListPlan", list_plan_doc)
-=======
         .def(nb::init<Numbers, double, double, bool, bool, bool, bool>(), "estimates"_a.noconvert(),
              "alpha"_a, "beta"_a, "aware"_a, "longest"_a, "sorts"_a, "ready"_a);
-    nb::class_<BoundListPlan>(m, "ListPlan", list_doc)
->>>>>>> ff055f7b7a139352c2a0aa16c69c9175bb9da5ef
+    nb::class_<BoundListPlan>(m, "ListPlan", list_plan_doc)
         .def(nb::init<BoundCsr, Numbers, std::optional<BoundLoads>, std::optional<Sharing>, std::string,
                       Integers, BoundCsr, Integers, std::optional<BoundCsr>, double, double,
                       std::optional<BoundShortcuts>, std::optional<Integers>, std::optional<Integers>,
