@@ -181,7 +181,7 @@ def test_no_cores_are_an_error():
 @pytest.mark.parametrize("cores", [66, 70])
 def test_a_mesh_of_another_size_is_an_error(cores):
     with pytest.raises(
-        MachineError, match=f"layout has 34 tile positions in use .* {cores} cores, 2 a tile, need"
+        MachineError, match=f"layout has 34 tile positions in use .* {cores} cores, 2 per tile, need"
     ):
         mesh(n_cores=cores)
 
