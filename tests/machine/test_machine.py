@@ -159,6 +159,31 @@ def test_impossible_variations(spec, says):
         ss.machine(spec)
 
 
+def test_numbers_of_one_kind_of_cores_are_varied_by_its_name():
+    """The CPU's 3.334 GHz and 22.5 GB/s are those of the file's cores, and follow them; the GPU's are its own."""
+    spec = "grace-hopper[core_bandwidth_Bps=1e10,cores.clock=3.0,kinds.clock.GPU=1.5]"
+    machine = ss.machine(spec)
+    facts = {fact.key: fact.value for fact in machine.facts}
+    assert facts["kinds.clock"] == (3.0, 1.5)
+    assert facts["kinds.core_bandwidth"] == (10.0, 3000)
+    assert machine.kinds.flops_ratio == (1.0, 1.5 * 33792 / (3.0 * 32))
+    assert machine.kinds.bandwidth_ratio == (1.0, 300.0)
+    assert ss.machine(str(machine)) == machine
+    with pytest.raises(MachineError, match=r"did you mean kinds\.clock\.GPU"):
+        ss.machine("grace-hopper[kinds.clock.GPUs=1]")
+    with pytest.raises(MachineError, match=r"kinds\.clock\.GPU=fast\]: expected a number"):
+        ss.machine("grace-hopper[kinds.clock.GPU=fast]")
+
+
+def test_a_slower_clock_of_the_cores_slows_down_a_cpu_beside_a_gpu():
+    graph = ss.TaskGraph.from_edges([float("nan")], kinds="MatMul", flops=[1e9])
+    seconds = [
+        ss.simulate(graph, f"grace-hopper[cores.clock={clock}]", "fifo", "1x1").makespan_s
+        for clock in (3.334, 1.667)
+    ]
+    assert seconds[1] == pytest.approx(2 * seconds[0])
+
+
 @pytest.mark.parametrize(
     ("spec", "n_cores", "why"),
     [
