@@ -309,7 +309,7 @@ def _of_kind(content: Mapping[str, Any], place: str) -> tuple[dict[str, Any], in
     name, _, kind = of_table.partition(".")
     kinds = content.get("kinds", {}) if table == "kinds" else {}
     row, names = kinds.get(name), kinds.get("names", ())
-    return (row, names.index(kind)) if kind in names and _is_quantity(row) else None
+    return (row, names.index(kind)) if row is not None and kind in names and _is_quantity(row) else None
 
 
 def _follow(before: Mapping[str, Any], now: dict[str, Any]) -> None:
