@@ -199,6 +199,11 @@ class DataState:
             self._arrived(number, message)
         return number
 
+    def aborted(self, task: int) -> None:
+        """Give back the room of a task that starts anew later, and of what it would have written."""
+        if self._room:
+            self._room.aborted(self._entry(task), self._written[task])
+
     def _available(self, one: int, place: int) -> None:
         """Send an object, from where it now is, to the places that want it."""
         self._at[one] = place

@@ -1,0 +1,86 @@
+"""Runs of tasks on teams: those that finished, and those that were aborted to start anew elsewhere."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from simsched.graph.adjacency import Csr, Index
+    from simsched.graph.taskgraph import Seconds
+    from simsched.schedule.schedule import Schedule
+
+
+def _no_numbers() -> Index:
+    return np.empty(0, np.int32)
+
+
+def _no_seconds() -> Seconds:
+    return np.empty(0)
+
+
+@dataclass(frozen=True, eq=False)
+class Runs:
+    """Runs of tasks, one entry each; none by default.
+
+    Parameters
+    ----------
+    task, executor, team : int32 arrays, shape (k,)
+        What ran, and where, as in `Schedule`.
+    start_s, end_s : float64 arrays, shape (k,)
+        When the run started, and when it finished or was aborted.
+    """
+
+    task: Index = field(default_factory=_no_numbers)
+    executor: Index = field(default_factory=_no_numbers)
+    team: Index = field(default_factory=_no_numbers)
+    start_s: Seconds = field(default_factory=_no_seconds)
+    end_s: Seconds = field(default_factory=_no_seconds)
+
+    def __post_init__(self) -> None:
+        for column in vars(self).values():
+            column.setflags(write=False)
+
+    def __len__(self) -> int:
+        return len(self.task)
+
+    def core_s(self, teams: Csr) -> float:
+        """Return the core-seconds that the runs held."""
+        return float(((self.end_s - self.start_s) * teams.degrees()[self.team]).sum())
+
+    @classmethod
+    def of(cls, schedule: Schedule) -> Runs:
+        """Return all runs of a schedule: those that finished, by task, then those that were aborted."""
+        tasks = np.arange(schedule.graph.n_tasks, dtype=np.int32)
+        finished = cls(tasks, schedule.executor, schedule.team, schedule.start_s, schedule.finish_s)
+        if not len(schedule.lost):
+            return finished
+        return cls(*(np.append(one, vars(schedule.lost)[name]) for name, one in vars(finished).items()))
+
+
+def first_start_s(schedule: Schedule) -> float:
+    """Return when the first run starts; 0 if there is none."""
+    starts = schedule.start_s, schedule.lost.start_s
+    return float(min(start_s.min() for start_s in starts if len(start_s))) if len(schedule.start_s) else 0.0
+
+
+def lost_frame(schedule: Schedule) -> pd.DataFrame:
+    """Return the table of `Schedule.lost_runs`."""
+    import pandas as pd
+
+    lost, teams = schedule.lost, schedule.teams
+    return pd.DataFrame(
+        {
+            "task": lost.task,
+            "name": [schedule.graph.task_name(int(task)) for task in lost.task],
+            "start_s": lost.start_s,
+            "end_s": lost.end_s,
+            "executor": lost.executor,
+            "first_core": teams.indices[teams.indptr[:-1][lost.team]],
+            "n_cores": teams.degrees()[lost.team],
+        }
+    )
