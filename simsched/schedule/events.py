@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from simsched.schedule.runs import Runs
+from simsched.schedule.runs import Runs, by_start
 
 if TYPE_CHECKING:
     from simsched.graph.taskgraph import Seconds
@@ -40,9 +40,7 @@ class Events:
     def of(cls, schedule: Schedule) -> Events:
         """Return the events of a schedule."""
         runs = Runs.of(schedule)
-        lasting, begun = runs.end_s > runs.start_s, schedule.start_order.astype(np.int64)
-        if len(schedule.lost):
-            begun = np.argsort(runs.start_s, kind="stable")
+        lasting, begun = runs.end_s > runs.start_s, by_start(schedule, runs)
         begun, ended = begun[lasting[begun]], np.flatnonzero(lasting)
         time_s = np.concatenate([runs.end_s[ended], runs.start_s[begun]])
         # A stable sort keeps finishes first, by index, and starts in the order in which they were decided.

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
     from simsched.graph.adjacency import Csr, Index
     from simsched.graph.taskgraph import Seconds
     from simsched.schedule.schedule import Schedule
+
+Ints = npt.NDArray[np.int64]
 
 
 def _no_numbers() -> Index:
@@ -60,6 +63,28 @@ class Runs:
         if not len(schedule.lost):
             return finished
         return cls(*(np.append(one, vars(schedule.lost)[name]) for name, one in vars(finished).items()))
+
+
+def by_start(schedule: Schedule, runs: Runs) -> Ints:
+    """Return all runs of a schedule in the order in which they started."""
+    if not len(schedule.lost):
+        return schedule.start_order.astype(np.int64)
+    return np.argsort(runs.start_s, kind="stable")
+
+
+def before_each(schedule: Schedule) -> Ints:
+    """Return, for each run of a schedule, the run of its task before it, which was aborted; -1 for none."""
+    n, task = schedule.graph.n_tasks, schedule.lost.task
+    before = np.full(n + len(task), -1, np.int64)
+    if not len(task):
+        return before
+    # Of each task, the runs in the order in which they ended, the one that finished last.
+    run = np.append(n + np.argsort(task, kind="stable"), np.unique(task))
+    run = run[np.argsort(np.append(np.sort(task), np.unique(task)), kind="stable")]
+    of = np.append(np.arange(n), task)[run]
+    same = of[1:] == of[:-1]
+    before[run[1:][same]] = run[:-1][same]
+    return before
 
 
 def first_start_s(schedule: Schedule) -> float:
