@@ -40,6 +40,8 @@ def pytest_collection_finish() -> None:
         hypothesis.given(hypothesis.strategies.none())(lambda _: None)()
     gc.collect()
     gc.freeze()
+    # Tests make many objects that live long; figures, which refer to themselves, are closed.
+    gc.set_threshold(100_000, 20, 50)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

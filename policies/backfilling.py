@@ -195,8 +195,11 @@ class _Gaps:
         self.times, self.free = [view.now_s], [self.idle.copy()]
         for end_s, cores in ends:
             # What should have ended by now ends later, nobody knows when: next.
-            self.times.append(np.nextafter(end_s, np.inf) if end_s == view.now_s else end_s)
-            self.free.append(self.free[-1] + by_host(cores))
+            moment_s = float(np.nextafter(end_s, np.inf)) if end_s == view.now_s else end_s
+            if moment_s > self.times[-1]:
+                self.times.append(moment_s)
+                self.free.append(self.free[-1].copy())
+            self.free[-1] += by_host(cores)
 
     def _least(self, begin: int, seconds: float) -> npt.NDArray[np.int64]:
         """Return the least idle cores of each host from a time on, for so long."""

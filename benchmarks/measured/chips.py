@@ -12,12 +12,22 @@ import pandas as pd
 
 from measured.bandwidth import CLUSTERS, CORES, NODES
 from measured.table import machine, read
+from simsched.costs.kernels.library import parameters
+from simsched.costs.kernels.team import MOVED_OVER_NAMED
+from simsched.costs.shapes.parts import Walk
 from simsched.machine import Machine
 
 #: Most median and 90th percentile of absolute relative errors, by what a row is.
 BARS = {"cores": (0.06, 0.20), "placements": (0.08, 0.20), "nodes": (0.12, 0.20)}
 #: Of kerncraft's and a CMG's kernels: what STREAM's triad would name over what they name.
 NAMED = {"triad": 15 / 16, "load": 3 / 4, "copy": 9 / 8, "update": 3 / 4, "daxpy": 3 / 4}
+#: STREAM's kernels with an element of 8 bytes: what they name, and what of it they write.
+KERNELS = {
+    "copy": Walk(1, 0, 16, 8),
+    "scale": Walk(1, 1, 16, 8),
+    "add": Walk(1, 1, 24, 8),
+    "triad": Walk(1, 2, 24, 8),
+}
 #: Machine of each measured socket, in brackets as it was measured, and whether it is one of the files or of the table.
 SOCKETS = {
     "SkylakeSP_Gold-6148": "xeon-6148x2",
@@ -141,6 +151,10 @@ def _placed(row: tuple) -> list[int]:
 def _node(name: str, row: dict) -> Row:
     chip = machine(name)
     modelled = _of(chip, range(row.get("cores", chip.n_cores)))
+    if (kernel := row.get("kernel")) is not None:
+        # The op of that kernel, as the kernel model has it: a store fetches its line first.
+        work = KERNELS[kernel].works(parameters())[0]
+        modelled *= MOVED_OVER_NAMED * work.named_B / work.moved_B
     return Row(row["what"], row["GBps"] * 1e9, modelled, row.get("given", False), row.get("bar", "cores"))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from math import lcm
 from typing import TYPE_CHECKING, Any, cast
 
 from simsched.errors import MachineError
@@ -17,7 +18,7 @@ from simsched.machine.runtime import RuntimeProfile
 from simsched.machine.schema import CoreCount, MachineFile, factor, si
 from simsched.machine.stated import Fact, varied_spec
 from simsched.machine.variations import OF_POWER, edited, quantities
-from simsched.machine.ways import DataWays, Kinds
+from simsched.machine.ways import DataWays, Kinds, whole_shares
 from simsched.mistakes import described, refusal, short
 from simsched.parameters import is_whole
 from simsched.plugins import named, registered
@@ -59,7 +60,8 @@ def built(content: Mapping[str, Any], spec: Spec, where: str = "") -> Machine:
     stated = str(content["structure"].get("cluster", "any")) if "core_bandwidth_Bps" not in params else None
     memory, share = _memory(file, structure, stated), 1.0
     if "cores" in params:
-        before, structure = structure, _resized(structure, params["cores"], spec.name)
+        unit = lcm(structure.cores_per_tile, whole_shares(file.kinds, structure.n_cores))
+        before, structure = structure, _resized(structure, params["cores"], unit, spec.name)
         # A bandwidth given with the cores is that of these cores; else each domain keeps its memory.
         given = {"bandwidth_Bps", f"memory.modes.{file.memory.mode}.bandwidth"} & params.keys()
         memory = (
@@ -74,10 +76,11 @@ def built(content: Mapping[str, Any], spec: Spec, where: str = "") -> Machine:
     return _machine(file, spec, content, now, structure, memory, share, others)
 
 
-def _resized(structure: Structure, cores: Scalar, name: str) -> Structure:
-    number = _whole(cores, 2**20, "cores", name)
+def _resized(structure: Structure, cores: Scalar, unit: int, name: str) -> Structure:
+    """Return a structure of the number of cores that is nearest among whole units; of two, the larger."""
+    units = (2 * _whole(cores, 2**20, "cores", name) + unit) // (2 * unit)
     try:
-        return structure.resized(number)
+        return structure.resized(max(units, 1) * unit)
     except MachineError as error:
         raise MachineError(f"{name}[cores={cores}]: {error}") from None
 

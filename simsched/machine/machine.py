@@ -21,7 +21,7 @@ from simsched.machine.network import Network, network_of
 from simsched.machine.power import Power
 from simsched.machine.reach import team_reach_Bps
 from simsched.machine.runtime import RuntimeProfile
-from simsched.machine.stated import Fact, guessed, unused
+from simsched.machine.stated import Fact, guessed, rounded, unused
 from simsched.machine.structure import Structure
 from simsched.machine.ways import DataWays, Kinds
 from simsched.parameters import is_whole
@@ -461,7 +461,7 @@ class Machine:
 
     @cached_property
     def notes(self) -> tuple[str, ...]:
-        """Numbers and ways of data that are assumed, and numbers of the file for an effect that it switches off.
+        """Cores that were rounded, what is assumed, and numbers of the file for an effect that it switches off.
 
         Examples
         --------
@@ -470,7 +470,7 @@ class Machine:
         ()
         """
         assumed = None if self.data is None else self.data.note(self)
-        return (*guessed(self), *unused(self), *([assumed] if assumed else []))
+        return (*rounded(self), *guessed(self), *unused(self), *([assumed] if assumed else []))
 
     def __str__(self) -> str:
         return self.spec

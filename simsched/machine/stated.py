@@ -140,6 +140,15 @@ def unused(machine: Machine) -> Iterator[str]:
         )
 
 
+def rounded(machine: Machine) -> Iterator[str]:
+    """Yield a note where a machine has another number of cores than was asked for."""
+    asked = parse_path(machine.spec).params.get("cores", machine.n_cores)
+    if asked != machine.n_cores:
+        tile = machine.cores_per_tile
+        kept = f"tiles of {tile} cores stay whole" if tile > 1 else "kinds of cores keep their shares"
+        yield f"{machine} has {machine.n_cores} cores, not {asked}: {kept}, and this is the nearest number"
+
+
 def guessed(machine: Machine) -> Iterator[str]:
     """Yield a note on the numbers that were assumed where a description of the machine was read."""
     found = [fact for fact in machine.facts if fact.source.startswith(ASSUMED)]

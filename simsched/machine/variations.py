@@ -29,7 +29,9 @@
 `place_B=X`                bytes that a place holds
 `idle_W=X`                 watts of the whole machine, idle; `busy_W=X` next to no load, `all_cores_W=X` all cores busy
 `kinds=each`               each core is a kind of its own; `kinds=none` for all alike
-`a.b=X`                    any number of the file by its place, in its unit there: `runtime.dispatch=200`
+`a.b=X`                    any number of the file by its place, in its unit there: `runtime.dispatch=200`; of a kind of
+                           cores by its name, too: `kinds.clock.GPU=1.98`. Kinds that have the number of the file's
+                           cores keep having it when that is varied.
 =========================  ==============================================================================
 
 A number that only one effect uses switches this effect on (`simsched.machine.stated`); `contention` comes before it,
@@ -40,11 +42,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from difflib import get_close_matches
+from math import isclose
 from sys import float_info
 from typing import Any
 
 from simsched.errors import MachineError
 from simsched.machine.effects import NAMES
+from simsched.machine.schema import factor
 from simsched.machine.stated import meant
 from simsched.parameters import is_number, is_whole
 from simsched.spec import Scalar, format_scalar
@@ -84,6 +88,8 @@ SHORT = (
     *OF_POWER,
     "kinds",
 )
+#: Numbers of kinds of cores that the file's cores have, too.
+OF_BASE = {"clock", "flop_per_cycle", "core_bandwidth"}
 #: Carried out when the machine is built, not in its file.
 BUILT = ("cores", "smt", "reuse_teams", "like", "core")
 
@@ -124,6 +130,7 @@ def edited(content: Mapping[str, Any], params: Mapping[str, Scalar], spec: str) 
             _set(_of_memory(now, name), value, where, "B/s" if key.endswith("_Bps") else "")
         else:
             _set_place(now, key, value, spec)
+    _follow(content, now)
     if params:
         effects = now.setdefault("effects", {})
         effects.update(dict.fromkeys(meant(params, now["memory"]["mode"]), True))
@@ -268,9 +275,18 @@ def _set_kinds(content: dict[str, Any], value: Scalar, where: str) -> None:
 
 
 def _set_place(content: dict[str, Any], key: str, value: Scalar, spec: str) -> None:
-    number = _at_place(content, key)
+    number, kind = _at_place(content, key), _of_kind(content, key)
+    if kind is not None:
+        row, place = kind
+        one: dict[str, Any] = {}
+        _set(one, value, f"{spec}[{key}={format_scalar(value)}]", row["unit"])
+        row["value"] = [*row["value"][:place], one["value"], *row["value"][place + 1 :]]
+        row["source"] += f"; {one['source']}"
+        return
     if number is None:
         places = [place for place, _ in quantities(content) if _at_place(content, place)]
+        kinds = content.get("kinds", {})
+        places += [f"kinds.{row}.{name}" for row in kinds for name in kinds.get("names", ())]
         near = get_close_matches(key, [*SHORT, *places], n=3)
         known = f"; did you mean {' or '.join(near)}?" if near else f"; it has {', '.join(SHORT)}, and"
         raise MachineError(
@@ -285,6 +301,33 @@ def _at_place(content: Mapping[str, Any], place: str) -> dict[str, Any] | None:
     for key in place.split("."):
         table = table.get(key) if isinstance(table, dict) else None
     return table if _is_quantity(table) and not isinstance(table["value"], (list, tuple)) else None
+
+
+def _of_kind(content: Mapping[str, Any], place: str) -> tuple[dict[str, Any], int] | None:
+    """Return the row of the table of kinds, and the place in it, of `kinds.ROW.KIND`; None for other places."""
+    table, _, of_table = place.partition(".")
+    name, _, kind = of_table.partition(".")
+    kinds = content.get("kinds", {}) if table == "kinds" else {}
+    row, names = kinds.get(name), kinds.get("names", ())
+    return (row, names.index(kind)) if row is not None and kind in names and _is_quantity(row) else None
+
+
+def _follow(before: Mapping[str, Any], now: dict[str, Any]) -> None:
+    """Let kinds whose clock, width or bandwidth is that of the file's cores have the varied one."""
+    for key in OF_BASE & now.get("kinds", {}).keys():
+        row, old, new = now["kinds"][key], _base(before, key), _base(now, key)
+        unit = factor(row["unit"])
+        if old != new:
+            same = (isclose(value * unit, old, rel_tol=1e-9) for value in row["value"])
+            row["value"] = [
+                new / unit if one else value for one, value in zip(same, row["value"], strict=True)
+            ]
+
+
+def _base(content: Mapping[str, Any], key: str) -> float:
+    """Return what the file's cores have of a number of kinds, in SI units."""
+    number = content["cores"][key] if key in content["cores"] else _of_memory(dict(content), key)
+    return float(number["value"]) * factor(number["unit"])
 
 
 def quantities(table: Any, place: str = "") -> list[tuple[str, dict[str, Any]]]:

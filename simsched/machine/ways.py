@@ -257,12 +257,20 @@ def _counts(table: KindsTable, n_cores: int, cores: Cores) -> tuple[tuple[int, .
     if sum(counts) == stated and all(count * n_cores % stated == 0 for count in counts):
         counts = tuple(count * n_cores // stated for count in counts)
     if sum(counts) != n_cores:
-        unit = stated // (gcd(*counts) or 1)
-        kept = f": kinds keep their shares in multiples of {unit} cores; kinds=none takes all as alike"
-        raise MachineError(
-            f"kinds.cores: {sums}; the machine has {n_cores}{kept if sum(counts) == stated else ''}"
-        )
+        raise MachineError(f"kinds.cores: {sums}; the machine has {n_cores}")
     return counts, 1
+
+
+def whole_shares(table: KindsTable | None, n_cores: int) -> int:
+    """Return the number of cores in whole multiples of which kinds keep their shares of `n_cores`.
+
+    >>> import simsched as ss
+    >>> ss.machine("core-i7-1370p").kinds.counts, ss.machine("core-i7-1370p[cores=7]").kinds.counts
+    ((6, 8), (3, 4))
+    """
+    if table is None or table.cores is None or sum(table.cores.value) != n_cores:
+        return 1
+    return n_cores // gcd(*map(int, table.cores.value))
 
 
 def _ratios(table: KindsTable, cores: Cores, core_Bps: float) -> tuple[tuple[float, ...], tuple[float, ...]]:

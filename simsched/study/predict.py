@@ -161,10 +161,12 @@ def _points(
     weak: bool,
 ) -> list[Point]:
     cores, chosen = core_counts(cores, scenario.machine), policy_of(policy)
-    machines = [scenario.machine.varied({"cores": count}) for count in cores]
+    # Counts that are no whole tiles are rounded, in some cases to others that were asked for.
+    found = (scenario.machine.varied({"cores": count}) for count in cores)
+    machines = {target.n_cores: target for target in found}
     return [
         Point(replace(scenario, machine=target, layout=_layout(target, width)), one, chosen)
-        for one, target in zip(grown(graph, cores, weak), machines, strict=True)
+        for one, target in zip(grown(graph, [*machines], weak), machines.values(), strict=True)
     ]
 
 

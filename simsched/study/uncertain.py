@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from math import isclose
 from typing import Any, cast
 
 from simsched.costs import CostModel
@@ -12,11 +13,16 @@ from simsched.costs.curve_ranges import MOST, ranges
 from simsched.costs.curves import normalised
 from simsched.errors import MachineError, SimschedError
 from simsched.graph import TaskGraph
+from simsched.machine import Machine
 from simsched.machine.confidence import ends
+from simsched.machine.schema import factor
+from simsched.machine.stated import Fact
 from simsched.replay.scenario import Scenario
 
 #: Units of whole numbers, which are not uncertain.
 COUNTS = ("core", "core/tile", "thread/core")
+#: Share by which a number near another one differs.
+NEAR = 1e-3
 #: Prefix of the names of numbers of cost curves.
 COSTS = "costs."
 #: Halvings in search of the largest possible value.
@@ -109,14 +115,21 @@ class Uncertain:
         return True
 
     def _of_machine(self, reachable: Callable[[str, float, float], float]) -> Iterator[Parameter]:
-        for fact in self.scenario.machine.facts:
-            if isinstance(fact.value, tuple) or fact.unit in COUNTS:
+        machine = self.scenario.machine
+        alone = (fact for fact in machine.facts if not isinstance(fact.value, tuple))
+        for fact in (*alone, *_of_kinds(machine)):
+            value = float(cast(float, fact.value))
+            if fact.unit in COUNTS or self._is_count(fact.key, value, fact.unit):
                 continue
-            value = float(fact.value)
             low, high = (reachable(fact.key, value, end) for end in ends(value, fact.confidence))
             # A count has no other possible value.
             if value == 0 or low < high:
                 yield Parameter(fact.key, value, fact.unit, low, high, fact.confidence)
+
+    def _is_count(self, name: str, value: float, unit: str) -> bool:
+        """Return whether a number without a unit is whole and has to be: nothing near it is possible."""
+        whole = bool(value) and not unit and value.is_integer()
+        return whole and not any(self._possible({name: value * near}) for near in (1 - NEAR, 1 + NEAR))
 
     def _of_curves(self) -> Iterator[Parameter]:
         for owner, kinds in self._owners().items():
@@ -147,6 +160,23 @@ class Uncertain:
                 before = curves.get(kind) or self.scenario.costs.curve(kind)
                 curves[kind] = replace(before, **cast(Any, {name: value}))
         return replace(self.scenario.costs, curves=curves)
+
+
+def _of_kinds(machine: Machine) -> Iterator[Fact]:
+    """Yield the numbers of each kind of cores, as `kinds.clock.GPU`, that are neither the file's cores' nor none."""
+    base = {
+        "kinds.speed": 1.0,
+        "kinds.clock": machine.clocks.nominal_Hz,
+        "kinds.flop_per_cycle": machine.peak_flops / machine.clocks.nominal_Hz,
+        "kinds.core_bandwidth": machine.core_bandwidth_Bps,
+    }
+    for fact in machine.facts:
+        if machine.kinds is None or not fact.key.startswith("kinds.") or not isinstance(fact.value, tuple):
+            continue
+        own = base.get(fact.key, 0.0)
+        for kind, value in zip(machine.kinds.names, fact.value, strict=True):
+            if value and not isclose(value * factor(fact.unit), own, rel_tol=1e-9):
+                yield replace(fact, key=f"{fact.key}.{kind}", value=value)
 
 
 def chosen(known: list[Parameter], names: list[str] | None) -> list[Parameter]:

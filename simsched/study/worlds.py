@@ -13,6 +13,7 @@ from simsched.errors import SimschedError
 from simsched.graph import TaskGraph
 from simsched.machine import Machine
 from simsched.replay.scenario import Scenario
+from simsched.spec import parse_path
 from simsched.study.uncertain import Parameter, Uncertain
 
 #: Prefix of the source of a number between the brackets of a machine: it is given, hence exact.
@@ -57,6 +58,7 @@ class MachineNumbers:
 @lru_cache(maxsize=64)
 def _numbers(machine: Machine) -> MachineNumbers:
     given = {fact.key for fact in machine.facts if fact.source.startswith(GIVEN)}
+    given |= parse_path(machine.spec).params.keys()
     uncertain = Uncertain(TaskGraph.from_edges([]), Scenario(machine))
     return MachineNumbers([one for one in uncertain.of_machine_together() if one.name not in given])
 

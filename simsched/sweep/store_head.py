@@ -137,8 +137,10 @@ def read_head(folder: Path) -> dict[str, Any]:
         head = json.loads(read_small(file, MOST_B, "description of a sweep"))
     except SimschedError as error:
         raise SweepError(str(error)) from error
-    # Python's errors of bytes that are no UTF-8, of what is no JSON, and of numbers and nesting beyond its limits.
-    except (ValueError, RecursionError) as error:
+    except RecursionError:
+        raise SweepError(f"{file} cannot be read: its values are nested too deeply") from None
+    # Python's errors of bytes that are no UTF-8, of what is no JSON, and of numbers beyond its limits.
+    except ValueError as error:
         raise SweepError(f"{file} cannot be read: {one_line(str(error))}") from error
     if not isinstance(head, dict) or head.get("format") != FORMAT or head.get("version") != VERSION:
         raise SweepError(f"{file} is not a {FORMAT} of version {VERSION}; it may be of another simsched")

@@ -67,7 +67,7 @@ def _may_change(fact: Fact) -> bool:
 
 def observed(machine: Machine) -> Iterator[object]:
     """Yield results that depend on the numbers of a machine, in each of its memory and cluster modes."""
-    yield (machine.structure.picture().boxes, machine.power_W, machine.power)
+    yield (machine.power_W, machine.power)
     pair = list(_with_another_socket(machine))
     for one in (machine, *pair):
         for core in (0, one.n_cores - 1):
@@ -93,6 +93,7 @@ def observed(machine: Machine) -> Iterator[object]:
         )
     if (seconds := CostModel().on(_graph(), machine).kinds_s) is not None:
         yield seconds.tolist()
+    yield machine.structure.picture().boxes
     # The quick checks of all modes first.
     for on in modes:
         yield _kernels(on)

@@ -232,7 +232,6 @@ BAD = [
     (["run", "GRAPH", "--step"], "needs a value"),
     (["predict", "GRAPH", "--cores", "1,two"], "'two' is no core count"),
     (["predict", "GRAPH", "--cores", "8-4"], "'8-4' has no core counts"),
-    (["predict", "GRAPH", "--cores", "67"], "stays whole"),
     (["compare", "GRAPH", "--out", "GRAPH"], "File exists"),
     (["convert", "GRAPH", "run.csv"], "holds no recorded run"),
     (["list", "colours"], "there is no list of 'colours'"),

@@ -394,3 +394,21 @@ def test_kinds_of_shapes_are_known_to_the_curves():
     assert len(kinds) == len(set(kinds))
     assert [kind for kind in kinds if ss.CostModel().curve(kind).family == "serial"] == []
     assert work_of("mine", "3x3", NAN, NAN, parameters()) is None
+
+
+@pytest.mark.parametrize(
+    ("kind", "shape", "read", "written"),
+    [
+        ("aten::copy_", "1000;1000", 1000, 1000),
+        ("aten::copy_", "1000;1", 1, 1000),
+        ("Copy", "1000", 1000, 1000),
+        ("Assign", "1000;1000", 1000, 1000),
+        ("AssignAdd", "1000;1000", 2000, 1000),
+        ("aten::fill_", "1000", 0, 1000),
+        ("aten::zeros_like", "1000", 0, 1000),
+        ("aten::cat", "1000;500", 1500, 1500),
+    ],
+)
+def test_what_is_overwritten_is_not_read(kind, shape, read, written):
+    [[work]] = work_of(kind, shape, NAN, NAN, parameters()).ways
+    assert (work.named_B, work.moved_B) == (4 * (read + written), 4 * (read + 2 * written))

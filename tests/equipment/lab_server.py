@@ -32,8 +32,13 @@ SETTINGS = {
 }
 ERRORS = "[data-mime-type='application/vnd.jupyter.stderr']"
 TRACEBACK = "Traceback (most recent call last)"
-#: What closes everything in a JupyterLab's page without a question, and what opens a notebook there.
-CLOSE = """() => { for (const one of [...window.jupyterapp.shell.widgets("main")]) one.dispose() }"""
+#: What closes everything in a JupyterLab's page without a question, and what opens a notebook there. Kernels end first:
+#: the debugger of JupyterLab 4.2 adds its button to what is closed once its kernel has ended.
+CLOSE = """async () => {
+  const widgets = [...window.jupyterapp.shell.widgets("main")]
+  await Promise.all(widgets.map((one) => one.sessionContext?.shutdown()))
+  for (const one of widgets) one.dispose()
+}"""
 OPEN = """async (path) => {
   const panel = await window.jupyterapp.commands.execute("docmanager:open", { path })
   await panel.context.ready

@@ -48,6 +48,13 @@ def test_easy_delays_the_second_in_the_queue_and_conservative_does_not(engine):
     assert run(tasks, 4, "conservative", engine=engine).start_s.tolist() == [0, 2, 4, 6]
 
 
+@pytest.mark.parametrize("mode", ["easy", "conservative"])
+def test_tasks_that_end_together_leave_their_cores_together(engine, mode):
+    """Four cores: 0 on two and 1 on one until 4, when 2, which needs all four, starts. 3 (5 s) would delay it to 5."""
+    tasks = [(4, 2), (4, 1), (3, 4), (5, 1)]
+    assert run(tasks, 4, mode, engine=engine).start_s.tolist() == [0, 0, 4, 7]
+
+
 def test_tasks_come_when_they_are_ready(engine):
     """2 is ready at 1, and behind 1 in the queue."""
     schedule = run([(1, 1), (2, 2), (1, 1)], 2, "none", edges=[(0, 2)], engine=engine)

@@ -111,7 +111,6 @@ def test_bad_policies_and_layouts(policy, layout, error, says):
     [
         ("generic[cores=0]", "whole number of cores"),
         ("generic[cores=1.5]", "whole number of cores"),
-        ("knl-7250[cores=67]", "a tile has 2 cores and stays whole; try 66 or 68"),
         ("knl-7250[bandwidth_Bps=0]", "0 is too small; the least is 1000 B/s"),
         ("knl-7250[threads=4]", "no parameter 'threads'"),
     ],

@@ -204,6 +204,12 @@ def test_weak_scaling_of_a_graph_that_grows():
     assert not frame["knee"].any()
 
 
+def test_core_counts_that_tiles_cannot_give_are_the_nearest():
+    found = ss.predict(GRAPH, "knl-7250[cores=3]", "fifo", "1,3,4,67", samples=1)
+    assert found["cores"].tolist() == [2, 4, 68]
+    assert any("knl-7250[cores=67] has 68 cores, not 67" in note for note in found.notes)
+
+
 def test_what_cannot_grow():
     with pytest.raises(GraphError, match=r"cores=3 is 1\.5 times 2"):
         ss.predict(GRAPH, "generic", "fifo", [2, 3], weak=True)

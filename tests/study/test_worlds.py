@@ -79,3 +79,35 @@ def test_intervals_without_width_say_so():
     assert EXACT in exact.notes
     assert EXACT not in ss.predict(PRODUCTS, "generic", "fifo", [1, 2], samples=3).notes
     assert isinstance(EXACT, Note)
+
+
+@pytest.mark.parametrize("spec", ["knc-7120p", "sw26010-pro", "grace-hopper"])
+def test_numbers_that_have_to_be_whole_do_not_keep_the_others_from_being_sampled(spec):
+    """Eight memory controllers or 128 rows of a block have no value near them: such machines were never sampled."""
+    machine, known = ss.machine(spec), numbers(spec)
+    assert not {"structure.memory_controllers", "ldm.gemm_m"} & {one.name for one in known.parameters}
+    assert all(known.sampled(machine, seed) != machine for seed in range(5))
+
+
+def test_numbers_of_single_kinds_are_sampled_and_given():
+    """The clock of the GPU is its own, that of the CPU is the machine's; the one in brackets is exact."""
+    machine, known = ss.machine("grace-hopper"), numbers("grace-hopper")
+    names = {one.name for one in known.parameters}
+    assert {"kinds.clock.GPU", "kinds.core_bandwidth.GPU", "kinds.start.GPU", "cores.clock"} <= names
+    assert "kinds.clock.CPU" not in names
+    sampled = [known.sampled(machine, seed) for seed in range(5)]
+    assert {one.kinds.flops_ratio[0] for one in sampled} == {1.0}
+    assert len({one.kinds.flops_ratio[1] for one in sampled}) == 5
+    assert "kinds.clock.GPU" not in {
+        one.name for one in numbers("grace-hopper[kinds.clock.GPU=1.98]").parameters
+    }
+
+
+def test_an_interval_is_as_wide_as_the_least_certain_number_that_it_rests_on():
+    """A task of a second on a core takes milliseconds on a GPU of unverified numbers, each within a factor of 2."""
+    graph = ss.TaskGraph.from_edges(
+        [1.0], kinds="MatMul", flops=[7e10], recorded_on=ss.machine("grace-hopper")
+    )
+    (row,) = ss.predict(graph, "grace-hopper", "heft", [73]).to_dict("records")
+    assert row["low_s"] < 0.75 * row["makespan_s"]
+    assert row["high_s"] > 1.5 * row["makespan_s"]

@@ -15,9 +15,9 @@ from simsched.errors import SweepError
 from simsched.sweep import results
 
 
-def begin(sweep, folder, lethal):
-    """Run a sweep of the module `lethal` in a process of its own."""
-    code = f"import lethal, sys; lethal.{sweep}().run(sys.argv[1], workers=2)"
+def begin(sweep, folder, lethal, place="workers=2"):
+    """Run a sweep of the module `lethal` in a process of its own, in two others or at a place."""
+    code = f"import lethal, sys; lethal.{sweep}().run(sys.argv[1], {place})"
     environment = os.environ | {"PYTHONPATH": str(lethal)}
     return subprocess.Popen([sys.executable, "-c", code, folder], env=environment)
 
@@ -125,16 +125,32 @@ def test_a_killed_client_is_followed_by_the_next(lethal, gate, tmp_path):
     wait_until(lambda: not any(Path(f"/proc/{worker}").exists() for worker in workers))
 
 
+def test_a_killed_client_of_a_cluster_is_followed_by_the_next(daemons, client, lethal, gate, tmp_path):
+    from lethal import slow
+
+    store = tmp_path / "store"
+    first = begin("slow", store, lethal, f"__import__('distributed').Client({daemons.address!r})")
+    wait_until(started(store))
+    first.kill()
+    first.wait()
+    kept = results(store)
+    assert 0 < len(kept) < 60
+    gate.touch()
+    frame = slow().run(store, client)
+    assert frame["point"].tolist() == list(range(60))
+    assert frame["replay_s"][kept["point"]].tolist() == kept["replay_s"].tolist()
+
+
 def test_random_kills_of_everything(tmp_path):
-    """`benchmarks/attack/kills.py` does the same at length, in threads and processes, too."""
+    """`benchmarks/attack/kills.py` does the same at length, in threads and on clusters, too."""
     script = Path(__file__).parents[2] / "benchmarks" / "attack" / "kills.py"
     command = [
         sys.executable,
         script,
         "--runner",
-        "dask",
+        "processes",
         "--points",
-        "300",
+        "100",
         "--pause",
         "0.03",
         "--kills",
@@ -143,7 +159,7 @@ def test_random_kills_of_everything(tmp_path):
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=400)
     assert done.returncode == 0, done.stderr + done.stdout
     assert "2 kills" in done.stdout
-    assert "300 of 300 points exactly once, 0 makespans differ" in done.stdout
+    assert "100 of 100 points exactly once, 0 makespans differ" in done.stdout
 
 
 def test_no_scheduler_at_an_address():

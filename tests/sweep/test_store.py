@@ -287,7 +287,7 @@ def test_notes_of_begun_points_may_end_within_a_line(graph, tmp_path):
     [
         (b'{"format": "\xff"}', "can't decode byte 0xff"),
         (b'{"points": ' + b"9" * 5000 + b"}", "5000 digits"),
-        (b"[" * 100_000, "recursion"),
+        (b"[" * 100_000, "nested too deeply"),
         (b"{}", "not a simsched-sweep of version 2"),
         (b'{"format": "simsched-sweep", "version": 2}', "no sweep_id"),
         (

@@ -38,10 +38,11 @@ def _read(path: Path, *, calls: str = CALLS[0]) -> TaskGraph:
     Examples
     --------
     >>> import sqlite3
+    >>> from contextlib import closing
     >>> from tempfile import TemporaryDirectory
     >>> import simsched as ss
     >>> with TemporaryDirectory() as folder:
-    ...     with sqlite3.connect(f"{folder}/run.sqlite") as made:
+    ...     with closing(sqlite3.connect(f"{folder}/run.sqlite")) as made:
     ...         _ = made.executescript('''CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT);
     ...         INSERT INTO StringIds VALUES (1, 'gemm'); CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INTEGER,
     ...         end INTEGER, deviceId INTEGER, streamId INTEGER, correlationId INTEGER, shortName INTEGER);

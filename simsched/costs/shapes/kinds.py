@@ -30,7 +30,8 @@ class Kernel:
         Of convolutions: "forward", "data", "weights" or "both".
     writes : str
         Of streams, the output: "broadcast" (as NumPy has it), "largest" (as the largest input), "all" (as all inputs
-        together), "window" (the largest by the stride) or "none" (much less than the input).
+        together), "window" (the largest by the stride), "none" (much less than the input), or the first operand, which
+        is not read: "into" (where others follow) or "fill".
     passes : float
         How often the largest input comes from memory.
     flops : float
@@ -262,16 +263,20 @@ ELEMENT_B, INDEX_B = 4.0, 8.0
 def stream(seen: Seen) -> list[Walk] | None:
     """Return an op that reads its inputs a number of times and writes its output once."""
     sizes = [numel(dims) for dims in seen.shape]
-    read, largest = sum(sizes), max(sizes, default=0.0)
+    largest, writes = max(sizes, default=0.0), seen.kernel.writes
     if largest < 1:
         return None
+    overwrites = writes == "fill" or (writes == "into" and len(sizes) > 1)
+    read = sum(sizes[1:] if overwrites else sizes)
     written = {
         "broadcast": _broadcast(seen),
         "largest": largest,
         "all": read,
         "window": _pooled(seen, largest),
         "none": 0.0,
-    }[seen.kernel.writes]
+        "into": sizes[0],
+        "fill": sizes[0],
+    }[writes]
     named_B = ELEMENT_B * (read + written)
     if seen.bytes_B > 0:
         # The graph's bytes are more informative than the shapes.

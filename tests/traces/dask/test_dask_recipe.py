@@ -21,7 +21,9 @@ OPTIMIZED = "(result,) = dask.optimize(result)"
 def client() -> Iterator[Any]:
     from distributed import Client
 
-    with Client(n_workers=1, threads_per_worker=2, processes=False, dashboard_address=None) as client:
+    # Without a dashboard, and on any port: the usual one may be another test's.
+    ports = {"scheduler_kwargs": {"dashboard_address": ":0"}, "dashboard_address": None}
+    with Client(n_workers=1, threads_per_worker=2, processes=False, **ports) as client:
         yield client
 
 
