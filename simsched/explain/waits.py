@@ -84,9 +84,8 @@ class Waits:
         places, runs, before = Places.of(schedule), Runs.of(schedule), before_each(schedule)
         ready_s, depends_on = _again(runs, before, *_ready(schedule))
         free_s, freed_by = _freed(schedule, runs, places)
-        most_s, sent = _most_s(schedule), schedule.messages
-        placed_s = runs.start_s if sent is None else np.append(sent.placed_s, schedule.lost.start_s)
-        decided_s, decided = _decided(schedule, runs, placed_s, np.maximum(ready_s, free_s), most_s)
+        most_s, placed_s = _most_s(schedule), runs.placed_s
+        decided_s, decided = _decided(schedule, runs, np.maximum(ready_s, free_s), most_s)
         held_s = _held(placed_s, np.maximum.reduce([ready_s, free_s, decided_s]), most_s)
         # What takes a run over aborts it when the decision begins.
         held_s = np.where(before >= 0, ready_s, held_s)
@@ -237,7 +236,7 @@ def _again(runs: Runs, before: Ints, ready_s: Seconds, depends_on: Index) -> tup
 
 def _freed(schedule: Schedule, runs: Runs, places: Places) -> tuple[Seconds, Index]:
     """Return when, and by which run, the places of each run were last freed; not by still running ones."""
-    n, order = len(runs), by_start(schedule, runs)
+    n, order = len(runs), by_start(schedule, runs.start_s)
     nth, place = entries(places.places, places.row[order])
     task = order[nth].astype(np.int32)
     # By place, and of each place as the tasks started. Of small numbers a stable sort is a quick one.
@@ -275,14 +274,10 @@ def _most_s(schedule: Schedule) -> float:
     return runtime.pop_s + runtime.pop_per_poller_s * (schedule.n_cores - 1)
 
 
-def _decided(
-    schedule: Schedule, runs: Runs, placed_s: Seconds, possible_s: Seconds, most_s: float
-) -> tuple[Seconds, Index]:
+def _decided(schedule: Schedule, runs: Runs, possible_s: Seconds, most_s: float) -> tuple[Seconds, Index]:
     """Return when, and for which run, the last decision before each run ended; only nonzero ones."""
     # In the order of decisions, which is that of starts where no task waits for data.
-    n, order = len(runs), by_start(schedule, runs)
-    if schedule.messages is not None:
-        order = order[np.argsort(placed_s[order], kind="stable")]
+    n, placed_s, order = len(runs), runs.placed_s, by_start(schedule, runs.placed_s)
     decided = np.full(n, -1, np.int32)
     if most_s:
         took = placed_s[order] > possible_s[order]

@@ -611,6 +611,9 @@ def replay_policy(
 
 def excess_seconds(
     successors: Csr,
+    task: Annotated[
+        NDArray[numpy.int32], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+    ],
     start_order: Annotated[
         NDArray[numpy.int32], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
     ],
@@ -633,11 +636,13 @@ def excess_seconds(
     """
     Return the seconds by which tasks were slowed down, by cause.
 
-    successors: of each task. start_order: int32 (n,), the tasks as they started. start_s, finish_s: float64 (n,).
-    teams: hardware threads of each team. team: int32 (n,), of each task. loads: demand of each on what running
-    tasks share. watched: bool (n,), whose seconds are wanted; the fewer of them run at once, the quicker.
+    successors: of each task. task: int32 (n,), of each run: those that finished, by task, then those that were
+    aborted. start_order: int32 (n,), the runs as they started; one of no length before the next of its task.
+    start_s, finish_s: float64 (n,). teams: hardware threads of each team. team: int32 (n,), of each run. loads:
+    demand of each on what running tasks share. watched: bool (n,), whose seconds are wanted; the fewer of them run
+    at once, the quicker.
 
-    Returns float64 (n * 5,), five for each task, zeros for those not watched: by hardware threads that share a
+    Returns float64 (n * 5,), five for each run, zeros for those not watched: by hardware threads that share a
     core, memory bandwidth, tiles, remote memory and the interconnect. Nothing is copied or converted; arrays that
     do not fit raise.
     """

@@ -265,10 +265,11 @@ nb::tuple replay_list(const BoundListPlan &bound, nb::object progress) {
             });
         }
     }
-    return nb::make_tuple(
-        done, columns.ready_s.release(), columns.start_s.release(), columns.finish_s.release(),
-        columns.executor.release(), columns.order.release(), messages_of(data.state()),
-        nb::make_tuple(copied(lost.task), copied(lost.executor), copied(lost.start_s), copied(lost.end_s)));
+    return nb::make_tuple(done, columns.ready_s.release(), columns.start_s.release(),
+                          columns.finish_s.release(), columns.executor.release(), columns.order.release(),
+                          messages_of(data.state()),
+                          nb::make_tuple(copied(lost.task), copied(lost.executor), copied(lost.start_s),
+                                         copied(lost.end_s), copied(lost.placed_s), copied(lost.begun_s)));
 }
 
 nb::tuple with_teams(std::size_t done, Columns &columns) {

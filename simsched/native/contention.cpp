@@ -77,8 +77,9 @@ void Contention::end(std::size_t slot) {
         running_.release(slot);
 }
 
-void Contention::abort(std::int32_t task) {
-    const auto slot = running_.slot(task);
+void Contention::abort(std::int32_t task) { abort(running_.slot(task)); }
+
+void Contention::abort(std::size_t slot) {
     take_out(slot);
     running_.abort(slot);
 }

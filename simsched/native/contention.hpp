@@ -30,6 +30,7 @@ class Contention {
     void end(std::size_t slot);
     // Takes out a task that starts anew later.
     void abort(std::int32_t task);
+    void abort(std::size_t slot);
     bool empty() const { return running_.empty(); }
     double next() { return running_.next(); }
     void feed(std::int32_t task, std::span<const std::int32_t> followers);

@@ -63,6 +63,8 @@ void SpoliatingScheduler::take_over(std::int32_t task, std::size_t executor, dou
     lost_.executor.push_back(static_cast<std::int32_t>(before));
     lost_.start_s.push_back(abort_(task));
     lost_.end_s.push_back(now);
+    lost_.placed_s.push_back(data_ ? data_->placed_s()[at(task)] : lost_.start_s.back());
+    lost_.begun_s.push_back(data_ ? data_->begun_s()[at(task)] : lost_.start_s.back());
     decide(task, executor, decision);
 }
 

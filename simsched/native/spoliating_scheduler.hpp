@@ -13,10 +13,10 @@
 
 namespace simsched {
 
-// Aborted runs, in the order in which they ended.
+// Aborted runs, in the order in which they ended: placed when the decision was over, begun when all was read.
 struct LostRuns {
     std::vector<std::int32_t> task, executor;
-    std::vector<double> start_s, end_s;
+    std::vector<double> start_s, end_s, placed_s, begun_s;
 };
 
 // An idle executor takes a ready task as before, or takes over one that runs on another kind of cores.

@@ -159,6 +159,10 @@ class DataState:
             return False
         return True
 
+    def moments(self, task: int) -> tuple[float, float]:
+        """Return when a task that computes was placed, and when it began to compute."""
+        return self.placed_s[task], self.begun_s[task]
+
     def computes(self, decision: Decision, now_s: float) -> bool:
         """Return whether a task that starts computes at once, rather than read from afar first."""
         task, self._now_s = decision.task, now_s

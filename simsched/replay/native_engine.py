@@ -91,10 +91,10 @@ def _list(native: ModuleType, plan: StaticPlan, progress: Progress) -> Schedule:
     )
     done, ready_s, start_s, finish_s, executor, order, sent, aborted = native.replay_list(bound, progress)
     _require_all(done, plan)
-    lost, lost_on, began_s, ended_s = aborted
+    lost, lost_on, *moments = aborted
     n = len(executor)
     teams, team = plan.teams(np.append(executor, lost_on), np.append(np.arange(n, dtype=np.int32), lost))
-    runs = Runs(lost, lost_on, team[n:], began_s, ended_s)
+    runs = Runs(lost, lost_on, team[n:], *moments)
     times = Times(ready_s, start_s, finish_s, team[:n], executor, order, _messages(sent), runs)
     return schedule_of(plan, times, teams, plan.alone(executor), "native")
 

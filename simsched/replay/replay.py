@@ -96,7 +96,9 @@ class Replay:
         self.team = [0] * n
         self.executor = [0] * n
         self.order: list[int] = []
-        self.lost: list[tuple[int, int, float, float]] = []  # aborted runs: task, executor, start and end
+        self.lost: list[
+            tuple[int, int, tuple[float, ...]]
+        ] = []  # aborted runs: task, executor, moments of `Runs`
         self.data = None if plan.data is None else DataState(plan.data, self.time_message)
         if self.data is not None:
             chooser.sees(self.data)

@@ -108,7 +108,9 @@ class SharingReplay(Replay):
 
     def abort(self, task: int) -> None:
         """Abort the run of a task that computes, and start the tasks that waited for its room."""
-        self.lost.append((task, self.executor[task], self.start_s[task], self.env.now))
+        start_s = self.start_s[task]
+        placed_s, begun_s = (start_s, start_s) if self.data is None else self.data.moments(task)
+        self.lost.append((task, self.executor[task], (start_s, self.env.now, placed_s, begun_s)))
         self.order.remove(task)
         del self.running[task]
         self.sharing.abort(task)

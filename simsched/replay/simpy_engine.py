@@ -50,7 +50,7 @@ def replay(plan: Plan, progress: Callable[[int], object] | None = None) -> Sched
     run = kind(plan, chooser, progress)
     run.go()
     n = plan.problem.graph.n_tasks
-    lost, executor, began_s, ended_s = zip(*run.lost, strict=True) if run.lost else ((),) * 4
+    lost, executor, moments = zip(*run.lost, strict=True) if run.lost else ((),) * 3
     task = np.array([*range(n), *lost], np.int32)
     teams, team = chooser.teams(np.array([*run.team, *executor], np.int32), task)
     times = Times(
@@ -61,6 +61,11 @@ def replay(plan: Plan, progress: Callable[[int], object] | None = None) -> Sched
         executor=np.asarray(run.executor, np.int32),
         order=np.asarray(run.order, np.int32),
         messages=run.data.columns() if run.data else None,
-        lost=Runs(task[n:], np.array(executor, np.int32), team[n:], np.array(began_s), np.array(ended_s)),
+        lost=Runs(
+            task[n:],
+            np.array(executor, np.int32),
+            team[n:],
+            *np.array(moments).reshape(len(lost), 4).T.copy(),
+        ),
     )
     return schedule_of(plan, times, teams, chooser.alone(teams, times.team, times.executor), "simpy")

@@ -40,7 +40,7 @@ class Events:
     def of(cls, schedule: Schedule) -> Events:
         """Return the events of a schedule."""
         runs = Runs.of(schedule)
-        lasting, begun = runs.end_s > runs.start_s, by_start(schedule, runs)
+        lasting, begun = runs.end_s > runs.start_s, by_start(schedule, runs.start_s)
         begun, ended = begun[lasting[begun]], np.flatnonzero(lasting)
         time_s = np.concatenate([runs.end_s[ended], runs.start_s[begun]])
         # A stable sort keeps finishes first, by index, and starts in the order in which they were decided.

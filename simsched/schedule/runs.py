@@ -36,6 +36,8 @@ class Runs:
         What ran, and where, as in `Schedule`.
     start_s, end_s : float64 arrays, shape (k,)
         When the run started, and when it finished or was aborted.
+    placed_s, begun_s : float64 arrays, shape (k,)
+        When the decision to start it was over, from which its team waited for its data, and when it began to compute.
     """
 
     task: Index = field(default_factory=_no_numbers)
@@ -43,6 +45,8 @@ class Runs:
     team: Index = field(default_factory=_no_numbers)
     start_s: Seconds = field(default_factory=_no_seconds)
     end_s: Seconds = field(default_factory=_no_seconds)
+    placed_s: Seconds = field(default_factory=_no_seconds)
+    begun_s: Seconds = field(default_factory=_no_seconds)
 
     def __post_init__(self) -> None:
         for column in vars(self).values():
@@ -59,17 +63,27 @@ class Runs:
     def of(cls, schedule: Schedule) -> Runs:
         """Return all runs of a schedule: those that finished, by task, then those that were aborted."""
         tasks = np.arange(schedule.graph.n_tasks, dtype=np.int32)
-        finished = cls(tasks, schedule.executor, schedule.team, schedule.start_s, schedule.finish_s)
+        placed_s = schedule.start_s if schedule.messages is None else schedule.messages.placed_s
+        finished = cls(
+            tasks,
+            schedule.executor,
+            schedule.team,
+            schedule.start_s,
+            schedule.finish_s,
+            placed_s,
+            schedule.begun_s,
+        )
         if not len(schedule.lost):
             return finished
         return cls(*(np.append(one, vars(schedule.lost)[name]) for name, one in vars(finished).items()))
 
 
-def by_start(schedule: Schedule, runs: Runs) -> Ints:
-    """Return all runs of a schedule in the order in which they started."""
-    if not len(schedule.lost):
-        return schedule.start_order.astype(np.int64)
-    return np.argsort(runs.start_s, kind="stable")
+def by_start(schedule: Schedule, begin_s: Seconds) -> Ints:
+    """Return all runs of a schedule, as in `Runs.of`, in the order in which they began; `begin_s` says when."""
+    n = schedule.graph.n_tasks
+    # Those that were aborted first: one of no length comes before the next run of its task.
+    order = np.append(np.arange(n, len(begin_s)), schedule.start_order).astype(np.int64)
+    return order[np.argsort(begin_s[order], kind="stable")]
 
 
 def before_each(schedule: Schedule) -> Ints:
