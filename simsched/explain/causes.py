@@ -159,8 +159,9 @@ def _loads(schedule: Schedule, costs: TaskCosts) -> Loads:
 
 @dataclass(slots=True)
 class _Running:
-    """A running task: the time of the last change of its slowdown, and its parts above 1."""
+    """A run that goes on: the time of the last change of its slowdown, and its parts above 1."""
 
+    run: int
     since_s: float
     parts: tuple[float, ...] = (0.0,) * len(EXCESSES)
 
@@ -176,17 +177,17 @@ class Walk:
         self._running: dict[int, _Running] = {}
         self._ends: list[tuple[float, int]] = []
         self._now_s = 0.0
-        self._excess_s: Seconds = np.zeros((schedule.graph.n_tasks, len(EXCESSES)))
+        self._excess_s: Seconds = np.zeros((len(self._runs), len(EXCESSES)))
 
     def excess_s(self) -> Seconds:
-        """Return the seconds that each part of the slow-down of each task took, shape (n, causes)."""
+        """Return the seconds that each part of the slow-down of each run took, shape (runs, causes)."""
         runs = self._runs
         for run in by_start(self._schedule, runs.begun_s).tolist():
             now_s = float(runs.begun_s[run])
             self._finish(now_s)
             self._go_on(now_s)
             self._sharing.begin(self._decision(run))
-            self._running[int(runs.task[run])] = _Running(now_s)
+            self._running[int(runs.task[run])] = _Running(run, now_s)
             heappush(self._ends, (float(runs.end_s[run]), run))
         self._finish(inf)
         return self._excess_s
@@ -202,11 +203,10 @@ class Walk:
             self._go_on(self._ends[0][0])
             run = heappop(self._ends)[1]
             task = int(self._runs.task[run])
-            running = self._running.pop(task)
+            self._pass(self._running.pop(task))
             if run != task:
                 self._sharing.abort(task)
                 continue
-            self._pass(task, running)
             self._sharing.end(task)
             self._sharing.feed(task, followers.neighbours(task).tolist())
 
@@ -216,13 +216,13 @@ class Walk:
             return
         for task, _ in self._sharing.update():
             running = self._running[task]
-            self._pass(task, running)
+            self._pass(running)
             running.parts = self._sharing.excess(task)
         self._now_s = until_s
 
-    def _pass(self, task: int, running: _Running) -> None:
-        """Add the seconds of each part since the slowdown of a task changed."""
+    def _pass(self, running: _Running) -> None:
+        """Add the seconds of each part since the slowdown of a run changed."""
         passed_s = self._now_s - running.since_s
         if passed_s and any(running.parts):
-            self._excess_s[task] += np.multiply(running.parts, passed_s / (1.0 + sum(running.parts)))
+            self._excess_s[running.run] += np.multiply(running.parts, passed_s / (1.0 + sum(running.parts)))
         running.since_s = self._now_s

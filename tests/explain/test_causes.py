@@ -9,6 +9,7 @@ from simsched.errors import EngineError
 from simsched.explain import causes
 from simsched.replay.contention import Contention
 from simsched.testing.equivalence import LIMITS, cases
+from simsched.testing.strategies import of_kinds
 
 # Endless bandwidth, 10 GB/s a core: a task of 1 s and 10 GB waits for the memory all the time, and for nobody.
 WIDE = "core_bandwidth_Bps=1e10,bandwidth_Bps=1e15"
@@ -75,6 +76,17 @@ def test_aborted_runs_slow_others_down_while_they_run():
     assert schedule.finish_s[1] > 1.05
     assert found["memory bandwidth"].tolist() == pytest.approx([0, schedule.finish_s[1] - 1])
     assert found["cause unknown"].abs().max() < 1e-12
+
+
+def test_what_slowed_an_aborted_run_down_counts_for_none(monkeypatch):
+    """2 runs on two cores, whose threads' overhead the interconnect lengthens, and then alone on the device."""
+    machine = of_kinds("generic[cores=7]").varied({"share_interconnect": True})
+    graph, runtime = ss.TaskGraph.from_edges([1e-6, 3, 4]), ss.RuntimeProfile(barrier_per_thread_s=0.5)
+    schedule = ss.simulate(graph, machine, "heteroprio", "3x2+1", runtime=runtime)
+    assert schedule.lost_runs["task"].tolist() == [1, 2]
+    for _ in range(2):
+        assert causes.slow_downs(schedule)["interconnect"].tolist() == [0, 0, 0]
+        monkeypatch.setattr(causes, "find", lambda: None)
 
 
 @settings(max_examples=40, suppress_health_check=list(HealthCheck))
