@@ -81,7 +81,8 @@ def test_aborted_runs_slow_others_down_while_they_run():
 def test_what_slowed_an_aborted_run_down_counts_for_none(monkeypatch):
     """2 runs on two cores, whose threads' overhead the interconnect lengthens, and then alone on the device."""
     machine = of_kinds("generic[cores=7]").varied({"share_interconnect": True})
-    graph, runtime = ss.TaskGraph.from_edges([1e-6, 3, 4]), ss.RuntimeProfile(barrier_per_thread_s=0.5)
+    graph = ss.TaskGraph.from_edges([1e-6, 3, 4], kinds="Conv")
+    runtime = ss.RuntimeProfile(barrier_per_thread_s=0.5)
     schedule = ss.simulate(graph, machine, "heteroprio", "3x2+1", runtime=runtime)
     assert schedule.lost_runs["task"].tolist() == [1, 2]
     for _ in range(2):
