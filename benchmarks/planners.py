@@ -21,7 +21,7 @@ from simsched.policy.platform import Platform
 
 TASKS, EXECUTORS = 100_000, 64
 POLICIES = (
-    "heft", "cpop", "peft", "mcp", "hlfet", "t-level", "linear-clustering", "dsc", "heteroprio",
+    "heft", "cpop", "peft", "mcp", "hlfet", "t-level", "linear-clustering", "dsc",
 )  # fmt: skip
 #: Least tasks a second of those that have a goal.
 GOALS = {"heft": 300_000, "hlfet": 1_000_000, "mcp": 1_000_000, "t-level": 1_000_000}

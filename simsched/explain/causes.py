@@ -10,7 +10,7 @@ from math import inf
 import numpy as np
 import pandas as pd
 
-from simsched.costs.loads import Load, loads
+from simsched.costs.loads import Load, Loads, loads
 from simsched.costs.task_costs import TaskCosts
 from simsched.errors import SimschedError
 from simsched.explain.core_time import SLOW_DOWNS, UNKNOWN
@@ -24,6 +24,7 @@ from simsched.replay.decision import Decision
 from simsched.replay.native_engine import sharing_of
 from simsched.schedule import Schedule
 from simsched.schedule.events import Events
+from simsched.schedule.runs import Runs, by_start
 
 #: Parts returned by `Contention.excess`.
 EXCESSES = SLOW_DOWNS[:5]
@@ -123,21 +124,22 @@ def too_large(schedule: Schedule) -> bool:
 
 def _excess_s(schedule: Schedule, tasks: Index, costs: TaskCosts | None) -> Seconds:
     """Return the seconds that each part of the slow-down of some tasks took, shape (tasks, causes)."""
-    machine = schedule.require_machine()
-    asked = loads(costs or costs_of(schedule), schedule.widths, machine.effects)
+    machine, runs = schedule.require_machine(), Runs.of(schedule)
+    asked = _loads(schedule, costs or costs_of(schedule))
     native = find()
     if native is None:
         return Walk(schedule, asked.rows()).excess_s()[tasks]
     after, teams = schedule.graph.successors, schedule.teams
-    watched = np.zeros(schedule.graph.n_tasks, np.bool_)
+    watched = np.zeros(len(runs), np.bool_)
     watched[tasks] = True
     found = native.excess_seconds(
         successors=native.Csr(after.indptr, after.indices),
-        start_order=_begin_order(schedule),
-        start_s=schedule.begun_s,
-        finish_s=schedule.finish_s,
+        task=runs.task,
+        start_order=by_start(schedule, runs.begun_s).astype(np.int32),
+        start_s=runs.begun_s,
+        finish_s=runs.end_s,
         teams=native.Csr(teams.indptr, teams.indices),
-        team=schedule.team,
+        team=runs.team,
         loads=native.Loads(asked.memory_share, asked.overhead_share, asked.demand_Bps),
         watched=watched,
         shared=sharing_of(native, machine),
@@ -145,15 +147,21 @@ def _excess_s(schedule: Schedule, tasks: Index, costs: TaskCosts | None) -> Seco
     return np.asarray(found).reshape(-1, len(EXCESSES))[tasks]
 
 
-def _begin_order(schedule: Schedule) -> Index:
-    """Return all tasks in the order in which they began to compute, shape (n,)."""
-    return schedule.start_order[np.argsort(schedule.begun_s[schedule.start_order], kind="stable")]
+def _loads(schedule: Schedule, costs: TaskCosts) -> Loads:
+    """Return the demand of each run; costs are those of the tasks."""
+    effects, lost = schedule.require_machine().effects, schedule.lost
+    asked = loads(costs, schedule.widths, effects)
+    if not len(lost):
+        return asked
+    aborted = loads(costs_of(schedule, lost), schedule.teams.degrees()[lost.team], effects)
+    return Loads(*(np.append(one, vars(aborted)[name]) for name, one in vars(asked).items()))
 
 
 @dataclass(slots=True)
 class _Running:
-    """A running task: the time of the last change of its slowdown, and its parts above 1."""
+    """A run that goes on: the time of the last change of its slowdown, and its parts above 1."""
 
+    run: int
     since_s: float
     parts: tuple[float, ...] = (0.0,) * len(EXCESSES)
 
@@ -163,37 +171,42 @@ class Walk:
 
     def __init__(self, schedule: Schedule, asked: Sequence[Load]) -> None:
         self._schedule = schedule
+        self._runs = Runs.of(schedule)
         self._loads = asked
         self._sharing = Contention(schedule.require_machine())
         self._running: dict[int, _Running] = {}
         self._ends: list[tuple[float, int]] = []
         self._now_s = 0.0
-        self._excess_s: Seconds = np.zeros((schedule.graph.n_tasks, len(EXCESSES)))
+        self._excess_s: Seconds = np.zeros((len(self._runs), len(EXCESSES)))
 
     def excess_s(self) -> Seconds:
-        """Return the seconds that each part of the slow-down of each task took, shape (n, causes)."""
-        schedule = self._schedule
-        for task in _begin_order(schedule).tolist():
-            now_s = float(schedule.begun_s[task])
+        """Return the seconds that each part of the slow-down of each run took, shape (runs, causes)."""
+        runs = self._runs
+        for run in by_start(self._schedule, runs.begun_s).tolist():
+            now_s = float(runs.begun_s[run])
             self._finish(now_s)
             self._go_on(now_s)
-            self._sharing.begin(self._decision(task))
-            self._running[task] = _Running(now_s)
-            heappush(self._ends, (float(schedule.finish_s[task]), task))
+            self._sharing.begin(self._decision(run))
+            self._running[int(runs.task[run])] = _Running(run, now_s)
+            heappush(self._ends, (float(runs.end_s[run]), run))
         self._finish(inf)
         return self._excess_s
 
-    def _decision(self, task: int) -> Decision:
-        cores = self._schedule.cores(task).tolist()
-        return Decision(task, 0, 0, 0.0, 0.0, cores, self._loads[task])
+    def _decision(self, run: int) -> Decision:
+        cores = self._schedule.teams.neighbours(self._runs.team[run]).tolist()
+        return Decision(int(self._runs.task[run]), 0, 0, 0.0, 0.0, cores, self._loads[run])
 
     def _finish(self, until_s: float) -> None:
-        """End all tasks that finish by then."""
+        """End all runs that finish, or were aborted, by then."""
         followers = self._schedule.graph.successors
         while self._ends and self._ends[0][0] <= until_s:
             self._go_on(self._ends[0][0])
-            task = heappop(self._ends)[1]
-            self._pass(task, self._running.pop(task))
+            run = heappop(self._ends)[1]
+            task = int(self._runs.task[run])
+            self._pass(self._running.pop(task))
+            if run != task:
+                self._sharing.abort(task)
+                continue
             self._sharing.end(task)
             self._sharing.feed(task, followers.neighbours(task).tolist())
 
@@ -203,13 +216,13 @@ class Walk:
             return
         for task, _ in self._sharing.update():
             running = self._running[task]
-            self._pass(task, running)
+            self._pass(running)
             running.parts = self._sharing.excess(task)
         self._now_s = until_s
 
-    def _pass(self, task: int, running: _Running) -> None:
-        """Add the seconds of each part since the slowdown of a task changed."""
+    def _pass(self, running: _Running) -> None:
+        """Add the seconds of each part since the slowdown of a run changed."""
         passed_s = self._now_s - running.since_s
         if passed_s and any(running.parts):
-            self._excess_s[task] += np.multiply(running.parts, passed_s / (1.0 + sum(running.parts)))
+            self._excess_s[running.run] += np.multiply(running.parts, passed_s / (1.0 + sum(running.parts)))
         running.since_s = self._now_s

@@ -31,7 +31,7 @@ LEAST_SHARE = 0.0005
 
 def labelled(group: str, cause: str) -> str:
     """Return the label of a part: its group and its cause."""
-    return cause if group in {"work", "shared"} else f"{group}: {cause}"
+    return cause if group in {"work", "shared", "aborted"} else f"{group}: {cause}"
 
 
 def core_time_frame(waits: Waits, teams: TeamTime, slow_downs: Mapping[str, Seconds]) -> pd.DataFrame:
@@ -52,6 +52,8 @@ def core_time_frame(waits: Waits, teams: TeamTime, slow_downs: Mapping[str, Seco
     rows += [
         ("slow-down", cause, _total(slow_downs[cause], widths)) for cause in SLOW_DOWNS if cause in slow_downs
     ]
+    if len(schedule.lost):
+        rows.append(("aborted", "aborted", schedule.lost.core_s(schedule.teams)))
     rows += [
         ("shared", SHARED, -idle.pop(SHARED)),
         *(("idle", cause, seconds) for cause, seconds in idle.items()),
@@ -64,16 +66,16 @@ def core_time_frame(waits: Waits, teams: TeamTime, slow_downs: Mapping[str, Seco
 
 def _idle(waits: Waits) -> dict[str, float]:
     """Return the core-seconds of idle cores by cause, from first start to last finish, and those counted twice."""
-    schedule, places = waits.schedule, waits.places
+    schedule, places, runs = waits.schedule, waits.places, waits.runs
     if not schedule.graph.n_tasks:
         return dict.fromkeys([*IDLE, SHARED], 0.0)
-    widths = schedule.widths.astype(np.int64)
-    start_s, finish_s = schedule.start_s, schedule.finish_s
+    widths = schedule.teams.degrees()[runs.team].astype(np.int64)
+    start_s, finish_s = runs.start_s, runs.end_s
     running = Steps.of(start_s, finish_s, widths)
     busy = running if places.apart else _busy(waits)
     held, waiting = Steps.of(waits.held_s, waits.placed_s, widths), Steps.of(waits.placed_s, start_s, widths)
     wanted = Steps.of(waits.ready_s, waits.held_s, widths)
-    last_s = float(start_s.max())
+    last_s = float(schedule.start_s.max())
     later = Steps(np.array([last_s]), np.array([1]))
     dt, levels = on_common_times(
         [running, busy, held, waiting, wanted, later], float(start_s.min()), float(finish_s.max())
@@ -113,14 +115,14 @@ def _reserved(waits: Waits) -> int:
 
 def _busy(waits: Waits) -> Steps:
     """Return the number of busy cores, where several tasks may run on one."""
-    schedule = waits.schedule
-    task, core = entries(schedule.teams, schedule.team)
-    order = np.lexsort((schedule.start_s[task], core))
-    task, core = task[order], core[order].astype(np.int64)
-    distinct, place = np.unique(schedule.finish_s[task], return_inverse=True)
-    # Until when each core is busy with this task and those begun before: cores ascend, so none exceeds the next one's.
+    runs = waits.runs
+    run, core = entries(waits.schedule.teams, runs.team)
+    order = np.lexsort((runs.start_s[run], core))
+    run, core = run[order], core[order].astype(np.int64)
+    distinct, place = np.unique(runs.end_s[run], return_inverse=True)
+    # Until when each core is busy with this run and those begun before: cores ascend, so none exceeds the next one's.
     until_s = distinct[np.maximum.accumulate(core * len(distinct) + place.ravel()) % len(distinct)]
-    begin_s = schedule.start_s[task]
+    begin_s = runs.start_s[run]
     same = core[1:] == core[:-1]
     begin_s[1:][same] = np.maximum(begin_s[1:], until_s[:-1])[same]
     return Steps.of(begin_s, until_s, np.ones(len(core), np.int64))

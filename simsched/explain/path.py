@@ -13,10 +13,11 @@ from simsched.explain.waits import Waits
 from simsched.graph import TaskGraph
 from simsched.graph.adjacency import Index
 from simsched.graph.taskgraph import Seconds
+from simsched.schedule.runs import first_start_s
 
 #: Kinds of segments, and of their predecessors.
-SEGMENTS = ("run", "data", "dispatch", "queue")
-CAUSES = ("start", "dependency", "no core", "scheduler")
+SEGMENTS = ("run", "data", "dispatch", "queue", "aborted")
+CAUSES = ("start", "dependency", "no core", "scheduler", "aborted")
 
 Codes = npt.NDArray[np.int8]
 
@@ -36,7 +37,8 @@ class Path:
     after : int8 array
         What had made its task wait until then, as a place in `CAUSES`.
     other : int32 array
-        The task that ended the wait: a predecessor, the one that had its place, or the one decided before; -1 for none.
+        The task that ended the wait: a predecessor, the one that had its place, or the one decided before; itself after
+        its aborted run; -1 for none.
     """
 
     begin_s: Seconds
@@ -49,27 +51,24 @@ class Path:
     @classmethod
     def of(cls, waits: Waits) -> Path:
         """Return the path of a schedule."""
-        schedule = waits.schedule
+        schedule, runs = waits.schedule, waits.runs
         if not schedule.graph.n_tasks:
             none, codes, tasks = np.empty(0), np.empty(0, np.int8), np.empty(0, np.int32)
             return cls(none, none, codes, tasks, codes, tasks)
-        first_s = float(schedule.start_s.min())
+        first_s = first_start_s(schedule)
         moment_s, after, other = _before(waits, first_s)
-        task, running = _chain(waits, other, after, (other < 0) | (moment_s <= first_s))
-        # For each task on the path, backwards: its run, its wait for data, its dispatch, and the cause of the wait.
-        begin_s = np.stack(
-            [schedule.start_s[task], waits.placed_s[task], waits.held_s[task], moment_s[task]], axis=1
-        )
-        end_s = np.stack(
-            [schedule.finish_s[task], schedule.start_s[task], waits.placed_s[task], waits.held_s[task]],
-            axis=1,
-        )
+        run, running = _chain(waits, other, after, (other < 0) | (moment_s <= first_s))
+        # For each run on the path, backwards: itself, its wait for data, its dispatch, and the cause of the wait.
+        begin_s = np.stack([runs.start_s[run], waits.placed_s[run], waits.held_s[run], moment_s[run]], axis=1)
+        end_s = np.stack([runs.end_s[run], runs.start_s[run], waits.placed_s[run], waits.held_s[run]], axis=1)
         begin_s = np.maximum(begin_s, first_s)
         lasts = end_s > begin_s
         lasts[:, 0] &= running
         row, part = (places[::-1] for places in np.nonzero(lasts))
-        task = task[row]
-        return cls(begin_s[row, part], end_s[row, part], part.astype(np.int8), task, after[task], other[task])
+        run, begin_s, end_s = run[row], begin_s[row, part], end_s[row, part]
+        part = np.where((part == 0) & (run >= schedule.graph.n_tasks), SEGMENTS.index("aborted"), part)
+        found = waits.tasks_of(other[run])
+        return cls(begin_s, end_s, part.astype(np.int8), runs.task[run], after[run], found)
 
     @property
     def seconds_s(self) -> Seconds:
@@ -93,21 +92,22 @@ class Path:
 
 
 def _before(waits: Waits, first_s: float) -> tuple[Seconds, Codes, Index]:
-    """Return until when each task had to wait at least, for what, and for which task."""
+    """Return until when each run had to wait at least, for what, and for which run."""
     ready_s, free_s, held_s = waits.ready_s, waits.free_s, waits.held_s
     decided = (np.maximum(ready_s, free_s) < waits.decided_s) & (waits.decided_s == held_s)
     depends = (waits.depends_on >= 0) & (ready_s >= free_s)
-    which = [decided, depends, waits.freed_by >= 0]
-    moment_s = np.select(which, [waits.decided_s, ready_s, free_s], np.minimum(first_s, held_s))
-    after = np.select(which, [CAUSES.index(cause) for cause in ("scheduler", "dependency", "no core")], 0)
-    other = np.select(which, [waits.decided, waits.depends_on, waits.freed_by], -1)
+    which = [waits.before >= 0, decided, depends, waits.freed_by >= 0]
+    moment_s = np.select(which, [ready_s, waits.decided_s, ready_s, free_s], np.minimum(first_s, held_s))
+    causes = ("aborted", "scheduler", "dependency", "no core")
+    after = np.select(which, [CAUSES.index(cause) for cause in causes], 0)
+    other = np.select(which, [waits.before, waits.decided, waits.depends_on, waits.freed_by], -1)
     return moment_s, after.astype(np.int8), other.astype(np.int32)
 
 
 def _chain(
     waits: Waits, other: Index, after: Codes, ends: npt.NDArray[np.bool_]
 ) -> tuple[Index, npt.NDArray[np.bool_]]:
-    """Return the tasks on the path, the last one first, and whether it leads through their runs."""
+    """Return the runs on the path, the last one first, and whether it leads through them."""
     # As a list: a long path reads its items one by one.
     before, task, chain = np.where(ends, -1, other).tolist(), int(waits.schedule.finish_s.argmax()), []
     while task >= 0:

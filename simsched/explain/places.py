@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from simsched.graph.adjacency import Csr, Index
 from simsched.policy import RankPolicy
+from simsched.schedule.runs import Runs
 from simsched.schedule.schedule import Schedule
 
 Ints = npt.NDArray[np.int64]
@@ -22,9 +23,9 @@ class Places:
     ----------
     places : Csr
         Row i holds the places of team i.
-    row : int32 array, shape (n,)
-        The team of each task.
-    pool : int64 array, shape (n,)
+    row : int32 array, shape (runs,)
+        The team of each run, as in `Runs.of`.
+    pool : int64 array, shape (runs,)
         Tasks of one pool wait for the same places.
     capacity : tuple of int
         Places of each pool.
@@ -43,7 +44,7 @@ class Places:
 
     @property
     def widths(self) -> Ints:
-        """Places that each task took, shape (n,)."""
+        """Places that each run took, shape (runs,)."""
         return self.places.degrees()[self.row].astype(np.int64)
 
     @classmethod
@@ -64,17 +65,16 @@ class Places:
         assert schedule.inputs is not None  # noqa: S101 - narrows the type: the caller has looked
         assert schedule.inputs.layout is not None  # noqa: S101 - narrows the type: static policies always have one
         layout = schedule.inputs.layout
-        count = max(int(schedule.executor.max(initial=-1)) + 1, layout.n_executors)
+        executor = Runs.of(schedule).executor
+        count = max(int(executor.max(initial=-1)) + 1, layout.n_executors)
         each = Csr(np.arange(count + 1, dtype=np.int64), np.arange(count, dtype=np.int32))
         # Of single-threaded executors the lowest idle one takes a task: all of them were used before one had to wait.
-        pool = (schedule.executor >= layout.n_executors).astype(np.int64)
+        pool = (executor >= layout.n_executors).astype(np.int64)
         cores = np.r_[policy.executors(schedule.require_machine(), layout).indices, schedule.teams.indices]
         owned = np.unique(cores).astype(np.int32)
         used = schedule.teams.indices
         apart = policy.pinned and len(np.unique(used)) == len(used)
-        return cls(
-            each, schedule.executor, pool, (layout.n_executors, count - layout.n_executors), owned, apart
-        )
+        return cls(each, executor, pool, (layout.n_executors, count - layout.n_executors), owned, apart)
 
 
 def entries(rows: Csr, row: Index) -> tuple[Ints, Index]:

@@ -23,7 +23,7 @@ MOST_HOLDERS = 5
 
 @dataclass(frozen=True, eq=False)
 class TaskExplanation:
-    """Explanation of one task's start time; `ready_s + no_core_s + queue_s + dispatch_s + data_s` is `start_s`.
+    """Explanation of one task's start time; its start is `ready_s` and the parts below.
 
     Parameters
     ----------
@@ -42,6 +42,8 @@ class TaskExplanation:
         Cost of the decision to start it.
     data_s : float
         Seconds in which its team waited for what it reads.
+    aborted_s : float
+        Seconds in which it ran and was aborted.
     reason : str
         The largest of these, one of `REASONS`; "dependency" where it started as soon as it was ready.
     holders : DataFrame
@@ -69,6 +71,7 @@ class TaskExplanation:
     queue_s: float
     dispatch_s: float
     data_s: float
+    aborted_s: float
     reason: str
     holders: pd.DataFrame
     notes: tuple[str, ...] = ()
@@ -76,18 +79,20 @@ class TaskExplanation:
     @classmethod
     def of(cls, waits: Waits, task: int, notes: tuple[str, ...] = ()) -> TaskExplanation:
         """Return the explanation of one task."""
-        graph, before = waits.schedule.graph, int(waits.depends_on[task])
+        graph, first = waits.schedule.graph, waits.first[task]
+        before = int(waits.depends_on[first])
         return cls(
             task=task,
             name=graph.task_name(task),
             depends_on=before,
             depends_on_name=task_names(graph, [before])[0],
-            ready_s=float(waits.ready_s[task]),
+            ready_s=float(waits.ready_s[first]),
             start_s=float(waits.schedule.start_s[task]),
             no_core_s=float(waits.no_core_s[task]),
             queue_s=float(waits.queue_s[task]),
             dispatch_s=float(waits.dispatch_s[task]),
             data_s=float(waits.data_s[task]),
+            aborted_s=float(waits.aborted_s[task]),
             reason=REASONS[int(waits.reason[task])],
             holders=_holders(waits, task),
             notes=notes,
@@ -103,6 +108,8 @@ class TaskExplanation:
             "for data": self.data_s,
         }
         facts |= {f"waited {what}": format_time(seconds) for what, seconds in parts.items() if seconds}
+        if self.aborted_s:
+            facts["ran, and was aborted"] = format_time(self.aborted_s)
         if self.start_s == self.ready_s:
             facts["waited"] = "0 s"
         columns = (self.holders[name].tolist() for name in ("task", "name", "n_cores", "seconds_s"))
@@ -157,19 +164,19 @@ def found(graph: TaskGraph, task: int | str) -> int:
 
 
 def _holders(waits: Waits, task: int) -> pd.DataFrame:
-    schedule, places = waits.schedule, waits.places
-    from_s, until_s = waits.ready_s[task], waits.held_s[task]
-    begin_s, end_s = np.maximum(waits.held_s, from_s), np.minimum(schedule.finish_s, until_s)
-    near = np.flatnonzero((begin_s < end_s) & (places.pool == places.pool[task]))
+    schedule, places, first = waits.schedule, waits.places, waits.first[task]
+    from_s, until_s = waits.ready_s[first], waits.held_s[first]
+    begin_s, end_s = np.maximum(waits.held_s, from_s), np.minimum(waits.runs.end_s, until_s)
+    near = np.flatnonzero((begin_s < end_s) & (places.pool == places.pool[first]))
     place, held = entries(places.places, places.row[near])
-    ours = np.isin(held, places.places.neighbours(int(places.row[task])))
+    ours = np.isin(held, places.places.neighbours(int(places.row[first])))
     common = np.bincount(place[ours], minlength=len(near))
     other, common = near[common > 0], common[common > 0]
     # An executor is one place, and all its cores.
-    cores_a_place = int(schedule.widths[task] // max(places.widths[task], 1))
+    cores_a_place = int(schedule.widths[task] // max(places.widths[first], 1))
     frame = pd.DataFrame({
-        "task": other,
-        "name": task_names(schedule.graph, other),
+        "task": waits.runs.task[other],
+        "name": task_names(schedule.graph, waits.runs.task[other]),
         "n_cores": common * cores_a_place,
         "seconds_s": end_s[other] - begin_s[other],
     })  # fmt: skip

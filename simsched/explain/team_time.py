@@ -8,9 +8,11 @@ import numpy as np
 
 from simsched.costs.task_costs import TaskCosts
 from simsched.errors import SimschedError
+from simsched.graph.adjacency import Index
 from simsched.graph.taskgraph import Seconds
 from simsched.replay.scenario import effective_runtime
 from simsched.schedule import Schedule
+from simsched.schedule.runs import Runs
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,18 +80,24 @@ class TeamTime:
         return cls(work_s, memory_s, overhead_s, idle_s - np.where(helps, 0.0, memory_s))
 
 
-def _where_run(schedule: Schedule, costs: TaskCosts) -> TaskCosts:
+def _where_run(schedule: Schedule, costs: TaskCosts, team: Index) -> TaskCosts:
     """Return the costs of each task on the slowest kind of cores of its team."""
     if costs.kinds_s is None:
         return costs
     teams, kind_of = schedule.teams, schedule.require_machine().kind_of
     present = np.zeros((teams.n, costs.kinds_s.shape[1]), np.bool_)
     present[teams.sources(), kind_of[teams.indices % len(kind_of)]] = True
-    return costs.on_kinds(np.where(present[schedule.team], costs.kinds_s, -1.0).argmax(axis=1))
+    return costs.on_kinds(np.where(present[team], costs.kinds_s, -1.0).argmax(axis=1))
 
 
-def costs_of(schedule: Schedule) -> TaskCosts:
+def costs_of(schedule: Schedule, runs: Runs | None = None) -> TaskCosts:
     """Return the costs of a simulated schedule's tasks in its replay, each on the kind of cores that ran it.
+
+    Parameters
+    ----------
+    schedule : Schedule
+    runs : Runs, optional
+        Of these runs instead.
 
     Raises
     ------
@@ -100,4 +108,7 @@ def costs_of(schedule: Schedule) -> TaskCosts:
     if inputs is None:
         raise SimschedError("costs are known of simulated schedules only; this is a real run")
     software = effective_runtime(inputs.runtime, inputs.policy)
-    return _where_run(schedule, inputs.costs.on(schedule.graph, schedule.require_machine(), software))
+    costs = inputs.costs.on(schedule.graph, schedule.require_machine(), software)
+    if runs is not None:
+        return _where_run(schedule, costs.part(runs.task), runs.team)
+    return _where_run(schedule, costs, schedule.team)

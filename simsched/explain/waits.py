@@ -8,14 +8,15 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
-from simsched.explain.places import Places, entries
+from simsched.explain.places import Ints, Places, entries
 from simsched.explain.steps import Steps
 from simsched.graph.adjacency import Index
 from simsched.graph.taskgraph import Seconds
+from simsched.schedule.runs import Runs, before_each, by_start
 from simsched.schedule.schedule import Schedule
 
 #: Causes of a task's start time, in the order of the categories of `Explanation.tasks`.
-REASONS = ("none", "dependency", "no core", "queue", "dispatch", "data")
+REASONS = ("none", "dependency", "no core", "queue", "dispatch", "data", "aborted")
 
 #: The same of several tasks, in words: they ...
 WAITED = {
@@ -23,6 +24,7 @@ WAITED = {
     "queue": "mostly waited in the queue",
     "dispatch": "mostly waited for dispatch",
     "data": "mostly waited for data",
+    "aborted": "mostly ran in vain",
 }
 AT_ONCE = "started as soon as ready"
 
@@ -32,25 +34,31 @@ RELATIVE = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Waits:
-    """Three moments before the start of each task, and the tasks that caused them. All arrays of shape (n,).
+    """Three moments before the start of each run, and the runs that caused them. All arrays of shape (runs,).
+
+    Entry t is the run of task t that finished; those that were aborted follow, as in `Runs.of`.
 
     Parameters
     ----------
     schedule : Schedule
+    runs : Runs
     places : Places
+    before : int64 array
+        The run of its task before it, which was aborted; -1 for none.
     ready_s : float64 array
         When the last of the predecessors that had finished before it started did so. In a simulated schedule the
-        `ready_s` of the schedule; in a recorded one tasks may start before their predecessors have finished.
+        `ready_s` of the schedule; in a recorded one tasks may start before their predecessors have finished. After an
+        aborted run, its end.
     depends_on : int32 array
-        That predecessor, of one instant the highest index; -1 for none.
+        That predecessor, of one instant the highest index, or that run; -1 for none.
     free_s : float64 array
-        When the last of the tasks that had its places before gave them back; minus infinity where none had.
+        When the last of the runs that had its places before gave them back; minus infinity where none had.
     freed_by : int32 array
-        That task; -1 for none.
+        That run; -1 for none.
     decided_s : float64 array
         When the decision before was over; minus infinity where there is none, or decisions cost nothing.
     decided : int32 array
-        The task that it started; -1 for none.
+        The run that it started; -1 for none.
     held_s : float64 array
         When the decision to start it began, which held its places: the end of the decision minus its cost.
     placed_s : float64 array
@@ -58,7 +66,9 @@ class Waits:
     """
 
     schedule: Schedule
+    runs: Runs
     places: Places
+    before: Ints
     ready_s: Seconds
     depends_on: Index
     free_s: Seconds
@@ -71,15 +81,27 @@ class Waits:
     @classmethod
     def of(cls, schedule: Schedule) -> Waits:
         """Return the moments of a schedule."""
-        places = Places.of(schedule)
-        ready_s, depends_on = _ready(schedule)
-        free_s, freed_by = _freed(schedule, places)
-        most_s, sent = _most_s(schedule), schedule.messages
-        placed_s = schedule.start_s if sent is None else sent.placed_s
-        decided_s, decided = _decided(schedule, placed_s, np.maximum(ready_s, free_s), most_s)
+        places, runs, before = Places.of(schedule), Runs.of(schedule), before_each(schedule)
+        ready_s, depends_on = _again(runs, before, *_ready(schedule))
+        free_s, freed_by = _freed(schedule, runs, places)
+        most_s, placed_s = _most_s(schedule), runs.placed_s
+        decided_s, decided = _decided(schedule, runs, np.maximum(ready_s, free_s), most_s)
         held_s = _held(placed_s, np.maximum.reduce([ready_s, free_s, decided_s]), most_s)
+        # What takes a run over aborts it when the decision begins.
+        held_s = np.where(before >= 0, ready_s, held_s)
         return cls(
-            schedule, places, ready_s, depends_on, free_s, freed_by, decided_s, decided, held_s, placed_s
+            schedule,
+            runs,
+            places,
+            before,
+            ready_s,
+            depends_on,
+            free_s,
+            freed_by,
+            decided_s,
+            decided,
+            held_s,
+            placed_s,
         )
 
     @property
@@ -88,23 +110,46 @@ class Waits:
         return self.schedule.engine != "measured"
 
     @cached_property
-    def dispatch_s(self) -> Seconds:
-        """Cost of each task's own decision, shape (n,)."""
-        return self.placed_s - self.held_s
+    def first(self) -> Ints:
+        """The first run of each task, shape (n,)."""
+        first = np.arange(self.schedule.graph.n_tasks)
+        while (again := self.before[first] >= 0).any():
+            first = np.where(again, self.before[first], first)
+        return first
 
-    @property
+    def _of_tasks(self, seconds: Seconds) -> Seconds:
+        """Return the seconds of each task, from those of its runs."""
+        n = self.schedule.graph.n_tasks
+        return seconds if len(seconds) == n else _sums(self.runs.task, seconds, n)
+
+    @cached_property
+    def dispatch_s(self) -> Seconds:
+        """Cost of each task's own decisions, shape (n,)."""
+        return self._of_tasks(self.placed_s - self.held_s)
+
+    @cached_property
     def data_s(self) -> Seconds:
-        """Seconds from the decision to the arrival of the last object that a task reads, shape (n,)."""
-        return self.schedule.start_s - self.placed_s
+        """Seconds from decisions to the arrival of the last object that a task reads, shape (n,)."""
+        return self._of_tasks(self.runs.start_s - self.placed_s)
+
+    @cached_property
+    def aborted_s(self) -> Seconds:
+        """Seconds of each task's aborted runs, shape (n,)."""
+        lost = self.schedule.lost
+        return _sums(lost.task, lost.end_s - lost.start_s, self.schedule.graph.n_tasks)
 
     @cached_property
     def no_core_s(self) -> Seconds:
         """Seconds from ready to the decision in which fewer places were idle than the task took, shape (n,)."""
+        return self._of_tasks(self._no_core_s)
+
+    @cached_property
+    def _no_core_s(self) -> Seconds:
         seconds = np.zeros(len(self.ready_s))
         widths, pool = self.places.widths, self.places.pool
         for number, capacity in enumerate(self.places.capacity):
             ours = np.flatnonzero(pool == number)
-            taken = Steps.of(self.held_s[ours], self.schedule.finish_s[ours], widths[ours])
+            taken = Steps.of(self.held_s[ours], self.runs.end_s[ours], widths[ours])
             late = ours[self.held_s[ours] > self.ready_s[ours]]
             for width in np.unique(widths[late]).tolist():
                 tasks = late[widths[late] == width]
@@ -116,15 +161,21 @@ class Waits:
     @cached_property
     def queue_s(self) -> Seconds:
         """The rest of the wait, shape (n,): the scheduler was busy, preferred other tasks, or delayed it."""
-        return (self.held_s - self.ready_s) - self.no_core_s
+        return self._of_tasks((self.held_s - self.ready_s) - self._no_core_s)
 
     @cached_property
     def reason(self) -> Index:
         """The largest part of each task's wait, shape (n,), as a place in `REASONS`."""
-        parts = np.stack([self.no_core_s, self.queue_s, self.dispatch_s, self.data_s])
+        parts = np.stack([self.no_core_s, self.queue_s, self.dispatch_s, self.data_s, self.aborted_s])
         largest = parts.argmax(axis=0) + REASONS.index("no core")
-        at_once = np.where(self.depends_on >= 0, REASONS.index("dependency"), REASONS.index("none"))
+        at_once = np.where(
+            self.depends_on[self.first] >= 0, REASONS.index("dependency"), REASONS.index("none")
+        )
         return np.where((parts > 0).any(axis=0), largest, at_once).astype(np.int32)
+
+    def tasks_of(self, runs: Index) -> Index:
+        """Return the tasks of some runs; -1 for -1."""
+        return np.append(self.runs.task, np.int32(-1))[runs]
 
     def in_words(self) -> dict[str, int]:
         """Return the number of tasks by main cause of their wait, as phrases; causes of no task left out."""
@@ -137,14 +188,15 @@ class Waits:
     def frame(self) -> pd.DataFrame:
         """Return the table of `Explanation.tasks`."""
         return pd.DataFrame({
-            "task": np.arange(len(self.ready_s), dtype=np.int32),
-            "depends_on": self.depends_on,
-            "freed_by": self.freed_by,
-            "dependency_s": self.ready_s,
+            "task": self.runs.task[: len(self.first)],
+            "depends_on": self.depends_on[self.first],
+            "freed_by": self.tasks_of(self.freed_by[self.first]),
+            "dependency_s": self.ready_s[self.first],
             "no_core_s": self.no_core_s,
             "queue_s": self.queue_s,
             "dispatch_s": self.dispatch_s,
             "data_s": self.data_s,
+            "aborted_s": self.aborted_s,
             "reason": pd.Categorical.from_codes(self.reason, pd.Index(REASONS, dtype=object)),
         })  # fmt: skip
 
@@ -165,11 +217,28 @@ def _ready(schedule: Schedule) -> tuple[Seconds, Index]:
     return ready_s, depends_on
 
 
-def _freed(schedule: Schedule, places: Places) -> tuple[Seconds, Index]:
-    """Return when, and by which task, the places of each task were last freed; not by still running ones."""
-    n = schedule.graph.n_tasks
-    nth, place = entries(places.places, places.row[schedule.start_order])
-    task = schedule.start_order[nth]
+def _sums(task: Index, seconds: Seconds, n_tasks: int) -> Seconds:
+    """Return the seconds of each task, from those of some of its runs."""
+    # Of no runs numpy counts, in whole numbers.
+    return np.bincount(task, seconds, n_tasks).astype(np.float64)
+
+
+def _again(runs: Runs, before: Ints, ready_s: Seconds, depends_on: Index) -> tuple[Seconds, Index]:
+    """Return when each run was ready, and after what, from when its task was: after an aborted run, when that ended."""
+    if len(runs) == len(ready_s):
+        return ready_s, depends_on
+    after = before >= 0
+    return (
+        np.where(after, runs.end_s[before], ready_s[runs.task]),
+        np.where(after, before, depends_on[runs.task]).astype(np.int32),
+    )
+
+
+def _freed(schedule: Schedule, runs: Runs, places: Places) -> tuple[Seconds, Index]:
+    """Return when, and by which run, the places of each run were last freed; not by still running ones."""
+    n, order = len(runs), by_start(schedule, runs.start_s)
+    nth, place = entries(places.places, places.row[order])
+    task = order[nth].astype(np.int32)
     # By place, and of each place as the tasks started. Of small numbers a stable sort is a quick one.
     order = np.argsort(place.astype(np.min_scalar_type(place.max(initial=0))), kind="stable")
     task, place = task[order], place[order]
@@ -180,11 +249,11 @@ def _freed(schedule: Schedule, places: Places) -> tuple[Seconds, Index]:
     before = np.full(len(task), -1, np.int32)
     before[1:] = np.where(place[1:] == place[:-1], task[:-1], -1)
     given_back = before >= 0
-    given_back[given_back] = schedule.finish_s[before[given_back]] <= schedule.start_s[task[given_back]]
+    given_back[given_back] = runs.end_s[before[given_back]] <= runs.start_s[task[given_back]]
     task, before = task[given_back], before[given_back]
     free_s, freed_by = np.full(n, -np.inf), np.full(n, -1, np.int32)
-    np.maximum.at(free_s, task, schedule.finish_s[before])
-    last = np.flatnonzero(schedule.finish_s[before] == free_s[task])[::-1]
+    np.maximum.at(free_s, task, runs.end_s[before])
+    last = np.flatnonzero(runs.end_s[before] == free_s[task])[::-1]
     # Of several, the one on the lowest place: places ascend, and it is written last.
     freed_by[task[last]] = before[last]
     return free_s, freed_by
@@ -205,14 +274,10 @@ def _most_s(schedule: Schedule) -> float:
     return runtime.pop_s + runtime.pop_per_poller_s * (schedule.n_cores - 1)
 
 
-def _decided(
-    schedule: Schedule, placed_s: Seconds, possible_s: Seconds, most_s: float
-) -> tuple[Seconds, Index]:
-    """Return when, and for which task, the last decision before each task ended; only nonzero ones."""
+def _decided(schedule: Schedule, runs: Runs, possible_s: Seconds, most_s: float) -> tuple[Seconds, Index]:
+    """Return when, and for which run, the last decision before each run ended; only nonzero ones."""
     # In the order of decisions, which is that of starts where no task waits for data.
-    n, order = schedule.graph.n_tasks, schedule.start_order
-    if schedule.messages is not None:
-        order = order[np.argsort(placed_s[order], kind="stable")]
+    n, placed_s, order = len(runs), runs.placed_s, by_start(schedule, runs.placed_s)
     decided = np.full(n, -1, np.int32)
     if most_s:
         took = placed_s[order] > possible_s[order]

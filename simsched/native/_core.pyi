@@ -470,20 +470,6 @@ def plan_lookahead(
     position: int32 (n,), a permutation: the ready task of the lowest goes first.
     """
 
-def plan_affinity(
-    platform: Platform,
-    level: Annotated[
-        NDArray[numpy.float64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
-    ],
-) -> tuple[
-    Annotated[NDArray[numpy.int32], {"shape": (None,)}], Annotated[NDArray[numpy.int32], {"shape": (None,)}]
-]:
-    """
-    Return the executor of each task and all tasks as they start, by accelerations, where running tasks are taken over.
-
-    level: float64 (n,), the highest of equals first.
-    """
-
 def plan_pairs(
     platform: Platform,
     rule: str,
@@ -584,9 +570,9 @@ def replay_list(plan: ListPlan, progress: object | None) -> tuple:
     progress: None, or called with the number of tasks finished since its last call.
 
     Returns the number of tasks that ran, ready_s, start_s, finish_s (float64 (n,)), executor and start order
-    (int32 (n,)), and what was sent: None where data are near, else object, source, place (int32), departure and
-    arrival (float64), when each task was placed and when it began to compute. Nothing is copied or converted;
-    arrays that do not fit raise.
+    (int32 (n,)); what was sent: None where data are near, else object, source, place (int32), departure and arrival
+    (float64), when each task was placed and when it began to compute; and task, executor (int32), start and end
+    (float64) of each aborted run. Nothing is copied or converted; arrays that do not fit raise.
     """
 
 def replay_corun(plan: CorunPlan, progress: object | None) -> tuple:
@@ -625,6 +611,9 @@ def replay_policy(
 
 def excess_seconds(
     successors: Csr,
+    task: Annotated[
+        NDArray[numpy.int32], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+    ],
     start_order: Annotated[
         NDArray[numpy.int32], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
     ],
@@ -647,11 +636,13 @@ def excess_seconds(
     """
     Return the seconds by which tasks were slowed down, by cause.
 
-    successors: of each task. start_order: int32 (n,), the tasks as they started. start_s, finish_s: float64 (n,).
-    teams: hardware threads of each team. team: int32 (n,), of each task. loads: demand of each on what running
-    tasks share. watched: bool (n,), whose seconds are wanted; the fewer of them run at once, the quicker.
+    successors: of each task. task: int32 (n,), of each run: those that finished, by task, then those that were
+    aborted. start_order: int32 (n,), the runs as they started; one of no length before the next of its task.
+    start_s, finish_s: float64 (n,). teams: hardware threads of each team. team: int32 (n,), of each run. loads:
+    demand of each on what running tasks share. watched: bool (n,), whose seconds are wanted; the fewer of them run
+    at once, the quicker.
 
-    Returns float64 (n * 5,), five for each task, zeros for those not watched: by hardware threads that share a
+    Returns float64 (n * 5,), five for each run, zeros for those not watched: by hardware threads that share a
     core, memory bandwidth, tiles, remote memory and the interconnect. Nothing is copied or converted; arrays that
     do not fit raise.
     """

@@ -25,12 +25,14 @@ class AffinityScheduler : public ListScheduler<FifoQueue> {
     void release(std::span<const std::int32_t> tasks, double);
     bool next(double, Decision &decision);
 
-  private:
+  protected:
     std::size_t kind(std::size_t executor) const {
         return plan_.kind_of.empty() ? 0 : static_cast<std::size_t>(plan_.kind_of[executor]);
     }
 
     const Pushing pushing_;
+
+  private:
     std::vector<bool> used_;
     std::vector<MinHeap<std::tuple<double, std::int32_t, std::int32_t>>>
         heaps_; // by kind: slower, rank, task

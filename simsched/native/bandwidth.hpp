@@ -45,11 +45,16 @@ class Bandwidth {
         if (!running_.due(now, slot))
             return false;
         task = running_.task(slot);
-        demand_Bps_ -= asked_[slot].demand_Bps;
-        bound_Bps_ -= asked_[slot].bound_Bps;
+        leave(slot);
         running_.end(slot);
         running_.release(slot);
         return true;
+    }
+    // Takes out a task that starts anew later.
+    void abort(std::int32_t task) {
+        const auto slot = running_.slot(task);
+        leave(slot);
+        running_.abort(slot);
     }
     bool empty() const { return running_.empty(); }
     double next() { return running_.next(); }
@@ -62,6 +67,10 @@ class Bandwidth {
     struct Asked {
         std::int64_t demand_Bps, bound_Bps;
     };
+    void leave(std::size_t slot) {
+        demand_Bps_ -= asked_[slot].demand_Bps;
+        bound_Bps_ -= asked_[slot].bound_Bps;
+    }
     static double slowdown(double share, double pressure) { return (1.0 - share) + share * pressure; }
 
     Running running_;

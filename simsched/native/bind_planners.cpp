@@ -4,7 +4,6 @@
 #include "bind_plans.hpp"
 #include "planner_clusters.hpp"
 #include "planner_levels.hpp"
-#include "planner_online.hpp"
 #include "planner_widths.hpp"
 #include "planners.hpp"
 
@@ -115,11 +114,6 @@ Plan bound_plan_pairs(const BoundPlatform &platform, const std::string &rule, Ar
     });
 }
 
-Plan bound_plan_affinity(const BoundPlatform &platform, Array<double> level) {
-    return planned(platform,
-                   [&](const Platform &known, Planned result) { plan_affinity(known, view(level), result); });
-}
-
 constexpr auto platform_doc = R"(What planners are given.
 
 successors: of each task. order: int32 (n,), each task before its successors. kind_seconds: float64 (n * kinds,).
@@ -180,11 +174,6 @@ void bind_planners(nb::module_ &m) {
           "position: int32 (n,), a permutation: the ready task of the lowest goes first.");
     m.def("plan_pairs", &bound_plan_pairs, "platform"_a, "rule"_a, "extra"_a.noconvert(),
           "level"_a.noconvert(), "batched"_a, pairs_doc);
-    m.def(
-        "plan_affinity", &bound_plan_affinity, "platform"_a, "level"_a.noconvert(),
-        "Return the executor of each task and all tasks as they start, by accelerations, where running tasks "
-        "are taken over.\n\n"
-        "level: float64 (n,), the highest of equals first.");
 }
 
 } // namespace simsched

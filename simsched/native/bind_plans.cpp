@@ -48,15 +48,15 @@ queues are sorted. ready: whether of equals the one that misses fewest bytes goe
 constexpr auto list_plan_doc = R"(The plan of a static policy.
 
 successors: of each task. seconds: float64 (n,), of each task on an executor. loads, shared: demand of each task on
-what running tasks share; both None where they share nothing. discipline: rank, fifo, lifo, planned, pushed or affinity.
-position: int32 (n,), a permutation, for rank and planned; ranks for pushed and affinity. executors: hardware threads of
+what running tasks share; both None where they share nothing. discipline: rank, fifo, lifo, planned, pushed, affinity or
+spoliation. position: int32 (n,), a permutation, for rank and planned; ranks for the last three. executors: hardware threads of
 each executor, at least one. displaced: int32 (n * width,): where each thread runs instead, or -1, and then all
 executors are of one width; empty where all are pinned. predecessors: where a task prefers its
 producer's executor; else None. delay_s: seconds a start costs, and per_poller_s what every further idle executor
 adds. shortcuts: None, or what runs past the queue. kind_of: int32, kind of the cores of each executor, those of
 shortcuts last, and kinds: their number, the columns of seconds and loads; None and 1 where all are alike. assigned:
 int32 (n,), the executor of each task for discipline planned; else None. data: None where it is near. pushing: for
-pushed and affinity.)";
+pushed, affinity and spoliation.)";
 
 constexpr auto corun_plan_doc = R"(The plan of co-running by candidate widths.
 

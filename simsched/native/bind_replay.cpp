@@ -12,6 +12,7 @@
 #include "replay.hpp"
 #include "ruled_policy.hpp"
 #include "sharing.hpp"
+#include "spoliating_scheduler.hpp"
 
 #include <nanobind/stl/optional.h>
 
@@ -214,6 +215,7 @@ nb::tuple replay_list(const BoundListPlan &bound, nb::object progress) {
     Columns columns(graph.n(), false);
     std::size_t done = 0;
     Data data;
+    LostRuns lost;
     {
         nb::gil_scoped_release unlocked;
         const auto out = columns.results();
@@ -229,8 +231,10 @@ nb::tuple replay_list(const BoundListPlan &bound, nb::object progress) {
         const auto report = progress_to(progress);
         const auto replayed = [&](auto scheduler) {
             done = run(graph, scheduler, out, report, shared, data.state());
+            return scheduler;
         };
-        if (bound.discipline == "pushed" || bound.discipline == "affinity") {
+        if (bound.discipline == "pushed" || bound.discipline == "affinity" ||
+            bound.discipline == "spoliation") {
             if (bound.shortcuts || plan.prefers_producer() || !bound.pushing)
                 throw std::invalid_argument(
                     "pushed tasks have estimates, and neither shortcuts nor preferences");
@@ -238,8 +242,10 @@ nb::tuple replay_list(const BoundListPlan &bound, nb::object progress) {
             check(pushing, plan, graph.n());
             if (bound.discipline == "pushed")
                 replayed(PushedScheduler(plan, pushing, data.state()));
-            else
+            else if (bound.discipline == "affinity")
                 replayed(AffinityScheduler(plan, pushing));
+            else
+                lost = replayed(SpoliatingScheduler(plan, pushing, data.state())).lost();
         } else if (bound.discipline == "planned") {
             if (bound.shortcuts || plan.prefers_producer())
                 throw std::invalid_argument("a plan has neither shortcuts nor preferences");
@@ -261,7 +267,9 @@ nb::tuple replay_list(const BoundListPlan &bound, nb::object progress) {
     }
     return nb::make_tuple(done, columns.ready_s.release(), columns.start_s.release(),
                           columns.finish_s.release(), columns.executor.release(), columns.order.release(),
-                          messages_of(data.state()));
+                          messages_of(data.state()),
+                          nb::make_tuple(copied(lost.task), copied(lost.executor), copied(lost.start_s),
+                                         copied(lost.end_s), copied(lost.placed_s), copied(lost.begun_s)));
 }
 
 nb::tuple with_teams(std::size_t done, Columns &columns) {
@@ -326,8 +334,9 @@ constexpr auto replay_list_doc = R"(Replay a ListPlan without calling Python, wi
 progress: None, or called with the number of tasks finished since its last call.
 
 Returns the number of tasks that ran, ready_s, start_s, finish_s (float64 (n,)), executor and start order
-(int32 (n,)), and what was sent: None where data are near, else object, source, place (int32), departure and
-arrival (float64), when each task was placed and when it began to compute. Nothing is copied or converted; arrays that do not fit raise.)";
+(int32 (n,)); what was sent: None where data are near, else object, source, place (int32), departure and
+arrival (float64), when each task was placed and when it began to compute; and task, executor (int32), start and
+end (float64) of each aborted run. Nothing is copied or converted; arrays that do not fit raise.)";
 
 constexpr auto replay_corun_doc =
     R"(Replay a CorunPlan without calling Python, without the interpreter's lock.

@@ -21,37 +21,37 @@ class Walk {
         : schedule_(schedule), out_(out), sharing_(shared, schedule.successors.n()) {}
 
     void run() {
-        for (const auto task : schedule_.start_order) {
-            const double now = schedule_.start_s[static_cast<std::size_t>(task)];
+        for (const auto run : schedule_.start_order) {
+            const double now = schedule_.start_s[static_cast<std::size_t>(run)];
             finish(now);
             go_on(now);
-            begin(task);
+            begin(run);
         }
         finish(std::numeric_limits<double>::infinity());
     }
 
   private:
-    // A running task: since when its slow-down is what it is, and its parts beside 1.
+    // A run: since when its slow-down is what it is, and its parts beside 1.
     struct Since {
         double seconds = 0.0;
         Excess parts{};
-        std::int32_t task = -1;
+        std::int32_t run = -1;
     };
     struct Entry : Completion {
         std::size_t slot; // of its team
     };
 
-    void begin(std::int32_t task) {
-        const auto t = static_cast<std::size_t>(task);
-        Decision decision{.task = task, .cores = neighbours(schedule_.teams, schedule_.team[t])};
-        schedule_.loads.copy_to(t, decision);
+    void begin(std::int32_t run) {
+        const auto r = static_cast<std::size_t>(run);
+        Decision decision{.task = schedule_.task[r], .cores = neighbours(schedule_.teams, schedule_.team[r])};
+        schedule_.loads.copy_to(r, decision);
         const auto slot = sharing_.begin(decision, now_);
         if (since_.size() <= slot)
             since_.resize(slot + 1);
-        since_[slot] = {now_, {}, task};
-        running_.push_back({{schedule_.finish_s[t], task}, slot});
+        since_[slot] = {now_, {}, run};
+        running_.push_back({{schedule_.finish_s[r], run}, slot});
         std::push_heap(running_.begin(), running_.end());
-        if (schedule_.watched[t])
+        if (schedule_.watched[r])
             watched_.push_back(slot);
     }
 
@@ -65,6 +65,10 @@ class Walk {
             if (schedule_.watched[static_cast<std::size_t>(entry.task)]) {
                 pass(entry.slot);
                 std::erase(watched_, entry.slot);
+            }
+            if (static_cast<std::size_t>(entry.task) >= schedule_.successors.n()) {
+                sharing_.abort(entry.slot);
+                continue;
             }
             sharing_.end(entry.slot);
             sharing_.feed(entry.task, neighbours(schedule_.successors, entry.task));
@@ -92,7 +96,7 @@ class Walk {
             sum += part;
         if (passed == 0.0 || sum == 0.0)
             return;
-        const auto row = static_cast<std::size_t>(since.task) * since.parts.size();
+        const auto row = static_cast<std::size_t>(since.run) * since.parts.size();
         for (std::size_t i = 0; i < since.parts.size(); ++i)
             out_[row + i] += since.parts[i] * (passed / (1.0 + sum));
     }
@@ -114,10 +118,10 @@ class Walk {
 
 bool permutes(std::span<const std::int32_t> order, std::size_t n) {
     std::vector<bool> seen(n);
-    for (const auto task : order) {
-        if (task < 0 || static_cast<std::size_t>(task) >= n || seen[static_cast<std::size_t>(task)])
+    for (const auto run : order) {
+        if (run < 0 || static_cast<std::size_t>(run) >= n || seen[static_cast<std::size_t>(run)])
             return false;
-        seen[static_cast<std::size_t>(task)] = true;
+        seen[static_cast<std::size_t>(run)] = true;
     }
     return order.size() == n;
 }
@@ -125,28 +129,35 @@ bool permutes(std::span<const std::int32_t> order, std::size_t n) {
 void check(const Walked &schedule, const Sharing &shared, std::span<double> out) {
     check(schedule.successors);
     check_rows(schedule.teams, "teams");
-    const auto n = schedule.successors.n();
+    const auto n = schedule.task.size();
+    if (n < schedule.successors.n())
+        throw std::invalid_argument("the runs of all tasks come first, in their order");
     const auto &loads = schedule.loads;
     for (const auto size : {schedule.start_s.size(), schedule.finish_s.size(), schedule.team.size(),
                             schedule.watched.size(), loads.memory_share.size(), loads.overhead_share.size(),
                             loads.demand_Bps.size(), out.size() / std::tuple_size_v<Excess>})
         if (size != n)
-            throw std::invalid_argument("a schedule has one entry a task in each column");
+            throw std::invalid_argument("a schedule has one entry a run in each column");
+    const auto n_tasks = schedule.successors.n();
+    for (std::size_t run = 0; run < n; ++run)
+        if (const auto task = static_cast<std::size_t>(schedule.task[run]);
+            run < n_tasks ? task != run : task >= n_tasks)
+            throw std::invalid_argument("the runs of all tasks come first, in their order");
     if (!permutes(schedule.start_order, n))
-        throw std::invalid_argument("the start order names each task once");
+        throw std::invalid_argument("the start order names each run once");
     for (const auto thread : schedule.teams.indices)
         if (thread < 0 || static_cast<std::size_t>(thread) >= shared.n_threads)
             throw std::invalid_argument("a hardware thread does not exist");
     // The demands of all tasks, and so of those at once, fit 64 bits.
     constexpr auto most = std::int64_t{1} << 62;
     double total_Bps = 0.0;
-    for (std::size_t task = 0; task < n; ++task) {
-        const auto team = static_cast<std::size_t>(schedule.team[task]);
-        if (schedule.team[task] < 0 || team >= schedule.teams.n() ||
+    for (std::size_t run = 0; run < n; ++run) {
+        const auto team = static_cast<std::size_t>(schedule.team[run]);
+        if (schedule.team[run] < 0 || team >= schedule.teams.n() ||
             schedule.teams.indptr[team] == schedule.teams.indptr[team + 1])
             throw std::invalid_argument("a task's team does not exist, or has no threads");
-        check(Load{loads.memory_share[task], loads.overhead_share[task], loads.demand_Bps[task]}, most);
-        total_Bps += static_cast<double>(loads.demand_Bps[task]);
+        check(Load{loads.memory_share[run], loads.overhead_share[run], loads.demand_Bps[run]}, most);
+        total_Bps += static_cast<double>(loads.demand_Bps[run]);
     }
     if (!(total_Bps < static_cast<double>(most)))
         throw std::invalid_argument("the tasks' demands add up to 2^62 bytes a second or more");

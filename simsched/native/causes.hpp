@@ -10,10 +10,10 @@
 namespace simsched {
 
 // A schedule: what a walk through it needs. `teams` has a row of hardware threads for each team; one entry a
-// task.
+// run: those of the tasks, by task, and then those that were aborted, `task` says of which.
 struct Walked {
     Csr successors;
-    std::span<const std::int32_t> start_order;
+    std::span<const std::int32_t> task, start_order;
     std::span<const double> start_s, finish_s;
     Csr teams;
     std::span<const std::int32_t> team;
@@ -21,7 +21,7 @@ struct Walked {
     std::span<const bool> watched;
 };
 
-// Fills in the seconds that each part of the slow-down of each watched task took, a row of `Excess` each, and
+// Fills in the seconds that each part of the slow-down of each watched run took, a row of `Excess` each, and
 // zeros for the others: the twin of the walk in simsched/explain/causes.py. Throws std::invalid_argument on
 // arrays that describe no schedule.
 void excess_seconds(const Walked &schedule, const Sharing &shared, std::span<double> out);

@@ -39,6 +39,11 @@ class Alone {
         running_.pop_back();
         return true;
     }
+    // Takes out a task that starts anew later.
+    void abort(std::int32_t task) {
+        std::erase_if(running_, [task](const Completion &one) { return one.task == task; });
+        std::make_heap(running_.begin(), running_.end());
+    }
     void feed(std::int32_t, std::span<const std::int32_t>) {}
     void update(double) {}
 

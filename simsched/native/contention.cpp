@@ -69,6 +69,23 @@ bool Contention::end(double now, std::int32_t &task) {
 }
 
 void Contention::end(std::size_t slot) {
+    take_out(slot);
+    running_.end(slot);
+    if (remembers_)
+        slot_of_[static_cast<std::size_t>(running_.task(slot))] = slot;
+    else
+        running_.release(slot);
+}
+
+void Contention::abort(std::int32_t task) { abort(running_.slot(task)); }
+
+void Contention::abort(std::size_t slot) {
+    take_out(slot);
+    running_.abort(slot);
+}
+
+// What its team asked for is nobody's any more.
+void Contention::take_out(std::size_t slot) {
     add_traffic(slot, -1);
     if (crowds_)
         leave(slot);
@@ -76,11 +93,6 @@ void Contention::end(std::size_t slot) {
     for (auto *shares : {&local_, &remote_})
         for (auto &of_domain : *shares)
             of_domain[slot] = 0.0;
-    running_.end(slot);
-    if (remembers_)
-        slot_of_[static_cast<std::size_t>(running_.task(slot))] = slot;
-    else
-        running_.release(slot);
 }
 
 void Contention::feed(std::int32_t task, std::span<const std::int32_t> followers) {

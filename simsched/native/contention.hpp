@@ -28,6 +28,9 @@ class Contention {
     // Ends one that finishes now; false where none does.
     bool end(double now, std::int32_t &task);
     void end(std::size_t slot);
+    // Takes out a task that starts anew later.
+    void abort(std::int32_t task);
+    void abort(std::size_t slot);
     bool empty() const { return running_.empty(); }
     double next() { return running_.next(); }
     void feed(std::int32_t task, std::span<const std::int32_t> followers);
@@ -79,6 +82,7 @@ class Contention {
     void add_traffic(std::size_t slot, int sign);
     void enter(std::size_t slot);
     void leave(std::size_t slot);
+    void take_out(std::size_t slot);
     void crowd(std::size_t slot);
     void crowd_all();
     Changes weigh();

@@ -220,6 +220,11 @@ void DataState::finished(std::int32_t task, double now) {
         room_->finished(task);
 }
 
+void DataState::aborted(std::int32_t task) {
+    if (room_)
+        room_->aborted(entry(task), row(plan_.written, at(task)));
+}
+
 void DataState::arrived(std::size_t number) {
     const auto message = mail_[number];
     const auto object = message.object;

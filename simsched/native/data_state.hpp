@@ -33,6 +33,8 @@ class DataState {
     // Returns whether a task that starts computes at once, rather than read from afar first.
     bool computes(const Decision &decision, double now);
     void finished(std::int32_t task, double now);
+    // Gives back the room of a task that starts anew later, and of what it would have written.
+    void aborted(std::int32_t task);
     // When something happens next to what is on its way.
     double next() { return mail_.next(); }
     // Handles what happens to messages now, and calls begin(decision, computes): of tasks that can start, or

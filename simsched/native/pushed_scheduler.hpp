@@ -13,8 +13,8 @@
 
 namespace simsched {
 
-// How ready tasks are pushed to queues of executors: the twin of simsched/policy/pushing.py. For affinity,
-// only estimates and ranks count.
+// How ready tasks are pushed to queues of executors: the twin of simsched/policy/pushing.py. For affinity
+// and spoliation, only estimates and ranks count.
 struct Pushing {
     std::span<const double> estimates;   // as the plan's seconds
     std::span<const std::int32_t> ranks; // of each task; equal ones are ties

@@ -37,6 +37,10 @@ concept StartsItsOwn = requires(Chooser &chooser, Decision &decision) { chooser.
 template <class Chooser>
 concept SeesStarts = requires(Chooser &chooser) { chooser.began(0, 0.0); };
 
+// What aborts runs of tasks that compute: aborts(abort) says how, and computes(task, now) tells it of each.
+template <class Chooser>
+concept AbortsRuns = requires(Chooser &chooser) { chooser.computes(0, 0.0); };
+
 // A chooser has progress_every, the tasks after which progress is reported; release(tasks, now): these became
 // ready, ascending; finished(task); next(now, decision): false to wait for the next completion. What running
 // tasks share is Alone, Bandwidth or Contention.
@@ -52,6 +56,8 @@ template <class Shared, class Chooser> class Replay {
 
     // Returns the number of tasks that ran; fewer than there are if the chooser left some waiting for ever.
     std::size_t run() {
+        if constexpr (AbortsRuns<Chooser>)
+            chooser_.aborts([this](std::int32_t task) { return abort(task); });
         for (std::size_t task = 0; task < waiting_.size(); ++task)
             if (!waiting_[task])
                 released_.push_back(static_cast<std::int32_t>(task));
@@ -164,7 +170,7 @@ template <class Shared, class Chooser> class Replay {
         if (data_)
             data_->settle(now_, [this](const Decision &decision, bool has_read) {
                 if (has_read)
-                    shared_.begin(decision, now_);
+                    compute(decision);
                 else
                     begin(decision);
             });
@@ -194,7 +200,28 @@ template <class Shared, class Chooser> class Replay {
             if (data_)
                 chooser_.began(decision.task, now_);
         if (!data_ || data_->computes(decision, now_))
-            shared_.begin(decision, now_);
+            compute(decision);
+    }
+
+    void compute(const Decision &decision) {
+        shared_.begin(decision, now_);
+        if constexpr (AbortsRuns<Chooser>)
+            chooser_.computes(decision.task, now_);
+    }
+
+    // Aborts the run of a task that computes, and starts the tasks that waited for its room; returns when it
+    // started.
+    double abort(std::int32_t task) {
+        const auto begun = out_.order.first(n_begun_);
+        const auto found = std::find(begun.begin(), begun.end(), task);
+        std::copy(found + 1, begun.end(), found);
+        --n_begun_;
+        shared_.abort(task);
+        const auto start = out_.start_s[static_cast<std::size_t>(task)];
+        if (data_)
+            data_->aborted(task);
+        begin_waiting();
+        return start;
     }
 
     void report() {

@@ -145,6 +145,15 @@ void Room::finished(std::int32_t task) {
         release(object, place);
 }
 
+void Room::aborted(const Entry &entry, std::span<const std::int32_t> written) {
+    for (const auto object : entry.read)
+        ++unplaced_[at(object)];
+    finished(entry.task);
+    for (const auto object : written)
+        if (copy(object, entry.place))
+            drop(object, entry.place);
+}
+
 void Room::departs(const Message &message) {
     use(message.object, message.source);
     use(message.object, message.place);

@@ -7,6 +7,7 @@
 #include <deque>
 #include <functional>
 #include <set>
+#include <span>
 #include <stdexcept>
 #include <unordered_map>
 #include <utility>
@@ -42,6 +43,8 @@ class Room {
     std::vector<std::int32_t> changed();
     bool lets_in(const Entry &entry);
     void finished(std::int32_t task);
+    // Gives back what a task used that will be placed again, and the room for what it would have written.
+    void aborted(const Entry &entry, std::span<const std::int32_t> written);
     void departs(const Message &message);
     void arrives(const Message &message);
     bool spilled(std::int32_t object, std::int32_t place);

@@ -37,6 +37,13 @@ void Running::look() {
     }
 }
 
+std::size_t Running::slot(std::int32_t task) const {
+    std::size_t slot = 0;
+    while (tasks_[slot] != task || !has(slot))
+        ++slot;
+    return slot;
+}
+
 void Running::changed() {
     due_.clear();
     for (std::size_t of = 0; of < least_.size(); ++of)

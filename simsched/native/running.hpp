@@ -39,6 +39,14 @@ class Running {
         --n_running_;
     }
     void release(std::size_t slot) { free_.push_back(slot); }
+    // Takes out one that does not finish.
+    void abort(std::size_t slot) {
+        end(slot);
+        release(slot);
+        due_.clear();
+    }
+    // The slot of a running task.
+    std::size_t slot(std::int32_t task) const;
 
     // The time at which the first of them finishes.
     double next() {

@@ -10,6 +10,7 @@ from simsched.plots.canvas import open_axes, plain, set_title
 from simsched.plots.gantt import gantt_title
 from simsched.schedule import Schedule
 from simsched.schedule.events import Events
+from simsched.schedule.runs import Runs
 from simsched.units import time_unit
 
 
@@ -37,8 +38,9 @@ def corunning_frame(schedule: Schedule) -> pd.DataFrame:
     >>> ss.plots.corunning_frame(ss.simulate(graph, "generic[cores=2]", "fifo")).values.tolist()
     [[0.0, 2.0, 2.0], [1.0, 2.0, 2.0], [2.0, 1.0, 1.0], [4.0, 0.0, 0.0]]
     """
-    widths = schedule.widths.astype(np.int64)
-    times, where = np.unique(np.concatenate([schedule.start_s, schedule.finish_s]), return_inverse=True)
+    runs = Runs.of(schedule)
+    widths = schedule.teams.degrees()[runs.team].astype(np.int64)
+    times, where = np.unique(np.concatenate([runs.start_s, runs.end_s]), return_inverse=True)
     ones = np.ones(len(widths), np.int64)
     steps = [np.zeros(len(times), np.int64), np.zeros(len(times), np.int64)]
     np.add.at(steps[0], where, np.concatenate([ones, -ones]))

@@ -13,10 +13,21 @@ import numpy.typing as npt
 
 from simsched.drawing import Axes
 from simsched.errors import SimschedError
+from simsched.graph.taskgraph import Seconds
 from simsched.plots.canvas import outside_legend, plain, set_title, shown_axes, verbatim
 from simsched.plots.palette import Colouring, colouring
-from simsched.plots.rectangles import TeamRuns, count_rectangles, density, rectangles, team_runs
+from simsched.plots.rectangles import (
+    Rectangles,
+    TeamRuns,
+    count_rectangles,
+    density,
+    of_teams,
+    rectangles,
+    team_runs,
+)
 from simsched.schedule import Schedule
+from simsched.schedule.runs import first_start_s
+from simsched.text import counted
 from simsched.units import TimeUnit, format_time, time_unit
 
 #: More labels than these would overlap in a chart of 7 inches; rows are numbered then.
@@ -50,6 +61,8 @@ MAX_RECTANGLES = 100_000
 BINS = 1500
 # Below this a thin white outline separates neighbours of one colour.
 MAX_OUTLINED = 3000
+#: Look of runs that were aborted.
+ABORTED: dict[str, Any] = {"facecolor": "white", "edgecolor": "0.55", "hatch": "////", "linewidth": 0.3}
 #: Of charts above each other: spans that differ by more times have a time axis each.
 APART_TIMES = 3.0
 # Of the time axis; an outline would hide a rectangle that is narrower.
@@ -65,7 +78,7 @@ def gantt(
     title: str | None = None,
     legend: bool = True,
 ) -> Axes:
-    """Draw every task over its cores, or the lanes of a recording; the first is at the top.
+    """Draw every task over its cores, or the lanes of a recording; the first is at the top. Aborted runs are hatched.
 
     Charts of more than 100,000 rectangles are drawn as an image of cores by 1,500 bins of time, in which the
     colour of a point is the mean of the colours of the tasks there, and white is idle time.
@@ -153,6 +166,7 @@ def draw(
         note = f"; one column: {format_time((chart.span_s[1] - chart.span_s[0]) / bins)}, colours blended"
     else:
         chart.rectangles()
+    chart.aborted()
     chart.frame(note)
     set_title(ax, plain(gantt_title(schedule) if title is None else title, 200))
     if legend:
@@ -163,7 +177,7 @@ def own_span_s(schedule: Schedule) -> tuple[float, float]:
     """Return the first start and the last finish."""
     if not schedule.graph.n_tasks:
         return 0.0, 0.0
-    return float(schedule.start_s.min()), float(schedule.finish_s.max())
+    return first_start_s(schedule), float(schedule.finish_s.max())
 
 
 def spans_differ(schedules: Iterable[Schedule]) -> bool:
@@ -185,7 +199,8 @@ def made_by(schedule: Schedule) -> str:
 def gantt_title(schedule: Schedule) -> str:
     """Return the default title: policy, machine and layout, makespan and utilization."""
     makespan, busy = format_time(schedule.makespan_s), f"{100 * schedule.utilization:.0f} %"
-    return f"{made_by(schedule)}: makespan {makespan}, utilization {busy}"
+    aborted = f", {counted(len(schedule.lost), 'aborted run')}" if len(schedule.lost) else ""
+    return f"{made_by(schedule)}: makespan {makespan}, utilization {busy}{aborted}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -215,17 +230,33 @@ class _Chart:
         from matplotlib.collections import PolyCollection
 
         boxes = rectangles(self.schedule, self.runs)
-        # A gap between rows separates teams, as long as a row is a few pixels high.
-        gap = 0.06 if self.rows <= 128 else 0.0
-        left = self.schedule.start_s[boxes.task] * self.unit.per_s
-        right = self.schedule.finish_s[boxes.task] * self.unit.per_s
-        top, bottom = boxes.first - 0.5 + gap, boxes.first + boxes.length - 0.5 - gap
-        corners = np.stack([left, top, left, bottom, right, bottom, right, top], axis=1).reshape(-1, 4, 2)
+        left, right = self.schedule.start_s[boxes.task], self.schedule.finish_s[boxes.task]
+        corners = self.corners(boxes, left, right)
         edges: dict[str, Any] = {"edgecolors": "none"}
         if len(boxes) <= MAX_OUTLINED:
             least = LEAST_OUTLINED * (self.limits[1] - self.limits[0])
-            edges = {"edgecolors": "white", "linewidths": np.where(right - left >= least, 0.3, 0.0)}
+            shown = (right - left) * self.unit.per_s >= least
+            edges = {"edgecolors": "white", "linewidths": np.where(shown, 0.3, 0.0)}
         drawn = PolyCollection(corners, facecolors=self.colours.rgb[boxes.task], **edges)  # type: ignore[arg-type] # corners in one array are faster
+        self.ax.add_collection(drawn, autolim=False)
+
+    def corners(self, boxes: Rectangles, left_s: Seconds, right_s: Seconds) -> Seconds:
+        """Return the corners of rectangles, shape (rectangles, 4, 2)."""
+        # A gap between rows separates teams, as long as a row is a few pixels high.
+        gap = 0.06 if self.rows <= 128 else 0.0
+        left, right = left_s * self.unit.per_s, right_s * self.unit.per_s
+        top, bottom = boxes.first - 0.5 + gap, boxes.first + boxes.length - 0.5 - gap
+        return np.stack([left, top, left, bottom, right, bottom, right, top], axis=1).reshape(-1, 4, 2)
+
+    def aborted(self) -> None:
+        """Draw runs that were aborted."""
+        from matplotlib.collections import PolyCollection
+
+        if not len(lost := self.schedule.lost):
+            return
+        boxes = of_teams(lost.team, self.runs)
+        corners = self.corners(boxes, lost.start_s[boxes.task], lost.end_s[boxes.task])
+        drawn = PolyCollection(corners, **ABORTED)  # type: ignore[arg-type] # corners in one array are faster
         self.ax.add_collection(drawn, autolim=False)
 
     def image(self, bins: int) -> None:
@@ -269,10 +300,11 @@ class _Chart:
         """Draw the legend or the colour bar."""
         from matplotlib.patches import Patch
 
-        groups = self.colours.groups
+        groups, aborted = self.colours.groups, [Patch(**ABORTED)] if len(self.schedule.lost) else []
         if self.colours.bar is not None:
             bar = self.ax.figure.colorbar(self.colours.bar, ax=self.ax, pad=0.01)
             bar.set_label(plain(self.colours.bar_label))
             verbatim(bar.ax.yaxis.label)
         elif groups:
-            outside_legend(self.ax, [Patch(color=rgb) for _, rgb in groups], [name for name, _ in groups])
+            patches = [Patch(color=rgb) for _, rgb in groups] + aborted
+            outside_legend(self.ax, patches, [name for name, _ in groups] + ["aborted"] * len(aborted))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from simsched.graph.adjacency import Csr, pointers
+from simsched.graph.adjacency import Csr, Index, pointers
 from simsched.graph.columns import Floats
 from simsched.schedule import Schedule
 
@@ -74,12 +74,17 @@ def rectangles(
     schedule: Schedule, runs: TeamRuns, first_task: int = 0, last_task: int | None = None
 ) -> Rectangles:
     """Return the rectangles of the tasks `first_task` to `last_task` (not included), by task."""
-    team = schedule.team[first_task:last_task]
+    found = of_teams(schedule.team[first_task:last_task], runs)
+    return Rectangles(found.task + first_task, found.first, found.length)
+
+
+def of_teams(team: Index, runs: TeamRuns) -> Rectangles:
+    """Return the rectangles of some teams, by their place among these."""
     count = runs.count()[team]
     task = np.repeat(np.arange(len(team), dtype=np.int64), count)
     within = np.arange(len(task)) - np.repeat(np.cumsum(count) - count, count)
     run = runs.indptr[:-1][team][task] + within
-    return Rectangles(task + first_task, runs.first[run], runs.length[run])
+    return Rectangles(task, runs.first[run], runs.length[run])
 
 
 # Rectangles handled at a time: bounds the memory of a million tasks on scattered teams.

@@ -101,7 +101,9 @@ def sobol_bars(frame: pd.DataFrame, ax: Axes | None = None, max_rows: int = MOST
         value = shown[kind].to_numpy(float)
         ends = np.maximum([value - shown[f"{kind}_low"], shown[f"{kind}_high"] - value], 0.0)
         at = np.arange(len(shown)) + 0.38 * (place - 0.5)
-        ax.barh(at, value, 0.36, xerr=ends.tolist(), color=OKABE_ITO[place], label=label, error_kw={"capsize": 2})
+        ax.barh(
+            at, value, 0.36, xerr=ends.tolist(), color=OKABE_ITO[place], label=label, error_kw={"capsize": 2}
+        )
     ax.axvline(0.0, color="0.3", linewidth=1)
     _label(ax, shown, [""] * len(shown))
     ax.set_xlabel("share of the makespan's variance")

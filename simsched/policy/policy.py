@@ -37,7 +37,7 @@ FAMILIES = {
 NAMED_ALONE = ("exact",)
 
 Queue = Literal["central", "shared"]
-Discipline = Literal["rank", "fifo", "lifo", "planned", "pushed", "affinity"]
+Discipline = Literal["rank", "fifo", "lifo", "planned", "pushed", "affinity", "spoliation"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,6 +69,8 @@ class Bandwidth:
         """Remove a finished task."""
         del self._running[task]
 
+    abort = end
+
     def feed(self, task: int, followers: Iterable[int]) -> None:
         """Do nothing: there is one memory, wherever data are."""
 

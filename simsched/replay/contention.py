@@ -112,6 +112,10 @@ class Contention:
         )
         return 1.0
 
+    def abort(self, task: int) -> None:
+        """Remove a task that starts anew later."""
+        del self._running[task]
+
     def end(self, task: int) -> None:
         """Remove a finished task, except for the places of its data."""
         team = self._running.pop(task)
@@ -131,7 +135,7 @@ class Contention:
         """Return the share of a task's data in each domain: where its predecessors ran, else with its own team."""
         if not self._on.remote_memory or task not in self._fed:
             return here
-        total, count = self._fed.pop(task)
+        total, count = self._fed[task]
         return [t / count for t in total]
 
     def update(self) -> Iterable[tuple[int, float]]:

@@ -159,6 +159,10 @@ class DataState:
             return False
         return True
 
+    def moments(self, task: int) -> tuple[float, float]:
+        """Return when a task that computes was placed, and when it began to compute."""
+        return self.placed_s[task], self.begun_s[task]
+
     def computes(self, decision: Decision, now_s: float) -> bool:
         """Return whether a task that starts computes at once, rather than read from afar first."""
         task, self._now_s = decision.task, now_s
@@ -198,6 +202,11 @@ class DataState:
         if message.there:
             self._arrived(number, message)
         return number
+
+    def aborted(self, task: int) -> None:
+        """Give back the room of a task that starts anew later, and of what it would have written."""
+        if self._room:
+            self._room.aborted(self._entry(task), self._written[task])
 
     def _available(self, one: int, place: int) -> None:
         """Send an object, from where it now is, to the places that want it."""

@@ -95,9 +95,9 @@ class ListScheduler(Chooser):
         """Return an error that cannot happen in acyclic graphs."""
         return EngineError("the replay stopped with tasks left; this is a bug in simsched")
 
-    def teams(self, team: Index) -> tuple[Csr, Index]:
+    def teams(self, team: Index, task: Index) -> tuple[Csr, Index]:
         """Return the executors' cores, or those to which the operating system moved their threads."""
-        return self._plan.teams(team)
+        return self._plan.teams(team, task)
 
     def alone(self, teams: Csr, team: Index, executor: Index) -> Seconds:
         """Return each task's undisturbed seconds on its executor."""

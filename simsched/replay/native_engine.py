@@ -24,11 +24,14 @@ from simsched.replay.replay import BEYOND_NUMBERS
 from simsched.replay.result import Times, schedule_of
 from simsched.replay.room import no_room
 from simsched.schedule import Schedule
+from simsched.schedule.runs import Runs
 from simsched.schedule.transfers import Messages
 
 #: Error of the compiled module when a time is not a number any more.
 OVERFLOW = "the times grow beyond all numbers"
 NONE = np.empty(0)
+#: Disciplines that look at estimates.
+PUSHING = ("pushed", "affinity", "spoliation")
 NO_NUMBERS = np.empty(0, np.int32)
 
 
@@ -84,12 +87,15 @@ def _list(native: ModuleType, plan: StaticPlan, progress: Progress) -> Schedule:
         assigned=plan.assigned,
         kinds=1 if plan.kind_of is None else plan.seconds.shape[1],
         data=_data(native, plan.data),
-        pushing=_pushing(native, plan) if plan.discipline in ("pushed", "affinity") else None,
+        pushing=_pushing(native, plan) if plan.discipline in PUSHING else None,
     )
-    done, ready_s, start_s, finish_s, executor, order, sent = native.replay_list(bound, progress)
+    done, ready_s, start_s, finish_s, executor, order, sent, aborted = native.replay_list(bound, progress)
     _require_all(done, plan)
-    teams, team = plan.teams(executor)
-    times = Times(ready_s, start_s, finish_s, team, executor, order, _messages(sent))
+    lost, lost_on, *moments = aborted
+    n = len(executor)
+    teams, team = plan.teams(np.append(executor, lost_on), np.append(np.arange(n, dtype=np.int32), lost))
+    runs = Runs(lost, lost_on, team[n:], *moments)
+    times = Times(ready_s, start_s, finish_s, team[:n], executor, order, _messages(sent), runs)
     return schedule_of(plan, times, teams, plan.alone(executor), "native")
 
 

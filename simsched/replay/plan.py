@@ -31,7 +31,7 @@ from simsched.replay.policy_checks import (
 )
 
 #: Disciplines that use the ranks of policies.
-RANKED = ("rank", "pushed", "affinity")
+RANKED = ("rank", "pushed", "affinity", "spoliation")
 #: Called with the number of tasks that have finished since its last call.
 Progress = Callable[[int], object] | None
 
@@ -85,13 +85,13 @@ class StaticPlan:
         Spec of the policy.
     queue : {"central", "shared"}
         Decision maker, as in `Policy.queue`.
-    discipline : {"rank", "fifo", "lifo", "planned", "pushed", "affinity"}
+    discipline : {"rank", "fifo", "lifo", "planned", "pushed", "affinity", "spoliation"}
         How ready tasks are ordered.
     prefer : {"lowest", "producer"}
         Which of several idle executors takes a task, as in `RankPolicy`.
     position : int32 array, shape (n,)
         Place of each task in the policy's order, ties broken by index; used by the disciplines "rank" and "planned".
-        For "pushed" and "affinity", equal where the ranks are.
+        For "pushed", "affinity" and "spoliation", equal where the ranks are.
     executors : Csr
         Cores of each executor.
     seconds : float64 array, shape (n,) or (n, kinds)
@@ -141,17 +141,15 @@ class StaticPlan:
         """Hardware threads of the single-threaded executors, shape (k,)."""
         return np.empty(0, np.int32) if self.shortcuts is None else self.shortcuts.threads
 
-    def teams(self, executor: Index) -> tuple[Csr, Index]:
-        """Return the distinct teams that ran, and the row of each task's team, given its executor."""
+    def teams(self, executor: Index, task: Index) -> tuple[Csr, Index]:
+        """Return the distinct teams that ran, and the row of each run's team, given its executor and its task."""
         if self.displaced is None:
             return _joined(self.executors, one_each(self.singles)), executor
         single = executor >= self.executors.n
-        width = self.displaced.shape[1]
-        wide, row = _moved(
-            self.executors.indices.reshape(-1, width)[executor[~single]], self.displaced[~single]
-        )
+        moved, width = self.displaced[task], self.displaced.shape[1]
+        wide, row = _moved(self.executors.indices.reshape(-1, width)[executor[~single]], moved[~single])
         narrow, narrow_row = _moved(
-            self.singles[executor[single] - self.executors.n, None], self.displaced[single, :1]
+            self.singles[executor[single] - self.executors.n, None], moved[single, :1]
         )
         team = np.empty(len(executor), np.int32)
         team[~single], team[single] = row, narrow_row + wide.n

@@ -171,7 +171,7 @@ class PolicyReferee(Chooser):
         """Return the error that names the tasks that the policy never started."""
         return self._checks.stuck(self)
 
-    def teams(self, team: Index) -> tuple[Csr, Index]:
+    def teams(self, team: Index, task: Index) -> tuple[Csr, Index]:
         """Return every distinct team, in order of first use."""
         indptr = np.zeros(len(self._teams) + 1, np.int64)
         np.cumsum([len(cores) for cores in self._teams], out=indptr[1:])

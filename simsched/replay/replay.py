@@ -49,8 +49,8 @@ class Chooser(Protocol):
         """Return the error that explains why nothing runs although tasks are left."""
         ...
 
-    def teams(self, team: Index) -> tuple[Csr, Index]:
-        """Return the cores of every team used, and the row of each task's team, from its decisions."""
+    def teams(self, team: Index, task: Index) -> tuple[Csr, Index]:
+        """Return the cores of every team used, and the row of each run's team, from its decision and its task."""
         ...
 
     def alone(self, teams: Csr, team: Index, executor: Index) -> Seconds:
@@ -63,6 +63,14 @@ class Chooser(Protocol):
 
     def began(self, task: int, now_s: float) -> None:
         """Record that a task starts, where data move."""
+        return
+
+    def computes(self, task: int, now_s: float) -> None:
+        """Record that a task begins to compute, in replays that can abort it."""
+        return
+
+    def aborts(self, abort: Callable[[int], None]) -> None:
+        """Let a policy abort the run of a task that computes; its next decision is to start that task anew."""
         return
 
 
@@ -88,6 +96,9 @@ class Replay:
         self.team = [0] * n
         self.executor = [0] * n
         self.order: list[int] = []
+        self.lost: list[
+            tuple[int, int, tuple[float, ...]]
+        ] = []  # aborted runs: task, executor, moments of `Runs`
         self.data = None if plan.data is None else DataState(plan.data, self.time_message)
         if self.data is not None:
             chooser.sees(self.data)

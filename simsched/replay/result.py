@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from simsched.graph.adjacency import Csr, Index
 from simsched.graph.taskgraph import Seconds
 from simsched.replay.plan import Plan
 from simsched.schedule import Schedule
+from simsched.schedule.runs import Runs
 from simsched.schedule.transfers import Messages
 
 
@@ -21,6 +22,8 @@ class Times:
     team, executor, order : int32 arrays, shape (n,)
     messages : columns, optional
         Object, place, departure and arrival of each object that was sent; None where data are near.
+    lost : Runs
+        Runs that were aborted.
     """
 
     ready_s: Seconds
@@ -30,6 +33,7 @@ class Times:
     executor: Index
     order: Index
     messages: Messages | None = None
+    lost: Runs = field(default_factory=Runs)
 
 
 def schedule_of(plan: Plan, times: Times, teams: Csr, alone_s: Seconds, engine: str) -> Schedule:
@@ -53,4 +57,5 @@ def schedule_of(plan: Plan, times: Times, teams: Csr, alone_s: Seconds, engine: 
         seed=problem.seed,
         notes=(*problem.costs.notes, *problem.machine.notes),
         messages=times.messages,
+        lost=times.lost,
     )

@@ -195,6 +195,15 @@ class Room:
         for one, place in self._uses.pop(task):
             self._release(one, place)
 
+    def aborted(self, entry: Entry, written: Sequence[int]) -> None:
+        """Give back what a task used that will be placed again, and the room for what it would have written."""
+        for one in entry.read:
+            self._unplaced[one] += 1
+        self.finished(entry.task)
+        for one in written:
+            if one in self._copies[entry.place]:
+                self._drop(one, entry.place)
+
     def departs(self, message: Message) -> None:
         """Note that a message uses the copy that it takes away and the one that it brings."""
         self._use(message.object, message.source)

@@ -1,4 +1,4 @@
-"""A replay in which tasks slow each other down: completions are timed again when slow-downs change."""
+"""A replay in which tasks slow each other down, or are aborted: completions are timed again."""
 
 from __future__ import annotations
 
@@ -22,6 +22,10 @@ class Sharing(Protocol):
         """Note a task that starts; return its slow-down until the update of this instant."""
         ...
 
+    def abort(self, task: int) -> None:
+        """Remove a task that starts anew later."""
+        ...
+
     def end(self, task: int) -> None:
         """Remove a finished task."""
         ...
@@ -35,6 +39,34 @@ class Sharing(Protocol):
         ...
 
 
+class Alone(Sharing):
+    """Nothing is shared."""
+
+    def begin(self, decision: Decision) -> float:
+        """Return that the task is not slowed down."""
+        return 1.0
+
+    def abort(self, task: int) -> None:
+        """Do nothing."""
+
+    def end(self, task: int) -> None:
+        """Do nothing."""
+
+    def feed(self, task: int, followers: Iterable[int]) -> None:
+        """Do nothing."""
+
+    def update(self) -> Iterable[tuple[int, float]]:
+        """Return that nothing has changed."""
+        return ()
+
+
+def _shared_by_tasks(machine: Machine) -> Sharing:
+    """Return the simplest model of what tasks share on a machine."""
+    if not machine.effects.any:
+        return Alone()
+    return Bandwidth(machine.domain_Bps) if only_bandwidth(machine) else Contention(machine)
+
+
 def only_bandwidth(machine: Machine) -> bool:
     """Return whether tasks share nothing but one memory's bandwidth, for which a simpler model suffices."""
     one = machine.n_domains == 1 and machine.memory.cluster_bandwidth_Bps == inf
@@ -44,22 +76,21 @@ def only_bandwidth(machine: Machine) -> bool:
 
 @dataclass(slots=True)
 class _Running:
-    """A running task: its expected finish, and how often that has changed."""
+    """A running task: its expected finish, and the number of the event that stands for it."""
 
     finish_s: float
-    version: int = 0
+    event: int = 0
 
 
 class SharingReplay(Replay):
-    """A replay on a machine where running tasks share something."""
+    """A replay on a machine where running tasks share something, or of a policy that aborts them."""
 
     def __init__(self, plan: Plan, chooser: Chooser, progress: Callable[[int], object] | None) -> None:
         super().__init__(plan, chooser, progress)
-        machine = plan.problem.machine
-        self.sharing: Sharing = (
-            Bandwidth(machine.domain_Bps) if only_bandwidth(machine) else Contention(machine)
-        )
+        self.sharing = _shared_by_tasks(plan.problem.machine)
         self.running: dict[int, _Running] = {}
+        self.n_timed = 0
+        chooser.aborts(self.abort)
 
     def launch(self, decision: Decision) -> None:
         """Time the completion of a task that starts now."""
@@ -67,17 +98,31 @@ class SharingReplay(Replay):
         running = _Running(self.env.now + delay)
         self.running[decision.task] = running
         self.time(decision.task, running, delay)
+        self.chooser.computes(decision.task, self.env.now)
 
     def time(self, task: int, running: _Running, delay: float) -> None:
         """Let a running task finish after `delay`, whatever was timed before."""
-        running.version += 1
-        self.env.timeout(delay, (task, running.version)).callbacks.append(self.on_timed)
+        self.n_timed += 1
+        running.event = self.n_timed
+        self.env.timeout(delay, (task, running.event)).callbacks.append(self.on_timed)
+
+    def abort(self, task: int) -> None:
+        """Abort the run of a task that computes, and start the tasks that waited for its room."""
+        start_s = self.start_s[task]
+        placed_s, begun_s = (start_s, start_s) if self.data is None else self.data.moments(task)
+        self.lost.append((task, self.executor[task], (start_s, self.env.now, placed_s, begun_s)))
+        self.order.remove(task)
+        del self.running[task]
+        self.sharing.abort(task)
+        if self.data is not None:
+            self.data.aborted(task)
+            self.begin_waiting()
 
     def on_timed(self, event: Any) -> None:
-        """Note that a task finished, unless it was timed again since."""
-        task, version = event.value
+        """Note that a task finished, unless it was timed again or aborted since."""
+        task, number = event.value
         running = self.running.get(task)
-        if running is not None and running.version == version:
+        if running is not None and running.event == number:
             del self.running[task]
             self.sharing.end(task)
             self.done.append(task)

@@ -21,9 +21,15 @@ from simsched.replay.replay import Chooser, Replay
 from simsched.replay.result import Times, schedule_of
 from simsched.replay.sharing_replay import SharingReplay
 from simsched.replay.shortcut_scheduler import ShortcutScheduler
+from simsched.replay.spoliating_scheduler import SpoliatingScheduler
 from simsched.schedule import Schedule
+from simsched.schedule.runs import Runs
 
-BY_DISCIPLINE = {"pushed": PushedScheduler, "affinity": AffinityScheduler}
+BY_DISCIPLINE = {
+    "pushed": PushedScheduler,
+    "affinity": AffinityScheduler,
+    "spoliation": SpoliatingScheduler,
+}
 
 
 def _chooser(plan: Plan) -> Chooser:
@@ -39,17 +45,27 @@ def _chooser(plan: Plan) -> Chooser:
 def replay(plan: Plan, progress: Callable[[int], object] | None = None) -> Schedule:
     """Replay a plan and return its schedule."""
     chooser = _chooser(plan)
-    kind = SharingReplay if plan.problem.machine.effects.any else Replay
+    retimes = plan.problem.machine.effects.any or isinstance(chooser, SpoliatingScheduler)
+    kind = SharingReplay if retimes else Replay
     run = kind(plan, chooser, progress)
     run.go()
-    teams, team = chooser.teams(np.asarray(run.team, np.int32))
+    n = plan.problem.graph.n_tasks
+    lost, executor, moments = zip(*run.lost, strict=True) if run.lost else ((),) * 3
+    task = np.array([*range(n), *lost], np.int32)
+    teams, team = chooser.teams(np.array([*run.team, *executor], np.int32), task)
     times = Times(
         ready_s=np.asarray(run.ready_s, np.float64),
         start_s=np.asarray(run.start_s, np.float64),
         finish_s=np.asarray(run.finish_s, np.float64),
-        team=team,
+        team=team[:n],
         executor=np.asarray(run.executor, np.int32),
         order=np.asarray(run.order, np.int32),
         messages=run.data.columns() if run.data else None,
+        lost=Runs(
+            task[n:],
+            np.array(executor, np.int32),
+            team[n:],
+            *np.array(moments).reshape(len(lost), 4).T.copy(),
+        ),
     )
-    return schedule_of(plan, times, teams, chooser.alone(teams, team, times.executor), "simpy")
+    return schedule_of(plan, times, teams, chooser.alone(teams, times.team, times.executor), "simpy")

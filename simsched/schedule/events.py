@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from simsched.schedule.runs import Runs, by_start
+
 if TYPE_CHECKING:
     from simsched.graph.taskgraph import Seconds
     from simsched.schedule.schedule import Schedule
@@ -15,9 +17,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Events:
-    """Every start and every finish, in order of time; at one instant finishes come before starts.
+    """Every start and every finish of a run, in order of time; at one instant finishes come before starts.
 
-    Tasks of no length have none.
+    Runs of no length have none. That one is aborted counts as a finish.
 
     Parameters
     ----------
@@ -37,12 +39,17 @@ class Events:
     @classmethod
     def of(cls, schedule: Schedule) -> Events:
         """Return the events of a schedule."""
-        lasting = schedule.finish_s > schedule.start_s
-        begun = schedule.start_order[lasting[schedule.start_order]].astype(np.int64)
-        ended = np.flatnonzero(lasting)
-        time_s = np.concatenate([schedule.finish_s[ended], schedule.start_s[begun]])
+        runs = Runs.of(schedule)
+        lasting, begun = runs.end_s > runs.start_s, by_start(schedule, runs.start_s)
+        begun, ended = begun[lasting[begun]], np.flatnonzero(lasting)
+        time_s = np.concatenate([runs.end_s[ended], runs.start_s[begun]])
         # A stable sort keeps finishes first, by index, and starts in the order in which they were decided.
         order = np.argsort(time_s, kind="stable")
         starts = order >= len(ended)
         after = np.cumsum(np.where(starts, 1, -1))
-        return cls(time_s[order], np.concatenate([ended, begun])[order], starts, after + ~starts)
+        return cls(
+            time_s[order],
+            runs.task.astype(np.int64)[np.concatenate([ended, begun])[order]],
+            starts,
+            after + ~starts,
+        )

@@ -25,7 +25,7 @@ def export(schedule: Schedule, path: Path) -> None:
     """Write a schedule by the suffix of `path`.
 
     =====================  ==========================================================
-    .parquet, .csv         one row per task; Parquet keeps `description` in its metadata
+    .parquet, .csv         one row per task; Parquet keeps `description` in its metadata, and no aborted runs
     .png, .svg, .pdf       Gantt chart
     .html                  one page that needs nothing else: numbers, Gantt chart, notes
     .json, .json.gz, ...   formats registered under `simsched.writers`: Chrome traces
@@ -65,6 +65,7 @@ def _writers() -> dict[str, Writer]:
 
 def description(schedule: Schedule) -> dict[str, Any]:
     """Return the origin of a schedule, for the metadata of a file: plain JSON values."""
+    aborted = {"aborted_runs": len(schedule.lost)} if len(schedule.lost) else {}
     return {
         "graph": schedule.graph.name,
         "machine": schedule.machine.spec if schedule.machine else None,
@@ -73,6 +74,7 @@ def description(schedule: Schedule) -> dict[str, Any]:
         "engine": schedule.engine,
         "seed": int(schedule.seed),
         "makespan_s": schedule.makespan_s,
+        **aborted,
         "notes": list(schedule.notes),
         "simsched": version(),
     }

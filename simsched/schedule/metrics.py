@@ -9,8 +9,10 @@ import numpy as np
 from simsched.graph.import_facts import covered_s
 from simsched.graph.longest_path import longest_path_to_sinks
 from simsched.schedule.events import Events
+from simsched.schedule.runs import Runs
 
 if TYPE_CHECKING:
+    from simsched.machine.power import Power
     from simsched.schedule.schedule import Schedule
 
 
@@ -23,11 +25,13 @@ def metrics(schedule: Schedule) -> dict[str, float]:
         makespan_s
             Seconds from the first start to the last finish.
         utilization
-            Core-seconds held by running tasks, over cores times makespan.
+            Core-seconds held by runs that finished, over cores times makespan.
         critical_path_s
             Seconds of the longest path through the graph, each task alone on the width it ran with.
         work_core_s
-            Core-seconds held by running tasks.
+            Core-seconds held by runs that finished.
+        lost_core_s
+            Core-seconds held by runs that were aborted, where there are any.
         area_s
             Core-seconds of the tasks, each alone on the width it ran with, over the machine's cores.
         gap_to_bound
@@ -42,16 +46,17 @@ def metrics(schedule: Schedule) -> dict[str, float]:
         cores_used
             Cores that ran at least one task.
         queue_wait_s
-            Seconds between ready and start, summed over tasks; 0 of a recorded task that started before it was ready.
+            Seconds between ready and start, less aborted runs, of all tasks; 0 of recorded ones that started before.
         energy_J
             Joules of the machine over the makespan (`Power`), where it says what it draws.
     """
-    busy = schedule.finish_s - schedule.start_s
+    runs, lost = Runs.of(schedule), schedule.lost
+    busy, lost_s = schedule.finish_s - schedule.start_s, lost.end_s - lost.start_s
     makespan = schedule.makespan_s
     path = float(longest_path_to_sinks(schedule.graph, schedule.alone_s).max(initial=0.0))
     area = float((schedule.alone_s * schedule.widths).sum()) / schedule.n_cores if schedule.n_cores else 0.0
     bound = max(path, area)
-    held = np.unique(schedule.team)
+    held = np.unique(runs.team)
     running = Events.of(schedule).running
     found = {
         "makespan_s": makespan,
@@ -60,16 +65,21 @@ def metrics(schedule: Schedule) -> dict[str, float]:
         "work_core_s": float((busy * schedule.widths).sum()),
         "area_s": area,
         "gap_to_bound": makespan / bound - 1 if bound else 0.0,
-        "mean_corunning": float(busy.sum()) / makespan if makespan else 0.0,
+        "mean_corunning": float((runs.end_s - runs.start_s).sum()) / makespan if makespan else 0.0,
         "mean_corunning_at_events": float(running.mean()) if len(running) else 0.0,
         "max_corunning": float(running.max(initial=0)),
-        "cores_used": float(len(np.unique(np.concatenate([schedule.teams.neighbours(t) for t in held]))))
-        if len(held)
-        else 0.0,
-        "queue_wait_s": float(np.maximum(schedule.start_s - schedule.ready_s, 0.0).sum()),
+        "cores_used": float(len(np.unique(np.concatenate([[], *map(schedule.teams.neighbours, held)])))),
+        "queue_wait_s": float(np.maximum(schedule.start_s - schedule.ready_s, 0.0).sum() - lost_s.sum()),
     }
-    power = schedule.machine.power if schedule.machine else None
-    if power is not None:
-        ran_s = covered_s(schedule.start_s, schedule.finish_s)
-        found["energy_J"] = power.energy_J(makespan, ran_s, schedule.utilization * makespan)
+    if len(lost):
+        found["lost_core_s"] = lost.core_s(schedule.teams)
+    if schedule.machine is not None and schedule.machine.power is not None:
+        found["energy_J"] = _energy_J(schedule, schedule.machine.power, runs)
     return found
+
+
+def _energy_J(schedule: Schedule, power: Power, runs: Runs) -> float:
+    """Return the joules of a schedule; runs that were aborted draw power, too."""
+    makespan_s, ran_s = schedule.makespan_s, covered_s(runs.start_s, runs.end_s)
+    busy_s = schedule.utilization * makespan_s + schedule.lost.core_s(schedule.teams) / schedule.n_cores
+    return power.energy_J(makespan_s, ran_s, busy_s)

@@ -17,6 +17,7 @@ from simsched.graph.taskgraph import Recording, Seconds, TaskGraph
 from simsched.later import later
 from simsched.plugins import named
 from simsched.schedule.memory import MemoryUse
+from simsched.schedule.runs import Runs, first_start_s, lost_frame
 from simsched.schedule.transfers import links, transfers
 from simsched.units import format_time
 
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from simsched.machine import Machine
     from simsched.plots import Explorer
     from simsched.schedule.inputs import Inputs
-    from simsched.schedule.memory import MemoryUse
     from simsched.schedule.transfers import Messages
 
 
@@ -68,6 +68,8 @@ class Schedule:
         Inputs of the simulation; None for a real run.
     messages : Messages or None
         Objects that were sent; None where data were near, or read from afar. See `transfers`.
+    lost : Runs
+        Runs that were aborted, after which their task started anew. See `lost_runs`.
 
     Examples
     --------
@@ -101,6 +103,7 @@ class Schedule:
     lane_names: tuple[str, ...] = field(default=())
     inputs: Inputs | None = None
     messages: Messages | None = None
+    lost: Runs = field(default_factory=Runs)
 
     def __post_init__(self) -> None:
         # Everything else is derived from these: a change in place would make the derived numbers wrong.
@@ -154,7 +157,7 @@ class Schedule:
         """Seconds from the first start, or departure of an input, to the last finish, or arrival; 0 if empty."""
         if not self.graph.n_tasks:
             return 0.0
-        begin_s, end_s = self.start_s.min(), self.finish_s.max()
+        begin_s, end_s = first_start_s(self), self.finish_s.max()
         if self.messages is not None:
             begin_s, end_s = self.messages.span(begin_s, end_s)
         return float(end_s - begin_s)
@@ -177,7 +180,7 @@ class Schedule:
 
     @property
     def utilization(self) -> float:
-        """Share of all core-time, cores times makespan, in which the core belonged to a running task."""
+        """Share of all core-time, cores times makespan, in which the core belonged to a run that finished."""
         if not self.makespan_s:
             return 0.0
         return float(((self.finish_s - self.start_s) * self.widths).sum() / (self.n_cores * self.makespan_s))
@@ -226,11 +229,21 @@ class Schedule:
         return tasks_frame(self)
 
     @cached_property
+    def lost_runs(self) -> pd.DataFrame:
+        """Runs that were aborted, one row each: task, name, start_s, end_s, executor, first_core, n_cores.
+
+        >>> import simsched as ss
+        >>> graph = ss.TaskGraph.from_edges([[100.0, 1.0], [100.0, 1.0]])
+        >>> schedule = ss.simulate(graph, "generic[cores=2,kinds=each]", "heteroprio")
+        >>> schedule.lost_runs[["task", "start_s", "end_s", "executor"]].values.tolist(), schedule.makespan_s
+        ([[0.0, 0.0, 1.0, 0.0]], 2.0)
+        """
+        return lost_frame(self)
+
+    @cached_property
     def transfers(self) -> pd.DataFrame:
         """Objects sent, one row each: object, task, bytes_B, from_place, to_place, depart_s, arrive_s.
 
-        Examples
-        --------
         >>> import simsched as ss
         >>> graph = ss.TaskGraph.from_edges([1.0, 2.0, 2.0], [(0, 1), (0, 2)], edge_bytes=4e6)
         >>> schedule = ss.simulate(graph, "generic[cores=2,link_Bps=1e6,data=sent]", "fifo", "2x1")
@@ -243,8 +256,6 @@ class Schedule:
     def links(self) -> pd.DataFrame:
         """Links that data passed over, one row each, the busiest first: link, name, bytes_B, busy_s, busy, load.
 
-        Examples
-        --------
         >>> import simsched as ss
         >>> graph = ss.TaskGraph.from_edges([1.0, 2.0, 2.0], [(0, 1), (0, 2)], edge_bytes=4e6)
         >>> schedule = ss.simulate(graph, "generic[cores=2,link_Bps=1e6,data=sent]", "fifo", "2x1")
@@ -256,8 +267,6 @@ class Schedule:
     def memory(self) -> MemoryUse:
         """Return the bytes of live data objects at each place over time; see `MemoryUse`.
 
-        Examples
-        --------
         >>> import simsched as ss
         >>> graph = ss.TaskGraph.from_edges([1.0, 2.0], [(0, 1)], edge_bytes=4e6)
         >>> ss.simulate(graph, "generic[cores=2]", "fifo").memory().peak["peak_B"].tolist()
@@ -460,6 +469,8 @@ class Schedule:
         facts: dict[str, object] = {key: value for key, value in made.items() if value}
         facts["makespan"] = format_time(self.makespan_s)
         facts["utilization"] = f"{self.utilization:.1%}"
+        if len(self.lost):
+            facts["aborted"] = f"{len(self.lost)} runs"
         return facts
 
     def __repr__(self) -> str:

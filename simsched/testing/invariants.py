@@ -7,6 +7,7 @@ import numpy.typing as npt
 
 from simsched.policy import Layout
 from simsched.schedule import Schedule
+from simsched.schedule.runs import Runs
 
 #: Rounding of sums of floats in different orders.
 RELATIVE = 1e-9
@@ -107,24 +108,20 @@ def check_cores(schedule: Schedule) -> None:
         ...
     AssertionError: core 0 runs tasks 0 and 1 at once
     """
-    widths = schedule.widths
-    _hold(widths >= 1, schedule, "has no cores")
-    cores = np.concatenate(
-        [schedule.cores(t) for t in range(schedule.graph.n_tasks)] or [np.empty(0, np.int32)]
-    )
+    runs, widths = Runs.of(schedule), schedule.teams.degrees()
+    _hold(schedule.widths >= 1, schedule, "has no cores")
+    cores = np.concatenate([schedule.teams.neighbours(t) for t in runs.team] or [np.empty(0, np.int32)])
     if len(cores) and (cores.min() < 0 or cores.max() >= schedule.n_cores):
         raise AssertionError(f"core {cores.max()} is not one of {schedule.n_cores}")
-    task = np.repeat(np.arange(schedule.graph.n_tasks), widths)
+    run = np.repeat(np.arange(len(runs)), widths[runs.team])
     # Tasks of no length hold no core; at one instant a core changes hands.
-    lasting = schedule.finish_s[task] > schedule.start_s[task]
-    task, cores = task[lasting], cores[lasting]
-    order = np.lexsort((schedule.start_s[task], cores))
-    task, cores = task[order], cores[order]
-    clash = np.flatnonzero(
-        (cores[1:] == cores[:-1]) & (schedule.start_s[task[1:]] < schedule.finish_s[task[:-1]])
-    )
+    lasting = runs.end_s[run] > runs.start_s[run]
+    run, cores = run[lasting], cores[lasting]
+    order = np.lexsort((runs.start_s[run], cores))
+    run, cores = run[order], cores[order]
+    clash = np.flatnonzero((cores[1:] == cores[:-1]) & (runs.start_s[run[1:]] < runs.end_s[run[:-1]]))
     if len(clash):
-        one, other = task[clash[0]], task[clash[0] + 1]
+        one, other = runs.task[run[clash[0]]], runs.task[run[clash[0] + 1]]
         raise AssertionError(f"core {cores[clash[0]]} runs tasks {one} and {other} at once")
 
 

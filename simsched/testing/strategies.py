@@ -5,7 +5,7 @@ Durations come from a few round numbers as often as from the reals, so that ties
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from functools import cache
 
 import numpy as np
@@ -60,6 +60,25 @@ def graphs(draw: st.DrawFn, max_tasks: int = 24, widths: int = 1) -> TaskGraph:
         edge_bytes=sizes,
         edge_objects=objects,
     )
+
+
+@st.composite
+def by_kind(draw: st.DrawFn, graph: TaskGraph, kinds: int) -> TaskGraph:
+    """A graph with seconds for each kind of cores, or without.
+
+    Parameters
+    ----------
+    graph : TaskGraph
+        The tasks, with their edges and objects.
+    kinds : int
+        How many kinds there are.
+    """
+    if draw(st.booleans()):
+        return graph
+    generator = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    factors = generator.choice([0.0, 0.5, 1.0, 1.0, 2.0, 20.0], (graph.n_tasks, kinds))
+    seconds = graph.durations_s[:, None] * factors
+    return replace(graph, durations_s=seconds.mean(axis=1), seconds_by_kind=seconds)
 
 
 @st.composite
@@ -202,11 +221,13 @@ def layouts(draw: st.DrawFn, machine: Machine, ways: int | None = None) -> Layou
 def machines_for(policy: Policy) -> st.SearchStrategy[Machine]:
     """Machines that a policy can use: a parameter `smt` that is true needs two ways of each core.
 
-    One in some has several kinds of cores.
+    One in some has several kinds of cores; all have, where the policy takes tasks over from one kind to another.
     """
     if getattr(policy, "smt", False):
         return machines(ways=2)
     varied = st.builds(lambda spec, on: of_kinds(spec).varied(on), st.sampled_from([*HYBRID]), effects())
+    if getattr(policy, "discipline", "") == "spoliation":
+        return varied
     return st.one_of(machines(), machines(), machines(), varied)
 
 

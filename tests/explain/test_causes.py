@@ -2,12 +2,14 @@
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings, strategies as st
 
 import simsched as ss
+from simsched.errors import EngineError
 from simsched.explain import causes
 from simsched.replay.contention import Contention
-from simsched.testing.equivalence import cases
+from simsched.testing.equivalence import LIMITS, cases
+from simsched.testing.strategies import of_kinds
 
 # Endless bandwidth, 10 GB/s a core: a task of 1 s and 10 GB waits for the memory all the time, and for nobody.
 WIDE = "core_bandwidth_Bps=1e10,bandwidth_Bps=1e15"
@@ -63,11 +65,39 @@ def test_parts_of_a_slowdown_add_up_to_it(case):
         ss.simulate(**case, engine="simpy")
 
 
+def test_aborted_runs_slow_others_down_while_they_run():
+    """1 needs the whole memory of 10 GB/s for its second, and 0 half a GB/s, until core 1 takes it over."""
+    bandwidth = "core_bandwidth_Bps=1e10,bandwidth_Bps=1e10,contention=false,share_bandwidth=true"
+    machine = f"generic[cores=2,kinds=each,{bandwidth}]"
+    graph = ss.TaskGraph.from_edges([[20.0, 1.0], [20.0, 1.0]], bytes_B=[1e10, 1e10])
+    schedule = ss.simulate(graph, machine, "heteroprio", "2x1", runtime=ss.RuntimeProfile())
+    assert schedule.lost_runs["task"].tolist() == [0]
+    found = causes.slow_downs(schedule)
+    assert schedule.finish_s[1] > 1.05
+    assert found["memory bandwidth"].tolist() == pytest.approx([0, schedule.finish_s[1] - 1])
+    assert found["cause unknown"].abs().max() < 1e-12
+
+
+def test_what_slowed_an_aborted_run_down_counts_for_none(monkeypatch):
+    """2 runs on two cores, whose threads' overhead the interconnect lengthens, and then alone on the device."""
+    machine = of_kinds("generic[cores=7]").varied({"share_interconnect": True})
+    graph = ss.TaskGraph.from_edges([1e-6, 3, 4], kinds="Conv")
+    runtime = ss.RuntimeProfile(barrier_per_thread_s=0.5)
+    schedule = ss.simulate(graph, machine, "heteroprio", "3x2+1", runtime=runtime)
+    assert schedule.lost_runs["task"].tolist() == [1, 2]
+    for _ in range(2):
+        assert causes.slow_downs(schedule)["interconnect"].tolist() == [0, 0, 0]
+        monkeypatch.setattr(causes, "find", lambda: None)
+
+
 @settings(max_examples=40, suppress_health_check=list(HealthCheck))
-@given(cases())
+@given(st.one_of(cases(), cases(LIMITS, st.just(ss.policy("heteroprio")))))
 def test_the_compiled_walk_is_that_in_python(case):
     """To the bit, of all tasks and of some; also without a compiled module, where there is one walk only."""
-    schedule = ss.simulate(**case)
+    try:
+        schedule = ss.simulate(**case)
+    except EngineError:
+        assume(False)
     some = np.arange(0, schedule.graph.n_tasks, 3, dtype=np.int32)
     found = causes.slow_downs(schedule)
     of_some = causes.slow_downs_of(schedule, some)

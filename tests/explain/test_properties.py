@@ -4,14 +4,16 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings, strategies as st
+from hypothesis import HealthCheck, assume, given, settings, strategies as st
 
 import simsched as ss
+from simsched.errors import EngineError
 from simsched.explain.team_time import costs_of
 from simsched.replay import simpy_engine
 from simsched.replay.replay import Replay
 from simsched.replay.sharing_replay import SharingReplay
-from simsched.testing.equivalence import cases
+from simsched.schedule.runs import first_start_s
+from simsched.testing.equivalence import LIMITS, cases
 from simsched.testing.invariants import RELATIVE
 
 #: Start, length and lane of a recorded task.
@@ -47,13 +49,13 @@ def check_teams(why):
 
 
 def check_tasks(why, scale):
-    tasks, parts = why.tasks, ["dependency_s", "no_core_s", "queue_s", "dispatch_s", "data_s"]
+    tasks, parts = why.tasks, ["dependency_s", "no_core_s", "queue_s", "dispatch_s", "data_s", "aborted_s"]
     assert (tasks[parts[1:]].to_numpy() >= 0).all()
     assert tasks[parts].sum(axis=1).to_numpy() == pytest.approx(
         why.schedule.start_s, rel=1e-12, abs=1e-15 * scale
     )
     waits = (tasks[parts[1:]] > 0).any(axis=1)
-    assert waits.equals(tasks["reason"].isin(["no core", "queue", "dispatch", "data"]))
+    assert waits.equals(tasks["reason"].isin(["no core", "queue", "dispatch", "data", "aborted"]))
 
 
 def check_path(why):
@@ -61,7 +63,7 @@ def check_path(why):
     if not schedule.makespan_s:
         assert len(path) == 0
         return
-    assert path["begin_s"].iloc[0] == schedule.start_s.min()
+    assert path["begin_s"].iloc[0] == first_start_s(schedule)
     assert path["end_s"].iloc[-1] == schedule.finish_s.max()
     assert (path["begin_s"].to_numpy()[1:] == path["end_s"].to_numpy()[:-1]).all()
     assert (path["seconds_s"] > 0).all()
@@ -77,6 +79,24 @@ def test_simulated_schedules(case):
     # What the walk through the schedule leaves over is rounding: it takes the engine's rates.
     left = why.slow_downs["cause unknown"].abs().max() if schedule.graph.n_tasks else 0.0
     assert left <= RELATIVE * max(float(schedule.finish_s.max(initial=0.0)), 1e-300)
+
+
+@settings(max_examples=60, suppress_health_check=list(HealthCheck))
+@given(cases(LIMITS, st.just(ss.policy("heteroprio"))))
+def test_schedules_with_aborted_runs(case):
+    """The core-seconds of aborted runs are those of `metrics()`; nothing is negative, and nothing counted twice."""
+    try:
+        schedule = ss.simulate(**case)
+    except EngineError:
+        assume(False)
+    why = check(schedule)
+    left = why.slow_downs["cause unknown"].abs().max() if schedule.graph.n_tasks else 0.0
+    assert left <= RELATIVE * max(float(schedule.finish_s.max(initial=0.0)), 1e-300)
+    aborted = why.core_time.set_index("cause")["core_s"].get("aborted", 0.0)
+    assert aborted == pytest.approx(schedule.metrics().get("lost_core_s", 0.0))
+    runs = schedule.lost_runs
+    seconds = np.bincount(runs["task"], runs["end_s"] - runs["start_s"], schedule.graph.n_tasks)
+    assert why.tasks["aborted_s"].to_numpy() == pytest.approx(seconds)
 
 
 @settings(max_examples=60, suppress_health_check=list(HealthCheck))

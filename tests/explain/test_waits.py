@@ -169,3 +169,22 @@ def test_reading_from_afar_is_a_cause(engine):
     why = schedule.explain()
     assert why.slow_downs["reading from afar"].tolist() == [0, 0, 2]
     assert why.slow_downs["cause unknown"].tolist() == [0, 0, 0]
+
+
+def test_a_task_that_was_taken_over_ran_in_vain(engine):
+    """Decisions of 0.5 s: 0 ran on core 0 from 0.5 to 2, when core 1, done with 1, takes it over, to start at 2.5."""
+    graph = ss.TaskGraph.from_edges([[100.0, 1.0], [100.0, 1.0]])
+    runtime = ss.RuntimeProfile(dispatch_s=0.5)
+    schedule = ss.simulate(
+        graph, "generic[cores=2,kinds=each]", "heteroprio", "2x1", runtime=runtime, engine=engine
+    )
+    assert rows(schedule) == [(0, 0, 0, 1.0, "aborted"), (0, 0, 0.5, 0.5, "queue")]
+    assert schedule.waits["aborted_s"].tolist() == [1.5, 0]
+    assert "ran, and was aborted         1.5 s" in str(schedule.explain(0))
+    path = schedule.explain().critical_path
+    assert path[["begin_s", "end_s", "part", "task"]].values.tolist() == [
+        [0.5, 2.0, "aborted", 0], [2.0, 2.5, "dispatch", 0], [2.5, 3.5, "run", 0]
+    ]  # fmt: skip
+    assert path["other"].tolist() == [-1, 0, 0]
+    parts = schedule.explain().core_time.set_index("cause")["core_s"]
+    assert (parts["work"], parts["aborted"], parts["dispatch"]) == (2.0, 1.5, 1.0)

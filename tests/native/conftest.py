@@ -47,8 +47,9 @@ class Bound:
 
     def replay_list(self, given: Arguments, progress: object = None) -> tuple[Any, ...]:
         """Return what the replay of a `ListPlan` returns, whose data are near."""
-        *found, sent = self.module.replay_list(self.module.ListPlan(**self.all(given)), progress)
+        *found, sent, lost = self.module.replay_list(self.module.ListPlan(**self.all(given)), progress)
         assert sent is None
+        assert not any(map(len, lost))
         return tuple(found)
 
     def replay_corun(self, given: Arguments) -> tuple[Any, ...]:

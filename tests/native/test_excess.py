@@ -20,6 +20,7 @@ def walked(sharing: Arguments) -> Arguments:
     memory = {"domain_of": [0, 0], "capacity_Bps": 1e10, "tiles": False, "cores": False}
     return {
         "successors": (np.zeros(3, I64), np.empty(0, I32)),
+        "task": np.array([0, 1], I32),
         "start_order": np.array([1, 0], I32),
         "start_s": np.zeros(2),
         "finish_s": np.array([2.0, 4.0]),
@@ -44,11 +45,14 @@ def test_what_is_watched(bound: Bound, walked: Arguments) -> None:
     ("changes", "message"),
     [
         ({"successors": (np.array([0, 1, 0], I64), np.empty(0, I32))}, "must not decrease"),
-        ({"start_order": np.array([0, 0], I32)}, "names each task once"),
-        ({"start_order": np.array([0, 2], I32)}, "names each task once"),
-        ({"start_order": np.array([0], I32)}, "names each task once"),
-        ({"start_s": np.zeros(3)}, "one entry a task"),
-        ({"watched": np.ones(1, np.bool_)}, "one entry a task"),
+        ({"start_order": np.array([0, 0], I32)}, "names each run once"),
+        ({"start_order": np.array([0, 2], I32)}, "names each run once"),
+        ({"start_order": np.array([0], I32)}, "names each run once"),
+        ({"task": np.array([1, 0], I32)}, "the runs of all tasks come first"),
+        ({"task": np.array([0], I32)}, "the runs of all tasks come first"),
+        ({"task": np.array([0, 1, 2], I32)}, "one entry a run"),
+        ({"start_s": np.zeros(3)}, "one entry a run"),
+        ({"watched": np.ones(1, np.bool_)}, "one entry a run"),
         ({"teams": (np.array([0, 2], I64), CORES)}, "team does not exist"),
         ({"teams": (np.array([0, 2, 2], I64), CORES)}, "has no threads"),
         ({"teams": (np.array([1, 2], I64), CORES)}, "teams need a table of rows"),

@@ -82,10 +82,6 @@ def test_levels_and_pairs_that_do_not_fit(native: ModuleType) -> None:
         native.linear_clusters(fitting, np.ones(2), np.ones(2))
     with pytest.raises(ValueError, match="level needs one entry a task"):
         native.plan_pairs(fitting, "least", np.zeros(4), np.zeros(1), False)
-    with pytest.raises(ValueError, match="level needs one entry a task"):
-        native.plan_affinity(fitting, np.zeros(3))
-    with pytest.raises(ValueError, match="level needs one entry a task"):
-        native.plan_affinity(fitting, np.zeros(1))
     with pytest.raises(ValueError, match="least, level, greatest or sufferage, not most"):
         native.plan_pairs(fitting, "most", np.zeros(4), np.zeros(2), False)
 

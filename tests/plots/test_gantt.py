@@ -14,6 +14,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
 
+import simsched as ss
 from simsched.errors import SimschedError
 from simsched.plots import gantt
 from simsched.plots.gantt import draw, shown_rows
@@ -23,6 +24,11 @@ from simsched.schedule import Schedule
 MakeSchedule = Callable[..., Schedule]
 
 HOSTILE = ["$\\frac{", "_private", "a\nb\x00c", "\ud800", "<script>", "", "x" * 300, "$x$"]
+
+
+def taken_over() -> Schedule:
+    graph = ss.TaskGraph.from_edges([[100.0, 1.0], [100.0, 1.0]])
+    return ss.simulate(graph, "generic[cores=2,kinds=each]", "heteroprio", "2x1")
 
 
 def boxes(ax: Axes) -> np.ndarray:
@@ -60,6 +66,17 @@ def test_each_task_is_a_rectangle_over_its_team(make_schedule: MakeSchedule) -> 
 def test_a_scattered_team_is_a_rectangle_a_run_of_cores(make_schedule: MakeSchedule) -> None:
     drawn = boxes(gantt(make_schedule([1.0, 1.0], cores=4, width=2, scatter=True)))
     assert sorted(np.rint((drawn[:, 1] + drawn[:, 3]) / 2).astype(int)) == [0, 1, 2, 3]
+
+
+def test_aborted_runs_are_hatched() -> None:
+    """Core 0 runs task 0 in vain until 1, when core 1 takes it over."""
+    ax = gantt(taken_over())
+    tasks, aborted = ax.collections
+    assert (len(tasks.get_paths()), len(aborted.get_paths())) == (2, 1)
+    assert (aborted.get_hatch(), legend_texts(ax)) == ("////", ["no kind", "aborted"])
+    corners = aborted.get_paths()[0].vertices
+    np.testing.assert_allclose([corners.min(axis=0), corners.max(axis=0)], [[0, -0.44], [1, 0.44]])
+    assert ax.get_title(loc="left").endswith("makespan 2 s, utilization 50 %, 1 aborted run")
 
 
 @pytest.mark.parametrize(

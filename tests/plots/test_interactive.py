@@ -19,7 +19,13 @@ from simsched.errors import MissingExtraError, SimschedError
 from simsched.graph import TaskGraph
 from simsched.plots import explore
 from simsched.plots.interactive.colours import rules
-from simsched.plots.interactive.columns import demand_Bps, domain_shares, task_columns, team_columns
+from simsched.plots.interactive.columns import (
+    aborted_columns,
+    demand_Bps,
+    domain_shares,
+    task_columns,
+    team_columns,
+)
 from simsched.plots.interactive.layout import time_axes
 from simsched.plots.interactive.rows import rows
 from simsched.schedule import Schedule
@@ -101,6 +107,18 @@ def test_teams_are_runs_of_rows(make_schedule: MakeSchedule) -> None:
     assert teams["run"].tolist() == [0, 2, 4]
     assert teams["first"].tolist() == [0, 2, 1, 3]
     assert teams["width"].tolist() == [2, 2]
+
+
+def test_aborted_runs_are_hatched() -> None:
+    """Core 0 runs task 0 in vain from 0.5 s, after a decision, to 2 s; the chart begins then."""
+    graph, runtime = TaskGraph.from_edges([[100.0, 1.0], [100.0, 1.0]]), ss.RuntimeProfile(dispatch_s=0.5)
+    schedule = ss.simulate(graph, "generic[cores=2,kinds=each]", "heteroprio", "2x1", runtime=runtime)
+    edges = aborted_columns(schedule, rows(schedule), UNITS[1])
+    assert {name: edge[0] for name, edge in edges.items()} == pytest.approx(
+        {"left": 0, "right": 1500, "top": -0.45, "bottom": 0.45}
+    )
+    assert task_columns(schedule, schedule.waits, [], UNITS[1])["start"].tolist() == [500.0, 2000.0]
+    assert "right_diagonal_line" in explore(schedule).html
 
 
 def test_demand_is_bytes_over_time_where_known() -> None:

@@ -25,10 +25,10 @@ from .planned import ARABNEJAD, ESTEE, KWOK, TOPCUOGLU, makespan, platform_of, r
 
 PLANNERS = (
     "heft", "cpop", "peft", "lookahead", "mcp", "hlfet", "t-level", "dls", "etf", "min-min", "max-min", "sufferage",
-    "random", "linear-clustering", "dsc", "heteroprio",
+    "random", "linear-clustering", "dsc",
 )  # fmt: skip
-#: Classics that push ready tasks to queues of executors.
-PUSHED = ("dm", "dmda", "dmdas")
+#: Classics that push ready tasks to queues of executors, or let these take them.
+PUSHED = ("dm", "dmda", "dmdas", "heteroprio")
 #: Classics that decide during the replay.
 ASKED = ("backfilling", "cpa", "lws", "mcpa", "runtime", "work-stealing")
 PRINTED = {
@@ -229,8 +229,7 @@ def test_compiled_planners_are_pythons_to_the_bit(policy, platform):
     with ExitStack() as stack:
         planning = "simsched.policy.planning"
         for module in (f"{planning}.listing", f"{planning}.lookahead", f"{planning}.pairing",
-                       f"{planning}.priorities", "simsched.policies.linear_clustering",
-                       "simsched.policies.heteroprio"):  # fmt: skip
+                       f"{planning}.priorities", "simsched.policies.linear_clustering"):  # fmt: skip
             stack.enter_context(patch(f"{module}.find", lambda: None))
         python = planner.plan(platform, 0)
     for column in ("executor", "order"):

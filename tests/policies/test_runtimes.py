@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from heapq import heapify, heappop, heappush
-from itertools import product
 
 import numpy as np
 import pytest
@@ -11,12 +10,9 @@ from hypothesis import given, settings, strategies as st
 
 import simsched as ss
 from simsched.errors import SpecError
-from simsched.policy.planning import Online
 
-from .planned import ESTEE, makespan, platform_of, replayed
-from .test_planners import platforms
+from .planned import ESTEE, platform_of
 
-GOLDEN = (1 + 5**0.5) / 2
 TAKEN_OVER, AT_RUN_TIME = "heteroprio", "heteroprio[spoliation=false]"
 
 
@@ -29,11 +25,6 @@ def run(seconds, edges, policy, engine="auto", **options):
     machine = f"generic[cores={table.shape[1]},kinds=each,link_Bps=1.0,data=sent]"
     schedule = ss.simulate(graph, machine, policy, layout=f"{table.shape[1]}x1", engine=engine, **options)
     return schedule.executor.tolist(), schedule.start_s.tolist()
-
-
-def planned(platform, policy):
-    assignment = ss.policy(policy).plan(platform, 0)
-    return assignment.executor.tolist(), replayed(platform, assignment)[0]
 
 
 @pytest.mark.rule("Pushed tasks")
@@ -183,68 +174,6 @@ def test_dm_without_data_is_a_list_in_order_of_readiness(seed, p, n):
     assert executors == expected
     ends = np.array(starts) + seconds[np.arange(n), executors]
     assert ends.max(initial=0.0) == pytest.approx(ends_s)
-
-
-@settings(max_examples=40)
-@given(platform=platforms())
-def test_replays_are_the_runs_that_were_planned(platform):
-    """Runs that are taken over are not replayed: only what their core takes over itself may start earlier."""
-    runs = []
-
-    class Watched(Online):
-        def __init__(self, platform):
-            super().__init__(platform)
-            runs.append(self)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("simsched.policies.heteroprio.Online", Watched)
-        patch.setattr("simsched.policies.heteroprio.find", lambda: None)
-        plan = ss.policy(TAKEN_OVER).plan(platform, 0)
-    assert (np.array(replayed(platform, plan)[1]) <= runs[0].finish_s).all()
-
-
-def shortest(platform):
-    """Return the shortest makespan of independent tasks: of all assignments."""
-    n, p = platform.successors.n, platform.n_executors
-    table = np.array([platform.seconds(task) for task in range(n)])
-    return min(
-        max(table[np.arange(n)[np.array(on) == e], e].sum() for e in range(p))
-        for on in product(range(p), repeat=n)
-    )
-
-
-def test_heteroprio_takes_twice_the_optimum_without_spoliation():
-    """The processor takes what it is slowest on as soon as it is idle, unless a running task may be taken over."""
-    platform = platform_of([[100, 1], [100, 1]], [])
-    assert run([[100, 1], [100, 1]], [], AT_RUN_TIME) == ([0, 1], [0, 0])
-    assert makespan(platform, ss.policy(TAKEN_OVER)) == 2
-
-
-def test_the_golden_ratio_is_tight():
-    """Beaumont, Eyraud-Dubois, Kumar, Sec. IV: two tasks of one acceleration, the shorter on the accelerator.
-
-    The optimum, each on the other's, is 1; the accelerator is idle at 1/phi, and would end the other no earlier.
-    """
-    platform = platform_of([[GOLDEN, 1 + 1e-9], [1 + 1e-9, 1 / GOLDEN]], [])
-    assert planned(platform, TAKEN_OVER)[0] == [0, 1]
-    assert makespan(platform, ss.policy(TAKEN_OVER)) == GOLDEN
-    assert shortest(platform) == pytest.approx(1)
-
-
-@settings(max_examples=80)
-@given(st.lists(st.tuples(st.integers(1, 20), st.integers(1, 20)), min_size=1, max_size=7))
-def test_heteroprio_is_within_the_golden_ratio(seconds):
-    """Beaumont, Eyraud-Dubois, Kumar, Theorem 7: one processor and one accelerator, independent tasks."""
-    platform = platform_of(seconds, [])
-    assert makespan(platform, ss.policy(TAKEN_OVER)) <= GOLDEN * shortest(platform) * (1 + 1e-9)
-
-
-@settings(max_examples=40)
-@given(st.lists(st.tuples(st.integers(1, 20), st.integers(1, 20)), min_size=1, max_size=6))
-def test_heteroprio_is_within_its_bound_on_several(seconds):
-    """The same, Theorem 12: any numbers of both, within 2 + sqrt(2); two and two here."""
-    platform = platform_of(seconds, [], processors=4)
-    assert makespan(platform, ss.policy(TAKEN_OVER)) <= (2 + 2**0.5) * shortest(platform) * (1 + 1e-9)
 
 
 @pytest.mark.rule("Accelerated tasks")

@@ -94,6 +94,29 @@ class Moves:
         if self.room is not None:
             self.room.finished(task)
 
+    def aborted(self, task, now_s):
+        """A task is taken over: let others have its room at once."""
+        self.now_s = now_s
+        if self.room is not None:
+            self.room.aborted(task)
+            self.room.let_in()
+            self.begin_fetched()
+
+    def missing_s(self, task, place):
+        """Return the seconds of all messages that bring a task's data to a place, if nothing else moves."""
+        total_s = 0.0
+        for one in self.read[task]:
+            if self.reads_afar:
+                near = one in self.near[place]
+            else:
+                direct = self.ways.route != "host" or place != self.network.host
+                near = (self.at.get(one) == place and direct) or (one, place) in self.asked
+            if not near:
+                links, latency_s = self.links(self.at[one], place)
+                slowest = max((1 / self.network.capacity_Bps[link] for link in links), default=0.0)
+                total_s += latency_s + self.size[one] * slowest
+        return total_s
+
     def send_home(self, one, place, home):
         if place != home:
             self.send(one, place, home)
@@ -208,11 +231,16 @@ class Moves:
             self.read_on(task)
         if self.room is not None:
             self.room.let_in()
+        fetched = self.begin_fetched()
+        return bool(due or ready or fetched)
+
+    def begin_fetched(self):
+        """Begin the tasks for which all that they read has arrived, ascending, and return them."""
         fetched = sorted(task for task, missing in self.missing.items() if not missing)
         for task in fetched:
             del self.missing[task]
             self.begin(task)
-        return bool(due or ready or fetched)
+        return fetched
 
     def retime(self, now_s):
         """Rescale what is left of the bytes of each message."""
@@ -334,6 +362,13 @@ class Room:
     def finished(self, task):
         for one, place in self.entered[task]:
             self.gives_up(one, place)
+
+    def aborted(self, task):
+        for one, place in self.entered.pop(task):
+            self.gives_up(one, place)
+        for one in self.moves.written[task]:
+            if one in self.copies[self.moves.place[task]]:
+                self.drop(one, self.moves.place[task])
 
     def has_left(self, one, place):
         copy = self.copies[place][one]

@@ -5,6 +5,8 @@ Every instant looks at everything again: no event queue, no heap, nothing kept t
 
 from __future__ import annotations
 
+from itertools import pairwise
+from math import inf
 from types import SimpleNamespace
 
 from simsched.errors import EngineError
@@ -29,6 +31,7 @@ class Simulator:
         self.ready_at_s, self.start_s, self.finish_s, self.order = {}, {}, {}, []
         self.released, self.ended = {}, {}  # rounds
         self.threads, self.due_s, self.slowdown = {}, {}, {}
+        self.begun_s, self.lost = {}, []  # when tasks began to compute; aborted runs
         self.decision = None  # (when it ends, what then)
         self.doubtful = False  # whether rounding may decide what comes first
         self.moves, self.extra_s = None, {}
@@ -59,7 +62,7 @@ class Simulator:
 
     def compute(self, task):
         """Let the time of a task on its cores begin."""
-        threads = self.threads[task]
+        threads, self.begun_s[task] = self.threads[task], self.now_s
         seconds = self.costs_on(task, threads).seconds_of(task, len(threads)) * self.factors[task]
         self.due_s[task], self.slowdown[task] = self.now_s + (seconds + self.extra_s[task]), 1.0
 
@@ -129,6 +132,10 @@ class Simulator:
         if len(self.finish_s) < self.n:
             raise EngineError("tasks wait for ever")
         return self
+
+    def lost_columns(self):
+        """Return the tasks, executors, starts and ends of aborted runs."""
+        return [*zip(*self.lost, strict=True)] or [()] * 4
 
     def events(self):
         """Return when something happens next of each task, decision and message."""
@@ -241,6 +248,77 @@ class Listed(Simulator):
         if self.policy.queue == "central":
             return self.runtime.dispatch_s
         return self.runtime.pop_s + self.runtime.pop_per_poller_s * pollers
+
+
+class Accelerated(Listed):
+    """HeteroPrio: idle executors take what their kind of cores accelerates most, or take running tasks over."""
+
+    def kind(self, executor):
+        return int(self.machine.kind_of[self.teams[executor][0] % self.machine.n_cores])
+
+    def estimate_s(self, task, executor):
+        return self.of_kind[self.kind(executor)].seconds_of(task, len(self.teams[executor]))
+
+    def ratio(self, task, executor):
+        """Return the seconds on an executor over those on the best other kind of which there are executors."""
+        others = [one for one in range(self.k) if self.kind(one) != self.kind(executor)]
+        own_s = self.estimate_s(task, executor)
+        best_s = min((self.estimate_s(task, one) for one in others), default=own_s)
+        if own_s == best_s:
+            return 1.0
+        return own_s / best_s if best_s else inf
+
+    def hand_over(self, single):
+        """Let the first idle executor take a ready task; where there is none, let the first that can take one over."""
+        queue, idle = self.queue(False), self.idle(range(self.k))
+        if single or not idle:
+            return False
+        if queue:
+            key = {task: (self.ratio(task, idle[0]), self.ranks[task], task) for task in queue}
+            found, executor = min(queue, key=key.get), idle[0]
+            self.queued.remove(found)
+        else:
+            pairs = ((self.slower(one, self.price_s(len(idle) - 1)), one) for one in idle)
+            found, executor = next((pair for pair in pairs if pair[0] is not None), (None, None))
+            if found is None or self.policy.discipline != "spoliation":
+                return False
+            self.abort(found)
+        self.busy.add(executor)
+        self.decided(self.price_s(len(idle) - 1), lambda: self.launch(found, executor))
+        return True
+
+    def slower(self, executor, delay_s):
+        """Return the task that is expected to end last of those that an executor would end earlier; None for none."""
+        found = []
+        for task in self.due_s:
+            before = [self.ran_on[task], *(on for other, on, *_ in self.lost if other == task)]
+            if self.kind(executor) in map(self.kind, before):
+                continue
+            start_s, missing_s = self.now_s + delay_s, 0.0
+            if self.moves is not None:
+                place = self.machine.network.place_of[self.teams[executor][0] % self.machine.n_cores]
+                missing_s = self.moves.missing_s(task, int(place))
+            here_s = start_s + missing_s + self.estimate_s(task, executor)
+            there_s = self.begun_s[task] + self.estimate_s(task, self.ran_on[task])
+            self.doubt(here_s, there_s, exactly=self.moves is None)
+            if here_s < there_s:
+                found.append((-there_s, task))
+        for one, other in pairwise(sorted(found)):
+            self.doubt(one[0], other[0])
+        return min(found)[1] if found else None
+
+    def doubt(self, one_s, other_s, *, exactly=True):
+        """Note where rounding may decide which of two times is earlier."""
+        self.doubtful |= abs(one_s - other_s) <= 1e-9 * abs(other_s) and not (exactly and one_s == other_s)
+
+    def abort(self, task):
+        """Abort the run of a task."""
+        self.lost.append((task, self.ran_on[task], self.start_s.pop(task), self.now_s))
+        self.order.remove(task)
+        del self.due_s[task]
+        self.busy.remove(self.ran_on[task])
+        if self.moves is not None:
+            self.moves.aborted(task, self.now_s)
 
 
 class Asked(Simulator):

@@ -13,7 +13,7 @@ from simsched.policy.placement import displaced
 from simsched.replay.scenario import effective_runtime
 from simsched.testing.equivalence import LIMITS, cases
 
-from .page_simulator import Asked, Listed
+from .page_simulator import Accelerated, Asked, Listed
 
 #: Where tasks slow each other down, the third one rounds otherwise, and does not count in whole bytes.
 ROUNDING = 1e-7
@@ -38,8 +38,11 @@ def simulated(case, inputs):
     teams = [sorted(threads[i : i + layout.width]) for i in range(0, len(threads), layout.width)]
     teams += [[device] for device in devices]
     moved = None if policy.pinned else displaced(problem, case["runtime"].misplaced)
-    ranks = policy.rank(problem) if policy.discipline == "rank" else np.zeros(graph.n_tasks)
-    return Listed(*common, policy, ranks, teams, moved, policy.shortcuts(problem)).run()
+    accelerated = policy.discipline in ("affinity", "spoliation")
+    ranked = accelerated or policy.discipline == "rank"
+    ranks = policy.rank(problem) if ranked else np.zeros(graph.n_tasks)
+    kind = Accelerated if accelerated else Listed
+    return kind(*common, policy, ranks, teams, moved, policy.shortcuts(problem)).run()
 
 
 def of_whole_teams(machine, order, layout):
@@ -84,6 +87,8 @@ def check(case, engine):
         expected = [found[task] for task in tasks]
         np.testing.assert_allclose(getattr(schedule, name), expected, rtol=ROUNDING if shares else 1e-12)
     assert schedule.start_order.tolist() == third.order
+    for name, expected in zip(("task", "executor", "start_s", "end_s"), third.lost_columns(), strict=True):
+        np.testing.assert_allclose(getattr(schedule.lost, name), expected, rtol=ROUNDING if shares else 1e-12)
     assert [schedule.cores(task).tolist() for task in tasks] == [sorted(third.threads[t]) for t in tasks]
 
 

@@ -24,6 +24,7 @@ from simsched.graph.saving import Writer
 from simsched.graph.taskgraph import Seconds, TaskGraph
 from simsched.schedule import Schedule
 from simsched.schedule.export import description
+from simsched.schedule.runs import Runs
 from simsched.text import printable
 from simsched.traces.chrome.events import Events, Span
 from simsched.traces.shared.json_stream import shown
@@ -130,7 +131,7 @@ def _write(schedule: Schedule, path: Path) -> None:
     """Write a schedule; a name ending in .gz is compressed.
 
     Process 1 has a lane per executor and a counter of running tasks; process 2 has a lane per core, where they
-    make no more than 200,000 events together. `otherData` holds the schedule's inputs.
+    make no more than 200,000 events together, with runs that were aborted. `otherData` holds the schedule's inputs.
 
     Raises
     ------
@@ -199,11 +200,12 @@ def _text_file(path: Path) -> Iterator[io.TextIOWrapper]:
 def _events(schedule: Schedule) -> Iterator[str]:
     from simsched.plots.corunning import corunning_frame
 
-    with_cores = int(schedule.widths.sum()) <= MAX_CORE_EVENTS
+    with_cores = int(schedule.teams.degrees()[Runs.of(schedule).team].sum()) <= MAX_CORE_EVENTS
     yield from _lanes(EXECUTORS, "executors", "executor", np.unique(schedule.executor).tolist())
     if with_cores:
         yield from _lanes(CORES, "cores", "core", range(schedule.n_cores))
     yield from _task_events(schedule, with_cores)
+    yield from _aborted_events(schedule) if with_cores else ()
     frame = corunning_frame(schedule)
     for ts, running in zip(
         nanoseconds(frame["time_s"].to_numpy()), frame["tasks_running"].tolist(), strict=True
@@ -244,6 +246,17 @@ def _task_events(schedule: Schedule, with_cores: bool) -> Iterator[str]:
         )
         for core in cores if with_cores else ():
             yield f'{{"ph":"X","pid":{CORES},"tid":{core},{what}}}}}'
+
+
+def _aborted_events(schedule: Schedule) -> Iterator[str]:
+    lost = schedule.lost
+    start, end = nanoseconds(lost.start_s), nanoseconds(lost.end_s)
+    for run, (task, team) in enumerate(zip(lost.task.tolist(), lost.team.tolist(), strict=True)):
+        name = _text(f"{schedule.graph.task_name(task)} (aborted)")
+        when = f'"ts":{_us(start[run])},"dur":{_us(end[run] - start[run])}'
+        for core in schedule.teams.neighbours(team).tolist():
+            lane = f'"ph":"X","pid":{CORES},"tid":{core}'
+            yield f'{{{lane},"name":{name},"cat":"aborted",{when},"args":{{"task":{task}}}}}'
 
 
 def _names(schedule: Schedule) -> Iterator[str]:

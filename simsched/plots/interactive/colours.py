@@ -20,7 +20,7 @@ from simsched.units import format_time
 Codes = npt.NDArray[np.uint8]
 
 #: Colours of `REASONS`, in their order.
-REASON_COLOURS = (GREY, *OKABE_ITO[:5])
+REASON_COLOURS = (GREY, *OKABE_ITO[:6])
 
 
 @dataclass(frozen=True, eq=False)

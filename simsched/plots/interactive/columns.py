@@ -12,8 +12,9 @@ import pandas as pd
 from simsched.graph.adjacency import Csr
 from simsched.graph.columns import Floats
 from simsched.plots.interactive.rows import Rows, domain_names
-from simsched.plots.rectangles import team_runs
+from simsched.plots.rectangles import TeamRuns, of_teams, team_runs
 from simsched.schedule import Schedule
+from simsched.schedule.runs import first_start_s
 from simsched.units import TimeUnit
 
 Array = npt.NDArray[Any]
@@ -24,6 +25,7 @@ PARTS = {
     "queue_s": "in the queue",
     "dispatch_s": "dispatch",
     "data_s": "for data",
+    "aborted_s": "ran and was aborted",
 }
 #: Most domains with separate lines in the panel of memory traffic.
 MOST_DOMAINS = 8
@@ -31,7 +33,7 @@ MOST_DOMAINS = 8
 
 def origin_s(schedule: Schedule) -> float:
     """Return the first start, which is 0 on the chart."""
-    return float(schedule.start_s.min(initial=np.inf)) if schedule.graph.n_tasks else 0.0
+    return first_start_s(schedule)
 
 
 def task_columns(
@@ -77,16 +79,31 @@ def demand_Bps(schedule: Schedule) -> Floats:
 
 def team_columns(schedule: Schedule, rows: Rows) -> dict[str, Array]:
     """Return the runs of neighbouring rows of each team, and its number of cores."""
-    teams = schedule.teams
-    owner = teams.sources()
-    row = rows.row_of[teams.indices]
-    drawn = Csr(teams.indptr, row[np.lexsort((row, owner))].astype(np.int32))
-    runs = team_runs(drawn, len(rows.row_of))
+    runs = _runs_of_rows(schedule, rows)
     return {
         "run": runs.indptr.astype(np.int32),
         "first": runs.first.astype(np.int32),
         "rows": runs.length.astype(np.int32),
-        "width": teams.degrees(),
+        "width": schedule.teams.degrees(),
+    }
+
+
+def _runs_of_rows(schedule: Schedule, rows: Rows) -> TeamRuns:
+    teams = schedule.teams
+    row = rows.row_of[teams.indices]
+    drawn = Csr(teams.indptr, row[np.lexsort((row, teams.sources()))].astype(np.int32))
+    return team_runs(drawn, len(rows.row_of))
+
+
+def aborted_columns(schedule: Schedule, rows: Rows, unit: TimeUnit) -> dict[str, Array]:
+    """Return the edges of the rectangles of aborted runs, times as in `task_columns`."""
+    lost, begin_s = schedule.lost, origin_s(schedule)
+    boxes = of_teams(lost.team, _runs_of_rows(schedule, rows))
+    return {
+        "left": (lost.start_s[boxes.task] - begin_s) * unit.per_s,
+        "right": (lost.end_s[boxes.task] - begin_s) * unit.per_s,
+        "top": boxes.first - 0.45,
+        "bottom": boxes.first + boxes.length - 0.55,
     }
 
 

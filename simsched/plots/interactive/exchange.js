@@ -37,6 +37,7 @@ function show(model, news) {
   draw.args.time = news.time
   draw.args.rules = news.rules
   model("title 0").text = news.title
+  model("aborted 0").data = news.chart.aborted
   model("traffic").visible = "demand" in news.chart.tasks
   model("base").setv({ location: news.base, visible: news.apart })
   beside(model, news)

@@ -90,6 +90,17 @@ def add_picture(chart: plotting.figure, rows: int, number: int) -> dict[str, Any
     return {"picture": source, "picture_renderer": drawn}
 
 
+def add_aborted(chart: plotting.figure, edges: dict[str, Any], number: int) -> None:
+    """Add the runs that were aborted, hatched as on paper."""
+    from bokeh.models import ColumnDataSource
+
+    source = ColumnDataSource(edges, name=f"aborted {number}")
+    chart.quad(
+        left="left", right="right", top="top", bottom="bottom", source=source, fill_color="white",
+        line_color="#8c8c8c", line_width=0.5, hatch_pattern="right_diagonal_line", hatch_color="#8c8c8c",
+    )  # fmt: skip
+
+
 def add_hover(chart: plotting.figure, boxes: Any, draw: CustomJS, number: int) -> None:
     """Add the text on the task under the pointer, by tell.js; bokeh escapes it."""
     from bokeh.models import CustomJSHover, HoverTool

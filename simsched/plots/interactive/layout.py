@@ -10,9 +10,17 @@ from simsched.document.html import text
 from simsched.explain import REASONS
 from simsched.plots.gantt import gantt_title, spans_differ
 from simsched.plots.interactive.colours import Rule, rules
-from simsched.plots.interactive.columns import PARTS, Array, task_columns, team_columns, texts
+from simsched.plots.interactive.columns import (
+    PARTS,
+    Array,
+    aborted_columns,
+    task_columns,
+    team_columns,
+    texts,
+)
 from simsched.plots.interactive.figures import (
     AROUND_PX,
+    add_aborted,
     add_hover,
     add_picture,
     gantt_figure,
@@ -163,6 +171,7 @@ def layout(schedules: Sequence[Schedule], chosen: int, *, exchanged: bool = Fals
         codes = [rule.codes[number] for rule in coloured]
         own = {"texts": place(id(one.graph)), "lines": [], "range": x_range}
         charts.append({**parts, **chart_columns(one, placed, why, codes, unit), **own})
+        add_aborted(figure, charts[-1]["aborted"], number)
         figures += [_title(one, number), figure]
     below = panels(schedules, charts, axes.shared, draw, exchanged)
     draw.args = {
@@ -193,6 +202,7 @@ def chart_columns(
     return {
         "tasks": task_columns(schedule, waits, codes, unit),
         "teams": team_columns(schedule, placed),
+        "aborted": aborted_columns(schedule, placed, unit),
         "unit": unit.name,
         "parts": list(PARTS.items()),
         "reasons": list(REASONS),

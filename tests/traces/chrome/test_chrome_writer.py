@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import simsched as ss
 from simsched.errors import SimschedError
 from simsched.graph import TaskGraph
 from simsched.graph.adjacency import Csr
@@ -123,6 +124,16 @@ def test_what_made_the_schedule_is_kept(tmp_path: Path) -> None:
     assert {"machine", "policy", "layout", "engine", "seed", "makespan_s"} <= set(trace["otherData"])
     assert (trace["otherData"]["policy"], trace["otherData"]["seed"]) == ("fifo", 3)
     assert trace["otherData"]["makespan_s"] == three_tasks().makespan_s
+
+
+def test_aborted_runs_are_on_their_cores(tmp_path: Path) -> None:
+    """Core 0 runs 0 in vain until 1, when core 1 takes it over; the graph that is read has each task once."""
+    path, graph = tmp_path / "run.json", ss.TaskGraph.from_edges([[100.0, 1.0], [100.0, 1.0]])
+    ss.simulate(graph, "generic[cores=2,kinds=each]", "heteroprio", "2x1").save(path)
+    (found,) = [event for event in events(path, "X", chrome.CORES) if event["cat"] == "aborted"]
+    assert (found["name"], found["tid"], found["ts"], found["dur"]) == ("task 0 (aborted)", 0, 0, 1e6)
+    assert read(path)["otherData"]["aborted_runs"] == 1
+    assert ss.load(path).recorded.start_s.tolist() == [1, 0]
 
 
 def test_odd_names_survive(tmp_path: Path) -> None:
