@@ -45,7 +45,8 @@ def from_frames(tasks: pd.DataFrame, edges: pd.DataFrame, *, name: str = "graph"
         One row per task, in index order, with `duration_s` and any of `name`, `kind`, `shape`, `scope`,
         `width`, `flops`, `bytes_B`; empty cells are unknown, but of `width`, which has whole numbers only.
         `input_bytes` and `output_bytes`: see `TaskGraph.from_edges`; empty for none. A
-        column `task`, if there is one, names the tasks for the edges; else they are named by the frame's index.
+        column `task`, if there is one, labels the tasks for the edges; else the frame's index does. Without a column
+        `name`, labels are the tasks' names, too, unless they are 0 to n - 1 in this order.
         Seconds by kind of core are columns `duration_kind0_s`, `duration_kind1_s`, ..., and `duration_s`, if it is
         there, is their mean.
     edges : DataFrame
@@ -61,6 +62,8 @@ def from_frames(tasks: pd.DataFrame, edges: pd.DataFrame, *, name: str = "graph"
         If a column is missing, occurs twice or holds no numbers, two tasks have one label, an edge names a
         missing task, or as for `TaskGraph.from_edges`.
     """
+    import pandas as pd
+
     for table, what in ((tasks, "tasks"), (edges, "edges")):
         if not hasattr(table, "columns"):
             raise GraphError(f"{what} is {table!r:.80}; expected a DataFrame")
@@ -74,10 +77,11 @@ def from_frames(tasks: pd.DataFrame, edges: pd.DataFrame, *, name: str = "graph"
     text = {c: _strings(tasks[c]) for c in TEXT_COLUMNS if c in tasks}
     number = {c: _numbers(tasks[c], c) for c in NUMBER_COLUMNS if c in tasks}
     edge_bytes, edge_objects = _data(edges)
+    labels = pd.Index(tasks["task"]) if "task" in tasks else tasks.index
     return later("TaskGraph").from_edges(
         _seconds(tasks, by_kind, number.get("duration_s")),
-        _ends(tasks, edges),
-        names=text.get("name"),
+        _ends(labels, edges),
+        names=text["name"] if "name" in text else _label_names(labels),
         kinds=text.get("kind"),
         shapes=text.get("shape"),
         scopes=text.get("scope"),
@@ -177,10 +181,13 @@ def _tell_ignored(report: ImportReport, columns: Iterable[object], what: str = "
         report.note(f"not kept, as {what} have no such columns: {', '.join(ignored)}")
 
 
-def _ends(tasks: pd.DataFrame, edges: pd.DataFrame) -> npt.NDArray[np.int64]:
+def _label_names(labels: pd.Index[Any]) -> list[str] | None:
+    return None if labels.tolist() == list(range(len(labels))) else _strings(labels)
+
+
+def _ends(labels: pd.Index[Any], edges: pd.DataFrame) -> npt.NDArray[np.int64]:
     import pandas as pd
 
-    labels = pd.Index(tasks["task"]) if "task" in tasks else tasks.index
     try:
         if not labels.is_unique:
             raise GraphError(
@@ -214,7 +221,7 @@ def _numbers(column: pd.Series[Any], called: str) -> Floats:
         raise GraphError(f"column {called!r} is not a column of numbers: {error}") from None
 
 
-def _strings(column: pd.Series[Any]) -> list[str]:
+def _strings(column: pd.Series[Any] | pd.Index[Any]) -> list[str]:
     return [
         "" if absent else str(v) for v, absent in zip(column.tolist(), column.isna().tolist(), strict=True)
     ]

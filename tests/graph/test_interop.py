@@ -57,6 +57,21 @@ def test_frames_by_label() -> None:
     assert np.isnan(graph.durations_s[1])
 
 
+@pytest.mark.parametrize(
+    ("tasks", "names"),
+    [
+        (pd.DataFrame({"task": ["split", "left"], "duration_s": 1.0}), ["split", "left"]),
+        (pd.DataFrame({"duration_s": [1.0, 2.0]}, index=["split", "left"]), ["split", "left"]),
+        (pd.DataFrame({"task": [7, 3], "duration_s": 1.0}), ["7", "3"]),
+        (pd.DataFrame({"task": ["a", "b"], "name": ["x", None], "duration_s": 1.0}), ["x", ""]),
+        (pd.DataFrame({"duration_s": [1.0, 2.0]}), None),
+    ],
+)
+def test_labels_of_frames_are_names(tasks: pd.DataFrame, names: list[str] | None) -> None:
+    graph = TaskGraph.from_frames(tasks, pd.DataFrame({"before": [], "after": []}))
+    assert (graph.names and graph.names.to_list()) == names
+
+
 def test_columns_that_are_not_kept_are_told() -> None:
     graph = TaskGraph.from_frames(
         pd.DataFrame({"duration_s": [1.0], "colour": ["red"]}), rich(None).to_frames()[1][:0]

@@ -157,10 +157,6 @@ def graph_of(
         when=ignored,
     )
     frame = tasks[[c for c in ("task", *COLUMNS, *KIND_COLUMNS) if c in tasks]]
-    if "task" in frame and list(frame["task"]) == list(range(len(frame))):
-        frame = frame.drop(columns="task")
-    elif "task" in frame and "name" not in frame:
-        frame = frame.assign(name=frame["task"].map(str))
     graph = TaskGraph.from_frames(frame, edges, name=_stem(path, suffix) or path.name.split(".")[0])
     graph = replace(graph, recording=recording(_recording(path, tasks), graph.n_tasks), report=report)
     unknown = int(np.isnan(graph.durations_s).sum()) if "duration_s" in tasks else 0
