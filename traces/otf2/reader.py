@@ -116,7 +116,8 @@ def _graph(path: Path, run: Run, report: ImportReport, edges: str) -> TaskGraph:
     del flows, chained
     kinds = LabelColumn.from_codes(tasks.region, run.labels)
     where = recording(path, tasks.start, tasks.finish, tasks.location, lane_names(run.lanes))
-    durations_s = (tasks.finish - tasks.start) / 1e9
+    tasks.finish -= tasks.start
+    durations_s = tasks.finish / 1e9
     durations_s.setflags(write=False)  # and so it is not copied
     # The columns of the graph take the place of those of the tasks.
     vars(tasks).clear()

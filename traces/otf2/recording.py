@@ -143,6 +143,7 @@ class Recording:
         ran = pieces(found, region, chain, waits, self.counts)
         self._held += len(ran.start) + 4 * len(found.marks)
         self._links.take(number, self._syncs(found, region, chain, ran))
+        del ran.event
         self._parts.append(ran)
         self._size += len(ran.start)
         self._numbers.append(number)
@@ -197,8 +198,9 @@ class Recording:
         parts, self._parts = self._parts, []
         lanes = [np.full(len(part.start), lane, np.int32) for lane, part in enumerate(parts)]
         names = ("start", "finish", "region", "chain")
+        # A column at a time: no two are there twice.
         start, finish, region, chain = (
-            np.concatenate([getattr(part, name) for part in parts]) for name in names
+            np.concatenate([vars(part).pop(name) for part in parts]) for name in names
         )
         return Columns(start, finish, region, np.concatenate(lanes), chain)
 
