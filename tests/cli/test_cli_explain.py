@@ -32,6 +32,7 @@ def test_json_is_one_object(explained):
         "queue": 0,
         "dispatch": 0,
         "data": 0,
+        "aborted": 0,
     }
     assert sum(row["seconds_s"] for row in facts["critical_path"]) == 6
     assert sum(row["core_s"] for row in facts["core_time"]) == 6
