@@ -255,7 +255,13 @@ def from_networkx(graph: nx.DiGraph[Any], *, duration: str = "duration_s") -> Ta
     index = {node: i for i, node in enumerate(graph)}
     rows: list[dict[str, Any]] = [graph.nodes[node] for node in graph]
     report = ImportReport("networkx")
-    _tell_ignored(report, {key for row in rows for key in row} - {*COLUMNS, *ENDS, duration})
+    others = {key for row in rows for key in row} - {*COLUMNS, *ENDS, duration}
+    _tell_ignored(report, others)
+    if others and not any(duration in row for row in rows):
+        there = ", ".join(sorted(map(plain_text, others)))
+        report.facts["durations_why"] = (
+            f"no node has an attribute {plain_text(duration)}; others are {there}: duration=NAME takes one"
+        )
     pairs, edge_bytes, edge_objects = networkx_edges(graph, index)
     unread = {key for *_, row in graph.edges(data=True) for key in row} - {*data_columns.COLUMNS}
     _tell_ignored(report, unread, "edges of task graphs")

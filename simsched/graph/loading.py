@@ -227,8 +227,8 @@ def _recognised(file: Path) -> str:
     if {".toml", ".xml"} & set(file.suffixes):
         problems += "; if it is a machine's, give it as the machine (--machine)"
     raise FormatError(
-        f"{file}: not a format that simsched reads ({formats}); it starts with {head[:40]!r}; "
-        f"if it is one of them, say which by format={problems}"
+        f"{file}: not a format that simsched reads; it starts with {head[:40]!r}{problems}; "
+        f"if it is one of {formats}, say which by format="
     )
 
 

@@ -65,7 +65,7 @@ def _range(part: str, cores: str) -> list[int]:
     first, last = int(found[1]), int(found[2] or found[1])
     if not 0 < first <= last:
         raise MachineError(
-            f"cores is {cores!r}: {part!r} has no core counts; it goes up from 1 or more, as in '8-256'"
+            f"cores is {cores!r}: {part!r} is no number of cores from 1 up, and no range that goes up, as in '8-256'"
         )
     doubled = [first << k for k in range((last // first).bit_length())]
     return [*doubled, *([last] if doubled[-1] < last else [])]

@@ -231,7 +231,10 @@ BAD = [
     (["run", "GRAPH", "GRAPH"], "unexpected argument"),
     (["run", "GRAPH", "--step"], "needs a value"),
     (["predict", "GRAPH", "--cores", "1,two"], "'two' is no core count"),
-    (["predict", "GRAPH", "--cores", "8-4"], "'8-4' has no core counts"),
+    (
+        ["predict", "GRAPH", "--cores", "8-4"],
+        "'8-4' is no number of cores from 1 up, and no range that goes up",
+    ),
     (["compare", "GRAPH", "--out", "GRAPH"], "File exists"),
     (["convert", "GRAPH", "run.csv"], "holds no recorded run"),
     (["list", "colours"], "there is no list of 'colours'"),

@@ -12,9 +12,10 @@ import pandas as pd
 import pytest
 from hypothesis import given
 
-from simsched.errors import GraphError
+from simsched.errors import CostError, GraphError
 from simsched.graph import TaskGraph
 from simsched.graph.storage import digest
+from simsched.replay import simulate
 from simsched.testing.strategies import graphs
 
 Same = Callable[[TaskGraph, TaskGraph], None]
@@ -140,3 +141,14 @@ def test_wrong_kinds_of_networkx_graphs(kind: Any) -> None:
 def test_cycles_of_networkx_are_named() -> None:
     with pytest.raises(GraphError, match="cycle: task 0 'a' -> task 1 'b' -> task 0 'a'"):
         TaskGraph.from_networkx(nx.DiGraph([("a", "b"), ("b", "a")]))
+
+
+def test_attributes_that_may_be_the_durations_are_named():
+    nodes = nx.DiGraph([("a", "b")])
+    nx.set_node_attributes(nodes, 2.0, "weight")
+    graph = TaskGraph.from_networkx(nodes)
+    told = "no node has an attribute duration_s; others are weight: duration=NAME takes one"
+    with pytest.raises(CostError, match=told):
+        simulate(graph, "generic[cores=1]", "fifo")
+    named = TaskGraph.from_networkx(nodes, duration="weight")
+    assert simulate(named, "generic[cores=1]", "fifo").makespan_s == 4

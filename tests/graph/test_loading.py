@@ -62,7 +62,7 @@ def test_an_empty_file(tmp_path: Path) -> None:
 def test_an_unknown_format(tmp_path: Path, saved: Path) -> None:
     (tmp_path / "text").write_text("hello")
     with pytest.raises(
-        FormatError, match=r"text: not a format that simsched reads \(.*taskgraph.*\); it starts with b'he"
+        FormatError, match=r"text: not a format that simsched reads; it starts with b'he.*taskgraph"
     ):
         load(tmp_path / "text")
     with pytest.raises(SpecError, match="no format is called 'none'; there are: "):
@@ -106,7 +106,7 @@ def test_a_byte_order_mark_is_no_part_of_the_text(tmp_path: Path, packed: bool) 
     [
         (bytes(99), "nothing but blanks or zero bytes"),
         (b" \n\n", "nothing but blanks or zero bytes"),
-        (b'{"metadata": "' + b"x" * 99, r"it starts with .*; if it is one of them, say which by format="),
+        (b'{"metadata": "' + b"x" * 99, r"it starts with .*; if it is one of .*, say which by format="),
     ],
     ids=["zeros", "blank", "other"],
 )
