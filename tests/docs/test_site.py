@@ -12,7 +12,6 @@ from pathlib import Path
 from pkgutil import walk_packages
 
 from kernels import forked_kernels
-from sphinx.util.inventory import InventoryFile
 
 import simsched as ss
 
@@ -43,6 +42,8 @@ def test_the_site_builds_without_a_warning_shows_all_that_is_public_and_needs_no
             env=os.environ | {"JUPYTER_PATH": str(kernels)},
         )  # fmt: skip
     assert made.returncode == 0, made.stdout + made.stderr
+    from sphinx.util.inventory import InventoryFile
+
     inventory = InventoryFile.loads((SITE / "objects.inv").read_bytes(), uri="").data
     told = {name for kind, items in inventory.items() if kind.startswith("py:") for name in items}
     assert [name for name in _public() if not _shown(name, told)] == []

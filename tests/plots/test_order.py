@@ -7,7 +7,6 @@ from collections.abc import Callable
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import spearmanr
 
 from simsched.errors import SimschedError
 from simsched.plots import diagonal_score, start_order, start_order_frame
@@ -31,6 +30,9 @@ def test_the_score_is_spearmans(make_schedule: MakeSchedule) -> None:
     label = generator.integers(0, 9, 50).astype(float)
     label[::7] = np.nan
     frame = start_order_frame(schedule, label).dropna()
+    # It takes half a second to import, in each worker.
+    from scipy.stats import spearmanr
+
     expected = spearmanr(frame["position"], frame["label"]).statistic
     assert diagonal_score(schedule, label) == pytest.approx(expected, abs=1e-12)
 

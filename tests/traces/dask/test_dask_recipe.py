@@ -11,19 +11,16 @@ import pytest
 
 import simsched as ss
 
-pytest.importorskip("distributed")
-
 PAGE = Path(__file__).parents[3] / "docs/formats/dask.md"
 OPTIMIZED = "(result,) = dask.optimize(result)"
 
 
 @pytest.fixture(scope="module")
 def client() -> Iterator[Any]:
-    from distributed import Client
-
+    distributed = pytest.importorskip("distributed")
     # Without a dashboard, and on any port: the usual one may be another test's.
     ports = {"scheduler_kwargs": {"dashboard_address": ":0"}, "dashboard_address": None}
-    with Client(n_workers=1, threads_per_worker=2, processes=False, **ports) as client:
+    with distributed.Client(n_workers=1, threads_per_worker=2, processes=False, **ports) as client:
         yield client
 
 
