@@ -145,7 +145,11 @@ def rounded(machine: Machine) -> Iterator[str]:
     asked = parse_path(machine.spec).params.get("cores", machine.n_cores)
     if asked != machine.n_cores:
         tile = machine.cores_per_tile
-        kept = f"tiles of {tile} cores stay whole" if tile > 1 else "kinds of cores keep their shares"
+        kept = (
+            f"tiles of {tile} cores stay whole"
+            if tile > 1
+            else "kinds of cores keep their shares unless kinds=none"
+        )
         yield f"{machine} has {machine.n_cores} cores, not {asked}: {kept}, and this is the nearest number"
 
 

@@ -20,7 +20,7 @@ from simsched.explain import Explanation
 from simsched.graph import TaskGraph
 from simsched.intervals import spread
 from simsched.machine import Machine, RuntimeProfile
-from simsched.machine.stated import BY_DEFINITION
+from simsched.machine.stated import BY_DEFINITION, rounded
 from simsched.notes import Note
 from simsched.parameters import is_whole
 from simsched.plots.scaling import scaling
@@ -109,13 +109,17 @@ def predict(
     [[1, 6.0, 'cores', False], [2, 4.0, 'dependencies', True], [4, 4.0, 'dependencies', False]]
     """
     scenario = Scenario.of(machine_for(graph, machine), None, costs, runtime, engine, seed, progress)
-    points = _points(scenario, graph, policy, cores, width, weak)
-    return _result(rows_of(points, sample_seeds(seed, samples)), weak or callable(graph))
+    machines = [scenario.machine.varied({"cores": n}) for n in core_counts(cores, scenario.machine)]
+    # Numbers that are no whole tiles become the nearest ones, of which others that were asked for may be some.
+    counts = [*dict.fromkeys(target.n_cores for target in machines)]
+    points = _points(scenario, graph, policy, counts, width, weak)
+    nearest = [note for target in machines for note in rounded(target)]
+    return _result(rows_of(points, sample_seeds(seed, samples)), weak or callable(graph), nearest)
 
 
-def _result(rows: list[dict[str, Any]], weak: bool) -> Result:
-    """Return the table with its knee, the notes of its replays, then those of its rows, and its picture."""
-    notes = [note for row in rows for note in row.pop("notes")]
+def _result(rows: list[dict[str, Any]], weak: bool, nearest: list[str]) -> Result:
+    """Return the table with its knee, notes on its core counts, its replays and its rows, and its picture."""
+    notes = [*nearest, *(note for row in rows for note in row.pop("notes"))]
     frame = with_growth(_with_knee(pd.DataFrame(rows), weak))
     of_rows = [
         f"{cores} cores: {note}" for cores, note in zip(frame["cores"], frame["note"], strict=True) if note
@@ -156,17 +160,15 @@ def _points(
     scenario: Scenario,
     graph: TaskGraph | Callable[[int], TaskGraph],
     policy: str | Policy | type[Policy],
-    cores: Sequence[int] | str | None,
+    cores: Sequence[int],
     width: int | None,
     weak: bool,
 ) -> list[Point]:
-    cores, chosen = core_counts(cores, scenario.machine), policy_of(policy)
-    # Counts that are no whole tiles are rounded, in some cases to others that were asked for.
-    found = (scenario.machine.varied({"cores": count}) for count in cores)
-    machines = {target.n_cores: target for target in found}
+    chosen = policy_of(policy)
+    machines = (scenario.machine.varied({"cores": count}) for count in cores)
     return [
         Point(replace(scenario, machine=target, layout=_layout(target, width)), one, chosen)
-        for one, target in zip(grown(graph, [*machines], weak), machines.values(), strict=True)
+        for one, target in zip(grown(graph, cores, weak), machines, strict=True)
     ]
 
 
