@@ -109,11 +109,8 @@ def predict(
     [[1, 6.0, 'cores', False], [2, 4.0, 'dependencies', True], [4, 4.0, 'dependencies', False]]
     """
     scenario = Scenario.of(machine_for(graph, machine), None, costs, runtime, engine, seed, progress)
-    machines = [scenario.machine.varied({"cores": n}) for n in core_counts(cores, scenario.machine)]
-    # Numbers that are no whole tiles become the nearest ones, of which others that were asked for may be some.
-    counts = [*dict.fromkeys(target.n_cores for target in machines)]
+    counts, nearest = _whole(scenario.machine, cores)
     points = _points(scenario, graph, policy, counts, width, weak)
-    nearest = [note for target in machines for note in rounded(target)]
     return _result(rows_of(points, sample_seeds(seed, samples)), weak or callable(graph), nearest)
 
 
@@ -154,6 +151,13 @@ class Point:
     def replay(self) -> Schedule:
         """Return the schedule of the point's scenario."""
         return self.scenario.replay(self.graph, self.policy)
+
+
+def _whole(machine: Machine, cores: Sequence[int] | str | None) -> tuple[list[int], list[str]]:
+    """Return core counts of whole tiles and kinds, each once, and notes on those that were no such counts."""
+    targets = [machine.varied({"cores": count}) for count in core_counts(cores, machine)]
+    counts = dict.fromkeys(target.n_cores for target in targets)
+    return [*counts], [note for target in targets for note in rounded(target)]
 
 
 def _points(
