@@ -73,12 +73,11 @@ def predict(
     graph : TaskGraph or callable
         A graph, or a function that returns one for a core count, so that the work grows with the cores (weak scaling).
     machine, policy, costs, runtime, engine, seed, progress
-        As in `simsched.simulate`. The machine's tiles stay whole and the memory of each domain stays unchanged.
+        As in `simsched.simulate`. Tiles stay whole and the memory of each domain stays unchanged.
     cores : sequence of int, or str, optional
         As [17, 34] or "17,34", or "8-256", which doubles; halves and doubles of the machine's own when not given.
     width : int, optional
-        Cores of each executor, with as many executors as fit; each core count gets its best layout when not given, as
-        `simulate(layout="best")` finds it for the nominal costs.
+        Cores of each executor, as many as fit; else the layout is `simulate(layout="best")`'s at nominal costs.
     weak : bool
         Weak scaling by copies: the fewest cores run the graph once, twice as many run two independent copies of it.
     samples : int
@@ -110,8 +109,8 @@ def predict(
     """
     scenario = Scenario.of(machine_for(graph, machine), None, costs, runtime, engine, seed, progress)
     counts, nearest = _whole(scenario.machine, cores)
-    points = _points(scenario, graph, policy, counts, width, weak)
-    return _result(rows_of(points, sample_seeds(seed, samples)), weak or callable(graph), nearest)
+    rows = rows_of(_points(scenario, graph, policy, counts, width, weak), sample_seeds(seed, samples))
+    return _result(rows, weak or callable(graph), nearest)
 
 
 def _result(rows: list[dict[str, Any]], weak: bool, nearest: list[str]) -> Result:
