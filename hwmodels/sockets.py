@@ -241,7 +241,11 @@ def _mistakes(key: str, sizes: Sequence[int], n_cores: int, per_tile: int) -> li
 def _crossings(sizes: Mapping[str, Sequence[int]]) -> list[str]:
     """Return a line for each two kinds of groups of which one group is only partly in one of the other."""
     mistakes = []
-    for one, other in combinations(sizes, 2):
+    # Groups that the file leaves out are those of another key: a mistake is that key's, once.
+    apart: dict[tuple[int, ...], str] = {}
+    for key, size in sizes.items():
+        apart.setdefault(tuple(size), key)
+    for one, other in combinations(apart.values(), 2):
         ends, border = np.cumsum(sizes[other]), np.cumsum([0, *sizes[one]])
         starts = ends - sizes[other]
         divided = np.searchsorted(border, starts, "right") < np.searchsorted(border, ends, "left")

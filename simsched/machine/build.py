@@ -180,6 +180,14 @@ def _latency_mistakes(file: MachineFile, structure: Structure) -> list[str]:
     return [f"{place}: {', '.join(map(short, stated))} and nothing for this machine; expected {wanted}"]
 
 
+def _kinds(file: MachineFile, spec: Spec, n_cores: int, memory: Memory) -> Kinds | None:
+    """Return the kinds of cores, whose numbers may be given beside that of the machine."""
+    try:
+        return Kinds.of(file.kinds, n_cores, file.cores, memory.core_bandwidth_Bps)
+    except MachineError as error:
+        raise refusal(MachineError, str(spec), [str(error)]) from None
+
+
 def _memory(file: MachineFile, structure: Structure, stated: str | None) -> Memory:
     """Return the memory in use; its numbers were stated for a cluster mode, or None for any.
 
@@ -249,7 +257,7 @@ def _machine(
         runtime=_runtime(file.runtime, spec.params.get("reuse_teams", True), spec.name),
         effects=Effects(**dict(file.effects)),
         data=DataWays.of(file.data),
-        kinds=Kinds.of(file.kinds, structure.n_cores, cores, memory.core_bandwidth_Bps),
+        kinds=_kinds(file, spec, structure.n_cores, memory),
         tables=others,
         power_W=scale * si(file.power.limit) if file.power and file.power.limit else None,
         power=Power.of(file.power, 1.0 if OF_POWER.keys() & spec.params.keys() else scale),

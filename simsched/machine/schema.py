@@ -294,6 +294,15 @@ class PowerTable(Strict):
         stated = [self.idle is not None, self.busy is not None, self.all_cores is not None]
         if any(stated) and not all(stated):
             raise ValueError("expected idle, busy and all_cores, or none of them")
+        if self.idle and self.busy and self.all_cores:
+            full = self.all_cores.value
+            key, most = max(
+                ("busy", self.busy.value), ("idle", self.idle.value), key=lambda stated: stated[1]
+            )
+            if full < most:
+                raise ValueError(
+                    f"all_cores, {full:g} W, is less than {key}, {most:g} W; it is of all cores busy"
+                )
         return self
 
 

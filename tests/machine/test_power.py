@@ -63,3 +63,9 @@ def test_all_watts_or_none():
         ss.machine("generic[idle_W=5]")
     with pytest.raises(MachineError, match="idle_W"):
         ss.machine("generic[idle_W=-5,busy_W=1,all_cores_W=1]")
+
+
+@pytest.mark.parametrize(("idle", "busy", "less"), [(50, 60, "busy, 60 W"), (70, 60, "idle, 70 W")])
+def test_a_machine_draws_most_with_all_cores_busy(idle, busy, less):
+    with pytest.raises(MachineError, match=f"all_cores, 20 W, is less than {less}"):
+        ss.machine(f"generic[idle_W={idle},busy_W={busy},all_cores_W=20]")

@@ -127,6 +127,15 @@ MISTAKES = [
 ]
 
 
+@pytest.mark.parametrize("key", ["domains", "l3"])
+def test_a_list_that_crosses_sockets_is_one_mistake(key):
+    """Groups that the file leaves out follow from it, and are no mistakes of their own."""
+    with pytest.raises(MachineError) as raised:
+        sockets(16, 2, sockets=[8, 8], **{key: [4, 12]})
+    assert str(raised.value).count("lie in several") == 1
+    assert f"{key}: cores 4 to 15 lie in several of sockets" in str(raised.value)
+
+
 @pytest.mark.parametrize("domains", [[16], [4, 4, 8], [8, 8]])
 @pytest.mark.parametrize("l3", [[16], [8, 8], [2] * 8])
 def test_groups_within_each_other_are_no_mistake(domains, l3):

@@ -84,7 +84,7 @@ def test_impossible_variations(spec, message):
         ("[kinds]\nnames = ['P', 'P']", "different names"),
         (
             f"[kinds]\nnames = ['P', 'E']\ncores = {_number([4, 4], 'core')}",
-            "4 . 4 cores are 8; the machine has 16",
+            r"mine.toml: 1 mistake: kinds.cores: 4 . 4 cores are 8; the machine has 16",
         ),
         (f"[kinds]\nnames = ['P', 'E']\ncores = {_number([16], 'core')}", "expected 2 numbers"),
         (
