@@ -207,6 +207,21 @@ def test_lines_are_means_of_what_runs(opened: Open, tmp_path: Path) -> None:
     assert np.mean(waiting[:-1]) == pytest.approx(own.metrics()["queue_wait_s"] / own.makespan_s, rel=1e-3)
 
 
+def test_lines_count_aborted_runs(opened: Open, tmp_path: Path) -> None:
+    """Of two cores, one runs task 0 in vain for 1 s; no task waits while it runs."""
+    graph = ss.TaskGraph.from_edges([[100.0, 1.0], [100.0, 1.0]])
+    ss.simulate(graph, "generic[cores=2,kinds=each]", "heteroprio").explore().save(tmp_path / "chart.html")
+    page = opened(tmp_path / "chart.html")
+
+    def drawn(panel: str) -> list[float]:
+        y = page.evaluate(f"Array.from({CHART}.get_model_by_name('{panel} 0').data.y)")
+        return [float(np.mean(half)) for half in np.split(np.array(y[:-1]), 2)]
+
+    assert drawn("cores busy") == pytest.approx([2, 1], abs=1e-6)
+    assert drawn("tasks running") == pytest.approx([2, 1], abs=1e-6)
+    assert drawn("ready tasks that wait") == pytest.approx([0, 0], abs=1e-6)
+
+
 def test_the_picture_is_the_mean_colour_of_core_and_bin(opened: Open, tmp_path: Path) -> None:
     own = many(40_000, cores=2)
     own.explore(color="executor").save(tmp_path / "chart.html")

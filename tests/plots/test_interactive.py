@@ -23,6 +23,7 @@ from simsched.plots.interactive.columns import (
     aborted_columns,
     demand_Bps,
     domain_shares,
+    lost_columns,
     task_columns,
     team_columns,
 )
@@ -119,6 +120,16 @@ def test_aborted_runs_are_hatched() -> None:
     )
     assert task_columns(schedule, schedule.waits, [], UNITS[1])["start"].tolist() == [500.0, 2000.0]
     assert "right_diagonal_line" in explore(schedule).html
+
+
+def test_lines_count_aborted_runs() -> None:
+    """Core 0 runs task 0 in vain for 1 s, at the 4 B in 100 s that it takes there."""
+    graph = TaskGraph.from_edges([[100.0, 1.0], [100.0, 1.0]], bytes_B=[4.0, 4.0])
+    schedule = ss.simulate(graph, "generic[cores=2,kinds=each,contention=false]", "heteroprio", "2x1")
+    lost = lost_columns(schedule, UNITS[0])
+    assert {name: column.tolist() for name, column in lost.items()} == {
+        "start": [0.0], "length": [1.0], "team": [0], "demand": [np.float32(0.04)],
+    }  # fmt: skip
 
 
 def test_demand_is_bytes_over_time_where_known() -> None:

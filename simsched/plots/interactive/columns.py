@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from simsched.explain.team_time import costs_of
 from simsched.graph.adjacency import Csr
 from simsched.graph.columns import Floats
 from simsched.plots.interactive.rows import Rows, domain_names
@@ -70,11 +71,12 @@ def task_columns(
 
 def demand_Bps(schedule: Schedule) -> Floats:
     """Return the bytes of each task over its seconds, shape (n,); 0 where they are unknown."""
-    lasted_s = schedule.finish_s - schedule.start_s
-    known = np.isfinite(schedule.graph.bytes_B) & (lasted_s > 0)
-    demand = np.zeros(len(lasted_s))
-    demand[known] = schedule.graph.bytes_B[known] / lasted_s[known]
-    return demand
+    return _demand_Bps(schedule.graph.bytes_B, schedule.finish_s - schedule.start_s)
+
+
+def _demand_Bps(bytes_B: Floats, lasted_s: Floats) -> Floats:
+    known = np.isfinite(bytes_B) & (lasted_s > 0)
+    return np.divide(bytes_B, lasted_s, out=np.zeros(len(lasted_s)), where=known)
 
 
 def team_columns(schedule: Schedule, rows: Rows) -> dict[str, Array]:
@@ -105,6 +107,21 @@ def aborted_columns(schedule: Schedule, rows: Rows, unit: TimeUnit) -> dict[str,
         "top": boxes.first - 0.45,
         "bottom": boxes.first + boxes.length - 0.55,
     }
+
+
+def lost_columns(schedule: Schedule, unit: TimeUnit) -> dict[str, Array]:
+    """Return the columns of aborted runs that lines count, shape (k,), times as in `task_columns`."""
+    lost = schedule.lost
+    columns = {
+        "start": (lost.start_s - origin_s(schedule)) * unit.per_s,
+        "length": ((lost.end_s - lost.start_s) * unit.per_s).astype(np.float32),
+        "team": _narrow(lost.team),
+    }
+    if len(lost):
+        # An aborted run has not moved all bytes of its task: it asks for those of the time that it would have taken.
+        takes_s = costs_of(schedule, lost).seconds(schedule.teams.degrees()[lost.team])
+        columns["demand"] = _demand_Bps(schedule.graph.bytes_B[lost.task], takes_s).astype(np.float32)
+    return columns
 
 
 def domain_shares(schedule: Schedule) -> dict[str, Array]:

@@ -175,20 +175,26 @@ function fill(image, parts, steps) {
 
 // The mean of a line over each bin, as steps along the time that all panels share.
 function means(chart, line, x0, x1, shared) {
-  const { start, length, wait, team } = chart.tasks
-  const each = line.column && chart.tasks[line.column]
-  const known = !line.column || each
+  const { tasks, lost } = chart
   const parts = new Float64Array(BINS), steps = new Float64Array(BINS)
   const scale = BINS / (x1 - x0)
-  // A task waits before it is in sight of the rectangles: all that begin later count, too.
-  const [from, to] = line.waits ? [0, start.length] : between(chart, x0, x1)
-  for (let i = from; known && i < to; i++) {
-    const begin = line.waits ? start[i] - wait[i] : start[i]
-    const end = line.waits ? start[i] : start[i] + length[i]
-    if (end < x0 || begin > x1) continue
-    const amount = line.factor * (each ? each[i] : 1) * (line.by_team ? line.by_team[team[i]] : 1)
-    add(parts, steps, 0, (begin - x0) * scale, (end - x0) * scale, amount)
+  const tally = (runs, from, to, waits, sign) => {
+    const { start, length, wait, team } = runs
+    const each = line.column && runs[line.column]
+    if (line.column && !each) return
+    for (let i = from; i < to; i++) {
+      const begin = waits ? start[i] - wait[i] : start[i]
+      const end = waits ? start[i] : start[i] + length[i]
+      if (end < x0 || begin > x1) continue
+      const amount = sign * line.factor * (each ? each[i] : 1) * (line.by_team ? line.by_team[team[i]] : 1)
+      add(parts, steps, 0, (begin - x0) * scale, (end - x0) * scale, amount)
+    }
   }
+  // A task waits before it is in sight of the rectangles: all that begin later count, too.
+  const [from, to] = line.waits ? [0, tasks.start.length] : between(chart, x0, x1)
+  tally(tasks, from, to, line.waits, 1)
+  // A task whose runs were aborted waits from when it was ready, except for these.
+  tally(lost, 0, lost.start.length, false, line.waits ? -1 : 1)
   const x = new Float64Array(BINS + 1), y = new Float64Array(BINS + 1)
   for (let k = 0, level = 0; k < BINS; k++) {
     level += steps[k]
