@@ -77,7 +77,7 @@ class MemoryUse:
         """Return the memory that a schedule needs."""
         data, places = schedule.graph.data, Places.of(schedule)
         size_B = np.empty(0) if data is None else np.nan_to_num(data.size_B)
-        lives = lives_of(schedule, places.of_task)
+        lives = lives_of(schedule, places.of_run)
         return cls(schedule.graph, places.used_by(lives.place), lives, size_B, _notes(schedule.graph))
 
     @cached_property

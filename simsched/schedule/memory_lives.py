@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from simsched.graph.data import NOBODY
+from simsched.schedule.runs import Ints, Runs, by_start
 
 if TYPE_CHECKING:
     from simsched.graph.adjacency import Index
@@ -42,8 +43,8 @@ def lives_of(schedule: Schedule, place_of: Index) -> Lives:
     ----------
     schedule : Schedule
         Of a graph with data objects.
-    place_of : int32 array, shape (n,)
-        Place of each task.
+    place_of : int32 array, shape (r,)
+        Place of each run, as in `Runs.of`.
     """
     data = schedule.graph.data
     if data is None:
@@ -53,17 +54,32 @@ def lives_of(schedule: Schedule, place_of: Index) -> Lives:
     kept = np.flatnonzero((data.producer != NOBODY) | (data.readers.degrees() > 0)).astype(np.int32)
     begin_s = np.where(data.producer != NOBODY, schedule.start_s[data.producer], 0.0)[kept]
     end_s = np.where(data.producer != NOBODY, schedule.finish_s[data.producer], 0.0)[kept]
-    lives = Lives(kept, home[kept].astype(np.int32), begin_s, end_s)
+    runs, (again, run) = Runs.of(schedule), _aborted(schedule, data.producer)
+    lives = Lives(
+        np.concatenate([again, kept]).astype(np.int32),
+        np.concatenate([place_of[run], home[kept]]).astype(np.int32),
+        np.concatenate([runs.start_s[run], begin_s]),
+        np.concatenate([runs.end_s[run], end_s]),
+    )
     if sent is not None:
         lives = Lives(
-            np.concatenate([kept, sent.object]),
+            np.concatenate([lives.object, sent.object]),
             np.concatenate([lives.place, sent.place]),
-            np.concatenate([begin_s, sent.depart_s]),
-            np.concatenate([end_s, sent.arrive_s]),
+            np.concatenate([lives.begin_s, sent.depart_s]),
+            np.concatenate([lives.end_s, sent.arrive_s]),
         )
     _lengthen(lives, _uses(schedule, data, home, place_of, sent))
     _let_outputs_stay(lives, data)
     return lives
+
+
+def _aborted(schedule: Schedule, task: Index) -> tuple[Ints, Ints]:
+    """Return the entries of a column of tasks that aborted runs have, and these runs, as in `Runs.of`."""
+    lost, order = schedule.lost.task, np.argsort(task, kind="stable")
+    first, end = (np.searchsorted(task[order], lost, side) for side in ("left", "right"))
+    entries = [order[:0], *(order[a:b] for a, b in zip(first, end, strict=True))]
+    runs = schedule.graph.n_tasks + np.arange(len(lost))
+    return np.concatenate(entries), np.repeat(runs, end - first)
 
 
 def _messages(schedule: Schedule) -> Messages | None:
@@ -82,14 +98,16 @@ def _home(schedule: Schedule, data: DataObjects, place_of: Index) -> Index:
     return np.where(data.producer != NOBODY, place_of[data.producer], inputs)
 
 
-def _first_readers(schedule: Schedule, data: DataObjects) -> Index:
-    """Return the first reader of each object to start; any task where nobody reads it."""
-    turn, read = np.empty(schedule.graph.n_tasks, np.int64), data.readers.degrees() > 0
-    turn[schedule.start_order] = np.arange(len(turn))
+def _first_readers(schedule: Schedule, data: DataObjects) -> Ints:
+    """Return the first run of a reader of each object to start, as in `Runs.of`; any where nobody reads it."""
+    order, read = by_start(schedule, Runs.of(schedule).start_s), data.readers.degrees() > 0
+    turn = np.empty(len(order), np.int64)
+    turn[order] = np.arange(len(turn))
+    np.minimum.at(turn, schedule.lost.task, turn[schedule.graph.n_tasks :])
     first = np.zeros(data.n, np.int64)
     if len(data.readers.indices):
         first[read] = np.minimum.reduceat(turn[data.readers.indices], data.readers.indptr[:-1][read])
-    return schedule.start_order[first]
+    return order[first]
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,16 +123,18 @@ class _Uses:
 def _uses(
     schedule: Schedule, data: DataObjects, home: Index, place_of: Index, sent: Messages | None
 ) -> _Uses:
-    """Return the uses of objects by tasks that read them and by messages that take them elsewhere."""
-    of, readers = data.readers.sources(), data.readers.indices
-    start_s, finish_s = schedule.start_s[readers], schedule.finish_s[readers]
+    """Return the uses of objects by runs of tasks that read them and by messages that take them elsewhere."""
+    runs, (again, aborted) = Runs.of(schedule), _aborted(schedule, data.readers.indices)
+    of, run = data.readers.sources(), np.append(data.readers.indices, aborted)
+    of = np.append(of, of[again])
+    start_s, finish_s = runs.start_s[run], runs.end_s[run]
     if sent is None:
         return _Uses(of, home[of], start_s, finish_s)
     network = None if schedule.machine is None else schedule.machine.network
     everywhere = (data.producer[of] == NOBODY) & (network is None or network.ways.home == "everywhere")
     return _Uses(
         np.concatenate([of, sent.object]),
-        np.concatenate([np.where(everywhere, home[of], place_of[readers]), sent.source]),
+        np.concatenate([np.where(everywhere, home[of], place_of[run]), sent.source]),
         np.concatenate([start_s, sent.depart_s]),
         np.concatenate([finish_s, sent.arrive_s]),
     )

@@ -23,8 +23,8 @@ class Places:
 
     Parameters
     ----------
-    of_task : int32 array, shape (n,)
-        Place of each task: that of its team's first thread.
+    of_run : int32 array, shape (r,)
+        Place of each run, as in `Runs.of`: that of its team's first thread.
     names : tuple of str
         Name of each place, for readers.
     size_B : float64 array, shape (places,)
@@ -33,7 +33,7 @@ class Places:
         Number of those places that are cores'; the first ones.
     """
 
-    of_task: Index
+    of_run: Index
     names: tuple[str, ...]
     size_B: Floats
     n_of_cores: int = 1
@@ -46,10 +46,10 @@ class Places:
     @classmethod
     def of(cls, schedule: Schedule) -> Places:
         """Return the places of the machine's data, else its domains and the host; one for an unknown machine."""
-        machine, n_tasks = schedule.machine, schedule.graph.n_tasks
+        machine, team = schedule.machine, np.append(schedule.team, schedule.lost.team)
         if machine is None or schedule.lane_names:
-            return cls(np.zeros(n_tasks, np.int32), ("memory",), np.array([inf]))
+            return cls(np.zeros(len(team), np.int32), ("memory",), np.array([inf]))
         network = machine.network or network_of(machine, DataWays("read", "domain"))
         # A team's cores are ascending.
-        first = schedule.teams.indices[schedule.teams.indptr[schedule.team]] % machine.n_cores
+        first = schedule.teams.indices[schedule.teams.indptr[team]] % machine.n_cores
         return cls(network.place_of[first], network.names, network.size_B, int(network.place_of.max()) + 1)

@@ -40,6 +40,33 @@ def test_objects_sent_live_at_both_places():
     assert use.objects(1).values.tolist() == [[1, 0, 6]]
 
 
+def test_aborted_runs_hold_what_they_read_and_write():
+    """1 reads 2 B of 0 and writes 8 B.
+
+    It runs on core 0 in vain from 1 to 4, when core 1 has run 2.
+
+    The 2 B have arrived at core 1 at 4 + 2 / 2 = 5; 1 runs there until 7. Its 8 B have arrived at core 0 at 11; 3 reads them until 12.
+    """
+    seconds, edges = [[1, 90], [90, 2], [90, 4], [1, 90]], [(0, 1), (1, 3)]
+    graph = ss.TaskGraph.from_edges(np.array(seconds, float), edges, edge_bytes=[2.0, 8.0])
+    machine = "generic[cores=2,kinds=each,link_Bps=2.0,data=sent]"
+    schedule = ss.simulate(graph, machine, "heteroprio", "2x1")
+    assert schedule.lost_runs[["task", "start_s", "end_s"]].values.tolist() == [[1, 1, 4]]
+    use = schedule.memory()
+    assert steps(use, 0) == [[0, 1, 4, 5, 7, 12], [2, 10, 2, 0, 8, 0]]
+    assert steps(use, 1) == [[0, 4, 5, 7, 11], [0, 2, 10, 8, 0]]
+
+
+def test_an_input_is_where_its_first_run_starts():
+    """1 writes 8 B on core 0 in vain until 2, then on core 1 until 6; its input of 2 B lives until then."""
+    graph = ss.TaskGraph.from_edges(np.array([[90.0, 2], [90, 4]]))
+    data = DataObjects.from_lists([2, 8], [NOBODY, 1], [[1], []])
+    machine = ss.machine("generic[cores=2,domains=2,kinds=each]")
+    use = ss.simulate(with_data(graph, data), machine, "heteroprio", "2x1").memory()
+    assert steps(use, 0) == [[0, 2, 6], [10, 2, 0]]
+    assert steps(use, 1) == [[0, 2], [0, 8]]
+
+
 def test_a_shared_object_is_counted_once_at_each_place():
     """One object of 4 B: 1 reads it on core 0 until 2, it has arrived at core 1 at 3.5, where 2 reads it until 4.5."""
     use = replay([4, 4], SENT, [7, 7]).memory()
