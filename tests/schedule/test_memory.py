@@ -45,7 +45,8 @@ def test_aborted_runs_hold_what_they_read_and_write():
 
     It runs on core 0 in vain from 1 to 4, when core 1 has run 2.
 
-    The 2 B have arrived at core 1 at 4 + 2 / 2 = 5; 1 runs there until 7. Its 8 B have arrived at core 0 at 11; 3 reads them until 12.
+    The 2 B have arrived at core 1 at 4 + 2 / 2 = 5; 1 runs there
+    until 7. Its 8 B have arrived at core 0 at 11; 3 reads them until 12.
     """
     seconds, edges = [[1, 90], [90, 2], [90, 4], [1, 90]], [(0, 1), (1, 3)]
     graph = ss.TaskGraph.from_edges(np.array(seconds, float), edges, edge_bytes=[2.0, 8.0])

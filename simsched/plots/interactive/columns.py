@@ -112,7 +112,7 @@ def aborted_columns(schedule: Schedule, rows: Rows, unit: TimeUnit) -> dict[str,
 def lost_columns(schedule: Schedule, unit: TimeUnit) -> dict[str, Array]:
     """Return the columns of aborted runs that lines count, shape (k,), times as in `task_columns`."""
     lost = schedule.lost
-    columns = {
+    columns: dict[str, Array] = {
         "start": (lost.start_s - origin_s(schedule)) * unit.per_s,
         "length": ((lost.end_s - lost.start_s) * unit.per_s).astype(np.float32),
         "team": _narrow(lost.team),
