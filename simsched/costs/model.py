@@ -24,6 +24,7 @@ from simsched.graph import LabelColumn, TaskGraph
 from simsched.graph.required import check_graph
 from simsched.graph.taskgraph import Seconds
 from simsched.machine import Machine, RuntimeProfile
+from simsched.machine.reach import of_kinds
 from simsched.machine.ways import Kinds
 from simsched.notes import Note, Weight
 from simsched.renamed import warn_renamed
@@ -243,6 +244,7 @@ class CostModel:
             notes=(*said, *notes, *_families(graph, curves, covers), *_of_devices(graph, machine)),
             table=table,
             kinds_s=_by_kind(graph, machine, t1),
+            kinds_reach_Bps=_kinds_reach(machine),
             devices=() if machine.kinds is None else tuple(bps > 0 for bps in machine.kinds.link_Bps),
         )
         return found if self.discrepancy is None else self.discrepancy.on(found, graph, machine, curves)
@@ -343,10 +345,17 @@ def _of_kind(graph: TaskGraph, machine: Machine, kinds: Kinds, one_core: Seconds
     device = bool(kinds.flops_ratio) and kinds.link_Bps[kind] > 0
     found = np.asarray(one_core / (1.0 if device else kinds.speeds[kind]))
     if kinds.flops_ratio:
-        here = one_core_roofline_s(graph, flops * kinds.flops_ratio[kind], Bps * kinds.bandwidth_ratio[kind])
+        own_Bps = Bps * kinds.bandwidth_ratio[kind] if device else of_kinds(machine)[kind].one_core_Bps
+        here = one_core_roofline_s(graph, flops * kinds.flops_ratio[kind], own_Bps)
         before = one_core_roofline_s(graph, flops, Bps)
         np.divide(one_core * here, before, out=found, where=before > 0)
     return found + kinds.start_s[kind] if kinds.start_s else found
+
+
+def _kinds_reach(machine: Machine) -> Seconds | None:
+    """Return the bandwidth that teams of each kind of cores reach; None where all kinds move the same."""
+    kinds = of_kinds(machine)
+    return np.stack([one.reach_Bps for one in kinds]) if kinds else None
 
 
 def _of_devices(graph: TaskGraph, machine: Machine) -> Iterator[Note]:

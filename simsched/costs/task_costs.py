@@ -82,6 +82,10 @@ class TaskCosts:
         Seconds that replace the formula, for some of the tasks; `one_core_s` are theirs, too.
     kinds_s : float64 array, shape (n, kinds of cores), or None
         Seconds on one core of each kind; None where the machine has one kind.
+    kinds_reach_Bps : float64 array, shape (kinds of cores, widest + 1), or None
+        `reach_Bps` of teams of each kind; None where all kinds move the same.
+    kind : int array, shape (n,), or None
+        Kind of the cores of each task, where these are its costs on one kind and kinds do not move the same.
     devices : tuple of bool
         Of each kind, whether it is a device: what it moves to and from its own memory slows nobody down.
     stretch : float64 array, shape (labels, widest + 1), optional
@@ -106,6 +110,8 @@ class TaskCosts:
     notes: tuple[str, ...] = ()
     table: WidthTable | None = None
     kinds_s: Seconds | None = None
+    kinds_reach_Bps: Seconds | None = None
+    kind: Index | None = None
     devices: tuple[bool, ...] = ()
     stretch: Seconds | None = None
 
@@ -117,9 +123,12 @@ class TaskCosts:
         """Most threads of a team: the hardware threads in use."""
         return len(self.reach_Bps) - 1
 
-    def reached_Bps(self, width: Width) -> Seconds:
-        """Return the bytes per second that a team reaches; threads beyond the machine's reach no more."""
-        return np.asarray(self.reach_Bps[np.minimum(width, self.widest)])
+    def reached_Bps(self, width: Width, tasks: int | slice = slice(None)) -> Seconds:
+        """Return the bytes per second that a team of some tasks reaches; threads beyond the machine's reach no more."""
+        used = np.minimum(width, self.widest)
+        if self.kind is None or self.kinds_reach_Bps is None:
+            return np.asarray(self.reach_Bps[used])
+        return np.asarray(self.kinds_reach_Bps[self.kind[tasks], used])
 
     def seconds(self, width: Width) -> Seconds:
         """Return the seconds of every task on `width` cores, scalar or one per task; shape (n,).
@@ -172,7 +181,7 @@ class TaskCosts:
         if self.table is not None and (seconds := self.table.seconds_of(task, width)) is not None:
             return seconds
         s, used = float(terms.serial_share[label]), min(float(width), float(self.pieces[task]))
-        parallel = max(t1 / used, float(self.traffic_B[task] / self.reached_Bps(ceil(used))))
+        parallel = max(t1 / used, float(self.traffic_B[task] / self.reached_Bps(ceil(used), task)))
         team = s * t1 + (1 - s) * parallel
         team += float(terms.thread_overhead[label]) * sqrt(REFERENCE_S * t1) * (width - 1)
         team = team + float(terms.fork_join_s[label]) + float(terms.fork_join_per_thread_s[label]) * used
@@ -194,7 +203,8 @@ class TaskCosts:
             return self
         apart = np.array(self.devices or (False,) * self.kinds_s.shape[1])[kind]
         found = self._on_other_cores(self.kinds_s[np.arange(len(kind)), kind])
-        return replace(found, traffic_B=np.where(apart, 0.0, self.traffic_B))
+        of_reach = None if self.kinds_reach_Bps is None else kind
+        return replace(found, traffic_B=np.where(apart, 0.0, self.traffic_B), kind=of_reach)
 
     def _on_other_cores(self, one_core_s: Seconds) -> TaskCosts:
         """Return the costs where each task takes other seconds on one core, and its team in proportion."""
@@ -224,7 +234,14 @@ class TaskCosts:
 
     def fastest_kind(self) -> TaskCosts:
         """Return costs that no team beats: each task on cores of the kind on which it is fastest."""
-        return self if self.kinds_s is None else self._on_other_cores(self.kinds_s.min(axis=1))
+        if self.kinds_s is None:
+            return self
+        found = self._on_other_cores(self.kinds_s.min(axis=1))
+        return (
+            found
+            if self.kinds_reach_Bps is None
+            else replace(found, reach_Bps=self.kinds_reach_Bps.max(axis=0))
+        )
 
     def part(self, tasks: slice | Index) -> TaskCosts:
         """Return the costs of some of the tasks: of a range, or in any order."""
@@ -236,13 +253,15 @@ class TaskCosts:
             pieces=self.pieces[tasks],
             table=None if self.table is None else self.table.part(tasks),
             kinds_s=None if self.kinds_s is None else self.kinds_s[tasks],
+            kind=None if self.kind is None else self.kind[tasks],
         )
 
     @cached_property
     def fastest_widths(self) -> npt.NDArray[np.int64]:
         """The narrowest width on which each task is fastest, shape (n,), read-only."""
         # Layers and steps repeat: most graphs have few different tasks.
-        first, which = _distinct(self.one_core_s, self.labels, self.traffic_B, self.pieces)
+        kind = () if self.kind is None else (self.kind,)
+        first, which = _distinct(self.one_core_s, self.labels, self.traffic_B, self.pieces, *kind)
         few = self.table is None and 2 * len(first) < len(which)
         widths = self.part(first.astype(np.int32))._fastest()[which] if few else self._fastest()
         widths.setflags(write=False)
@@ -269,8 +288,11 @@ class TaskCosts:
 
         A new range begins where a team reaches a further memory domain, or a further way of its cores.
         """
-        gains = np.diff(self.reach_Bps)
-        begins = np.flatnonzero(np.diff(gains) > 1e-9 * gains[0]) + 2
+        gains = np.diff(
+            self.reach_Bps if self.kind is None or self.kinds_reach_Bps is None else self.kinds_reach_Bps
+        )
+        rises = np.diff(gains) > 1e-9 * gains[..., :1]
+        begins = np.flatnonzero(np.atleast_2d(rises).any(axis=0)) + 2
         firsts = [2, *begins[begins > 2].tolist()]
         lasts = [first - 1 for first in firsts[1:]] + [self.widest]
         return [(first, last) for first, last in zip(firsts, lasts, strict=True) if first <= last]
@@ -289,7 +311,7 @@ class TaskCosts:
         """Return memory share and demand of one task on `width` cores; the same bits as `memory`."""
         seconds = self.seconds_of(task, width)
         used = ceil(min(float(width), float(self.pieces[task]))) if seconds < self.one_core_s[task] else 1
-        reachable_Bps = float(self.reached_Bps(used))
+        reachable_Bps = float(self.reached_Bps(used, task))
         demand_Bps = min(float(self.traffic_B[task]) / seconds, reachable_Bps) if seconds > 0 else 0.0
         return demand_Bps / reachable_Bps, int(demand_Bps)
 

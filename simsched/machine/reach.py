@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import inf
 from typing import TYPE_CHECKING
 
@@ -62,6 +63,24 @@ def team_reach_Bps(machine: Machine, threads: npt.ArrayLike) -> Floats:
     through = saturated_Bps(_running(added, cluster), core_Bps, limit_Bps, clusters[cluster], sharpness)
     through = np.minimum(through, limit_Bps)
     return np.minimum(total, _slowest(through, _running(added * share, cluster), weight))
+
+
+def of_kinds(machine: Machine) -> tuple[Machine, ...]:
+    """Return a machine of the cores of each kind: the same memories, of which one core moves what its kind states.
+
+    A device has a memory of its own, from which teams of cores get nothing; its machine is that of the file's cores.
+    """
+    kinds, memory = machine.kinds, machine.memory
+    if kinds is None or not kinds.bandwidth_ratio:
+        return ()
+    return tuple(
+        machine
+        if ratio == 1.0 or kinds.link_Bps[kind] > 0
+        else replace(
+            machine, kinds=None, memory=replace(memory, core_bandwidth_Bps=memory.core_bandwidth_Bps * ratio)
+        )
+        for kind, ratio in enumerate(kinds.bandwidth_ratio)
+    )
 
 
 def _running(added: Floats, group: npt.NDArray[np.integer]) -> Floats:
