@@ -41,7 +41,7 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     # Tests make many objects that live long; figures, which refer to themselves, are closed.
-    gc.set_threshold(100_000, 20, 50)
+    gc.set_threshold(50_000, 10, 5)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
