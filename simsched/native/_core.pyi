@@ -146,7 +146,7 @@ class Data:
     task, where objects leave when they are written; else None. read: whether objects are read from afar; else
     they are sent. cache_B: bytes that stay near a place. place_B: float64 (places,), what each holds. domain_of:
     int32 (places,), or -1. memory_of: places that are memories of each domain. limited, spills: whether places
-    hold no more than their size, and spill rather than wait.
+    hold no more than their size, and spill rather than wait. aborts: whether runs may be aborted.
     """
 
     def __init__(
@@ -197,6 +197,7 @@ class Data:
         memory_of: Csr,
         limited: bool,
         spills: bool,
+        aborts: bool,
     ) -> None: ...
 
 class Pushing:

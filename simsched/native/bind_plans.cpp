@@ -37,7 +37,8 @@ latency_s, s_per_B: float64 (places * places,). ways: links from each place to e
 them. capacity_Bps: float64 (links,). planned: int32 (n,), place of each task, where objects leave when they are
 written; else None. read: whether objects are read from afar; else they are sent. cache_B: bytes that stay near a place.
 place_B: float64 (places,), what each holds. domain_of: int32 (places,), or -1. memory_of: places that are memories of
-each domain. limited, spills: whether places hold no more than their size, and spill rather than wait.)";
+each domain. limited, spills: whether places hold no more than their size, and spill rather than wait.
+aborts: whether runs may be aborted.)";
 
 constexpr auto pushing_doc = R"(Where tasks go when they become ready: see simsched.policy.pushing.
 
@@ -105,7 +106,8 @@ DataPlan view(const BoundData &data) {
             view(data.domain_of),
             view(data.memory_of),
             data.limited,
-            data.spills};
+            data.spills,
+            data.aborts};
 }
 
 Pushing view(const BoundPushing &pushing, std::span<const std::int32_t> ranks) {
@@ -156,12 +158,13 @@ void bind_plans(nb::module_ &m) {
     nb::class_<BoundData>(m, "Data", data_doc)
         .def(nb::init<BoundCsr, BoundCsr, Array<std::int64_t>, Integers, Numbers, Integers, Integers,
                       std::int32_t, Integers, Numbers, Numbers, std::optional<BoundCsr>, Numbers,
-                      std::optional<Integers>, bool, double, Numbers, Integers, BoundCsr, bool, bool>(),
+                      std::optional<Integers>, bool, double, Numbers, Integers, BoundCsr, bool, bool, bool>(),
              "inputs"_a, "written"_a, "readers"_a.noconvert(), "producer"_a.noconvert(),
              "size_B"_a.noconvert(), "home"_a.noconvert(), "goes_to"_a.noconvert(), "through"_a,
              "place_of"_a.noconvert(), "latency_s"_a.noconvert(), "s_per_B"_a.noconvert(), "ways"_a.none(),
              "capacity_Bps"_a.noconvert(), "planned"_a.noconvert().none(), "read"_a, "cache_B"_a,
-             "place_B"_a.noconvert(), "domain_of"_a.noconvert(), "memory_of"_a, "limited"_a, "spills"_a);
+             "place_B"_a.noconvert(), "domain_of"_a.noconvert(), "memory_of"_a, "limited"_a, "spills"_a,
+             "aborts"_a);
     nb::class_<BoundPushing>(m, "Pushing", pushing_doc)
         .def(nb::init<Numbers, double, double, bool, bool, bool, bool>(), "estimates"_a.noconvert(),
              "alpha"_a, "beta"_a, "aware"_a, "longest"_a, "sorts"_a, "ready"_a);

@@ -53,7 +53,7 @@ struct BoundData {
     Array<double> place_B;
     Array<std::int32_t> domain_of;
     BoundCsr memory_of;
-    bool limited, spills;
+    bool limited, spills, aborts;
 };
 
 struct BoundPushing {

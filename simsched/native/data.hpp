@@ -31,6 +31,7 @@ struct DataPlan {
     std::span<const std::int32_t> domain_of; // of each place, or nowhere
     Csr memory_of;                           // places that are memories of each domain
     bool limited, spills;                    // places hold no more than their size; they spill, or tasks wait
+    bool aborts;                             // runs may be aborted, whose tasks are then placed again
 
     std::size_t n_places() const { return domain_of.size(); }
     std::size_t n_objects() const { return producer.size(); }

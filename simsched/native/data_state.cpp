@@ -93,17 +93,23 @@ void DataState::hold(const Decision &decision, bool reads) {
 Entry DataState::entry(std::int32_t task) const {
     const auto here = place_[at(task)];
     const auto written = row(plan_.written, at(task));
-    Entry found{task, here, {written.begin(), written.end()}, {}, {}};
-    for (const auto object : row(plan_.inputs, at(task))) {
-        if (!moves(object))
-            continue;
-        found.read.push_back(object);
+    Entry found{task, here, {written.begin(), written.end()}, {}};
+    for (const auto object : moved(task)) {
         found.used.push_back({object, caches_ ? at_place_[at(object)] : here});
         if (!caches_ && !near(object, here))
             found.fresh.push_back(object);
     }
     for (const auto object : written)
         found.used.push_back({object, here});
+    return found;
+}
+
+// The objects that a task reads, less the inputs that are everywhere.
+std::vector<std::int32_t> DataState::moved(std::int32_t task) const {
+    std::vector<std::int32_t> found;
+    for (const auto object : row(plan_.inputs, at(task)))
+        if (moves(object))
+            found.push_back(object);
     return found;
 }
 
@@ -114,11 +120,9 @@ bool DataState::near(std::int32_t object, std::int32_t place) const {
 
 // Asks for what a task reads; returns whether it can begin.
 bool DataState::fetched(std::int32_t task) {
-    if (caches_)
-        return true;
     const auto here = place_[at(task)];
     for (const auto object : row(plan_.inputs, at(task))) {
-        if (!moves(object) || at_place_[at(object)] == here)
+        if (caches_ || !moves(object) || at_place_[at(object)] == here)
             continue;
         const auto found = ask(object, here);
         if (asked_[found].way == Way::there)
@@ -127,6 +131,8 @@ bool DataState::fetched(std::int32_t task) {
         asked_[found].waiter = waiters_.size() - 1;
         ++missing_[at(task)];
     }
+    if (room_)
+        room_->asked(moved(task));
     return !missing_[at(task)];
 }
 
@@ -217,12 +223,12 @@ void DataState::finished(std::int32_t task, double now) {
             send(object, here, to);
     }
     if (room_)
-        room_->finished(task);
+        room_->finished(task, moved(task));
 }
 
 void DataState::aborted(std::int32_t task) {
     if (room_)
-        room_->aborted(entry(task), row(plan_.written, at(task)));
+        room_->aborted(task, place_[at(task)], row(plan_.written, at(task)));
 }
 
 void DataState::arrived(std::size_t number) {

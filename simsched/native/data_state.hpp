@@ -51,6 +51,8 @@ class DataState {
             begin(held.decision, held.reads);
         }
     }
+    // Whether room may have become free since tasks were let in.
+    bool has_room() const { return room_ && room_->has_changed(); }
     void update(double now) { mail_.update(now); }
     void check_stuck();
 
@@ -97,6 +99,7 @@ class DataState {
     }
     bool writer_elsewhere(std::int32_t object, std::int32_t place) const;
     Entry entry(std::int32_t task) const;
+    std::vector<std::int32_t> moved(std::int32_t task) const;
     bool near(std::int32_t object, std::int32_t place) const;
     bool fetched(std::int32_t task);
     bool read_on(std::int32_t task);

@@ -66,6 +66,7 @@ template <class Shared, class Chooser> class Replay {
             data_->open();
         begin_waiting();
         decide();
+        take_room();
         update();
         while (!shared_.empty() || busy_ || (data_ && data_->next() < infinity)) {
             now_ = shared_.next();
@@ -81,6 +82,7 @@ template <class Shared, class Chooser> class Replay {
             start_own();
             if (!busy_)
                 decide();
+            take_room();
             update();
         }
         report();
@@ -176,6 +178,12 @@ template <class Shared, class Chooser> class Replay {
             });
     }
 
+    // Starts the tasks that waited for room that decisions have made.
+    void take_room() {
+        if (data_ && data_->has_room())
+            begin_waiting();
+    }
+
     // Times again what has become slower or faster.
     void update() {
         shared_.update(now_);
@@ -209,8 +217,7 @@ template <class Shared, class Chooser> class Replay {
             chooser_.computes(decision.task, now_);
     }
 
-    // Aborts the run of a task that computes, and starts the tasks that waited for its room; returns when it
-    // started.
+    // Aborts the run of a task that computes; returns when it started.
     double abort(std::int32_t task) {
         const auto begun = out_.order.first(n_begun_);
         const auto found = std::find(begun.begin(), begun.end(), task);
@@ -220,7 +227,6 @@ template <class Shared, class Chooser> class Replay {
         const auto start = out_.start_s[static_cast<std::size_t>(task)];
         if (data_)
             data_->aborted(task);
-        begin_waiting();
         return start;
     }
 

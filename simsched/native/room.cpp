@@ -11,8 +11,9 @@ NoRoom::NoRoom(std::int32_t task, std::int32_t place, std::int64_t need_B, std::
 
 Room::Room(const DataPlan &plan, const std::vector<std::int32_t> &at_place, Leaves forget, Leaves spill)
     : plan_(plan), at_place_(at_place), forget_(std::move(forget)), spill_(std::move(spill)),
-      unplaced_(plan.readers.begin(), plan.readers.end()), held_B_(plan.n_places()),
-      leaving_B_(plan.n_places()), copies_(plan.n_places()), queues_(plan.n_places()) {}
+      to_come_(plan.readers.begin(), plan.readers.end()), held_B_(plan.n_places()),
+      leaving_B_(plan.n_places()), copies_(plan.n_places()), holders_(plan.n_objects()),
+      queues_(plan.n_places()) {}
 
 bool Room::enters(const Entry &entry) {
     auto &queue = queues_[at(entry.place)];
@@ -54,11 +55,11 @@ bool Room::takes(const Entry &entry) {
         return false;
     for (const auto object : entry.fresh) {
         const auto size_B = static_cast<std::int64_t>(plan_.size_B[at(object)]);
-        if (copies_[at(entry.place)].try_emplace(object, Copy{size_B}).second)
+        if (copies_[at(entry.place)].try_emplace(object, Copy{size_B}).second) {
+            holders_[at(object)].push_back(entry.place);
             held_B_[at(entry.place)] += size_B;
+        }
     }
-    for (const auto object : entry.read)
-        --unplaced_[at(object)];
     uses_[entry.task] = entry.used;
     for (const auto &[object, place] : entry.used)
         use(object, place);
@@ -112,6 +113,7 @@ Room::Copy *Room::copy(std::int32_t object, std::int32_t place) {
 void Room::drop(std::int32_t object, std::int32_t place) {
     held_B_[at(place)] -= copy(object, place)->size_B;
     copies_[at(place)].erase(object);
+    std::erase(holders_[at(object)], place);
     changed_.insert(place);
 }
 
@@ -132,26 +134,50 @@ void Room::release(std::int32_t object, std::int32_t place) {
     one->last = events_;
     if (!one->uses)
         changed_.insert(place);
+    drop_idle(object, place);
+}
+
+// Gives up a copy that nobody uses, or will.
+void Room::drop_idle(std::int32_t object, std::int32_t place) {
+    const auto *one = copy(object, place);
     const bool stays = !plan_.readers[at(object)] && plan_.goes_to[at(object)] == nowhere;
-    if (!one->uses && !one->leaving && !unplaced_[at(object)] && !stays) {
+    if (!one->uses && !one->leaving && !to_come_[at(object)] && !stays) {
         drop(object, place);
         forget_(object, place);
     }
 }
 
-void Room::finished(std::int32_t task) {
+void Room::asked(std::span<const std::int32_t> read) {
+    if (!plan_.aborts)
+        came(read);
+}
+
+void Room::came(std::span<const std::int32_t> read) {
+    for (const auto object : read)
+        if (!--to_come_[at(object)]) {
+            const auto places = holders_[at(object)];
+            for (const auto place : places)
+                drop_idle(object, place);
+        }
+}
+
+void Room::finished(std::int32_t task, std::span<const std::int32_t> read) {
+    give_back(task);
+    if (plan_.aborts)
+        came(read);
+}
+
+void Room::give_back(std::int32_t task) {
     const auto used = std::move(uses_.extract(task).mapped());
     for (const auto &[object, place] : used)
         release(object, place);
 }
 
-void Room::aborted(const Entry &entry, std::span<const std::int32_t> written) {
-    for (const auto object : entry.read)
-        ++unplaced_[at(object)];
-    finished(entry.task);
+void Room::aborted(std::int32_t task, std::int32_t place, std::span<const std::int32_t> written) {
+    give_back(task);
     for (const auto object : written)
-        if (copy(object, entry.place))
-            drop(object, entry.place);
+        if (copy(object, place))
+            drop(object, place);
 }
 
 void Room::departs(const Message &message) {

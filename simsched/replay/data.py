@@ -49,6 +49,8 @@ class DataPlan:
         Bytes that a place keeps near of what is read and written there; infinite where all stays near.
     limit : {"spill", "wait"} or None
         What happens where a place would hold more than its size during the replay; None for nothing.
+    aborts : bool
+        Whether runs may be aborted, whose tasks are then placed again.
     """
 
     network: Network
@@ -66,10 +68,16 @@ class DataPlan:
     planned: Index | None
     cache_B: float
     limit: MemoryLimit | None
+    aborts: bool
 
     @classmethod
     def of(
-        cls, problem: Problem, memory_limit: MemoryLimit = "note", places: Index | None = None
+        cls,
+        problem: Problem,
+        memory_limit: MemoryLimit = "note",
+        places: Index | None = None,
+        *,
+        aborts: bool = False,
     ) -> DataPlan | None:
         """Return the plan of a problem; None where its graph has no objects, or all places are near each other.
 
@@ -79,6 +87,8 @@ class DataPlan:
         memory_limit : {"ignore", "note", "spill", "wait", "error"}
         places : int32 array, shape (n,), optional
             Place of each task, where they are planned.
+        aborts : bool
+            Whether the policy aborts runs.
         """
         data, machine, network = problem.graph.data, problem.machine, problem.machine.network
         if data is None or network is None:
@@ -103,6 +113,7 @@ class DataPlan:
             planned=None if read or limit else places,
             cache_B=_cache_B(problem, network) if read else inf,
             limit=limit,
+            aborts=aborts,
         )
 
 

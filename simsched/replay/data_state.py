@@ -86,7 +86,7 @@ class DataState:
         here, read, written = self._place[task], self._moved(task), self._written[task]
         used = [(one, self._at[one] if self._caches else here) for one in read]
         brought = [] if self._caches else [one for one in read if not self._near(one, here)]
-        return Entry(task, here, [*written, *brought], [*used, *((one, here) for one in written)], read)
+        return Entry(task, here, [*written, *brought], [*used, *((one, here) for one in written)])
 
     def _near(self, one: int, place: int) -> bool:
         """Return whether an object is at a place, or was asked for there."""
@@ -143,9 +143,19 @@ class DataState:
 
     def _fetched(self, decision: Decision) -> bool:
         """Ask for what a task reads; return whether it can begin."""
-        task, here = decision.task, self._place[decision.task]
-        if self._caches:
-            return True
+        task = decision.task
+        if not self._caches:
+            self._ask_for_all(task)
+        if self._room:
+            self._room.asked(self._moved(task))
+        if self._missing.get(task):
+            self._waiting[task] = decision
+            return False
+        return True
+
+    def _ask_for_all(self, task: int) -> None:
+        """Ask for what a task reads where it was placed, and count what it waits for."""
+        here = self._place[task]
         for one in self._moved(task):
             if self._at[one] == here:
                 continue
@@ -154,10 +164,6 @@ class DataState:
             if (waiting := self._asked[one, here]) is not None:
                 waiting.append(task)
                 self._missing[task] = self._missing.get(task, 0) + 1
-        if self._missing.get(task):
-            self._waiting[task] = decision
-            return False
-        return True
 
     def moments(self, task: int) -> tuple[float, float]:
         """Return when a task that computes was placed, and when it began to compute."""
@@ -206,7 +212,7 @@ class DataState:
     def aborted(self, task: int) -> None:
         """Give back the room of a task that starts anew later, and of what it would have written."""
         if self._room:
-            self._room.aborted(self._entry(task), self._written[task])
+            self._room.aborted(task, self._place[task], self._written[task])
 
     def _available(self, one: int, place: int) -> None:
         """Send an object, from where it now is, to the places that want it."""
@@ -225,7 +231,7 @@ class DataState:
             if self._goes_to[one] not in (NOWHERE, here):
                 self._send(one, here, self._goes_to[one])
         if self._room:
-            self._room.finished(task)
+            self._room.finished(task, self._moved(task))
 
     def _arrived(self, number: int, message: Message) -> None:
         one, place = message.object, message.place
@@ -268,6 +274,10 @@ class DataState:
         found = [self._waiting.pop(task) for task in sorted(self._startable)]
         self._startable.clear()
         return found
+
+    def has_room(self) -> bool:
+        """Return whether room may have become free since tasks were let in."""
+        return self._room is not None and self._room.has_changed
 
     def _let_in(self, room: Room) -> None:
         while places := room.changed():

@@ -144,6 +144,7 @@ def _data(native: ModuleType, data: DataPlan | None) -> object:
         memory_of=_bound(native, network.memory_of),
         limited=data.limit is not None,
         spills=data.limit == "spill",
+        aborts=data.aborts,
     )
 
 

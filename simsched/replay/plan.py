@@ -220,7 +220,7 @@ class StaticPlan:
             singly=Singly.of(problem, factors) if shortcuts is not None and len(shortcuts.threads) else None,
             kind_of=kind_of,
             assigned=planned.executor if planned else None,
-            data=DataPlan.of(problem, memory_limit, places),
+            data=DataPlan.of(problem, memory_limit, places, aborts=discipline == "spoliation"),
             pushing=policy.pushing,
         )
 

@@ -126,6 +126,7 @@ class Replay:
             self.data.open()
             self.begin_waiting()
         self.decide()
+        self.take_room()
         self.retime()
 
     def report(self) -> None:
@@ -176,6 +177,7 @@ class Replay:
             self.place(decision)
         if not self.busy:
             self.decide()
+        self.take_room()
         self.retime()
 
     def begin_waiting(self) -> None:
@@ -189,6 +191,11 @@ class Replay:
                     self.launch(decision)
                 else:
                     self.begin(decision)
+
+    def take_room(self) -> None:
+        """Start the tasks that waited for room that decisions have made."""
+        if self.data is not None and self.data.has_room():
+            self.begin_waiting()
 
     def retime(self) -> None:
         """Reschedule everything that has become slower or faster."""

@@ -45,15 +45,12 @@ class Entry:
         Objects that it writes there, or has brought there.
     used : sequence of (object, place)
         Copies that it uses until it has finished.
-    read : sequence of int
-        Objects that it reads.
     """
 
     task: int
     place: int
     new: Sequence[int]
     used: Sequence[tuple[int, int]]
-    read: Sequence[int]
 
 
 class Room:
@@ -77,16 +74,17 @@ class Room:
         forget: Callable[[int, int], None],
         spill: Callable[[int, int], None],
     ) -> None:
-        self._plan, self._spills = plan, plan.limit == "spill"
+        self._plan, self._spills, self._aborts = plan, plan.limit == "spill", plan.aborts
         self._at, self._forget, self._spill = at, forget, spill
         self._limit_B: list[float] = plan.network.size_B.tolist()
         self._size_B = [int(size) for size in plan.size_B.tolist()]
-        self._unplaced: list[int] = plan.readers.tolist()
+        self._to_come: list[int] = plan.readers.tolist()  # readers that may still be placed
         stays = (plan.readers == 0) & (plan.goes_to < 0)
         self._stays: list[bool] = stays.tolist()
         n = plan.network.n_places
         self._held_B, self._leaving_B = [0] * n, [0] * n
         self._copies: list[dict[int, Copy]] = [{} for _ in range(n)]
+        self._holders: list[list[int]] = [[] for _ in self._size_B]  # places that have a copy of each object
         self._queues: list[deque[Entry]] = [deque() for _ in range(n)]
         self._changed: set[int] = set()
         self._uses: dict[int, Sequence[tuple[int, int]]] = {}  # of each task in its place
@@ -108,6 +106,11 @@ class Room:
         """Return the first entry that waits for room at a place."""
         return self._queues[place][0] if self._queues[place] else None
 
+    @property
+    def has_changed(self) -> bool:
+        """Whether room may have become free since the last call of `changed`."""
+        return bool(self._changed)
+
     def changed(self) -> list[int]:
         """Return the places where room may have become free since the last call, ascending."""
         places = sorted(self._changed)
@@ -128,9 +131,8 @@ class Room:
             return False
         for one in new:
             self._copies[place][one] = Copy(self._size_B[one])
+            self._holders[one].append(place)
             self._held_B[place] += self._size_B[one]
-        for one in entry.read:
-            self._unplaced[one] -= 1
         self._uses[entry.task] = entry.used
         for one, where in entry.used:
             self._use(one, where)
@@ -170,6 +172,7 @@ class Room:
 
     def _drop(self, one: int, place: int) -> None:
         self._held_B[place] -= self._copies[place].pop(one).size_B
+        self._holders[one].remove(place)
         self._changed.add(place)
 
     def _use(self, one: int, place: int) -> None:
@@ -186,23 +189,43 @@ class Room:
         copy.last = self._events
         if not copy.uses:
             self._changed.add(place)
-        if not copy.uses and not copy.leaving and not self._unplaced[one] and not self._stays[one]:
+        self._drop_idle(one, place)
+
+    def _drop_idle(self, one: int, place: int) -> None:
+        """Give up a copy that nobody uses, or will."""
+        copy = self._copies[place][one]
+        if not copy.uses and not copy.leaving and not self._to_come[one] and not self._stays[one]:
             self._drop(one, place)
             self._forget(one, place)
 
-    def finished(self, task: int) -> None:
+    def asked(self, read: Sequence[int]) -> None:
+        """Note that a task has asked for what it reads; where it is the last to do so, copies elsewhere may go."""
+        if not self._aborts:
+            self._came(read)
+
+    def _came(self, read: Sequence[int]) -> None:
+        for one in read:
+            self._to_come[one] -= 1
+            if not self._to_come[one]:
+                for place in self._holders[one].copy():
+                    self._drop_idle(one, place)
+
+    def finished(self, task: int, read: Sequence[int]) -> None:
         """Give back what a task used."""
+        self._give_back(task)
+        if self._aborts:
+            self._came(read)
+
+    def _give_back(self, task: int) -> None:
         for one, place in self._uses.pop(task):
             self._release(one, place)
 
-    def aborted(self, entry: Entry, written: Sequence[int]) -> None:
+    def aborted(self, task: int, place: int, written: Sequence[int]) -> None:
         """Give back what a task used that will be placed again, and the room for what it would have written."""
-        for one in entry.read:
-            self._unplaced[one] += 1
-        self.finished(entry.task)
+        self._give_back(task)
         for one in written:
-            if one in self._copies[entry.place]:
-                self._drop(one, entry.place)
+            if one in self._copies[place]:
+                self._drop(one, place)
 
     def departs(self, message: Message) -> None:
         """Note that a message uses the copy that it takes away and the one that it brings."""

@@ -107,7 +107,7 @@ class SharingReplay(Replay):
         self.env.timeout(delay, (task, running.event)).callbacks.append(self.on_timed)
 
     def abort(self, task: int) -> None:
-        """Abort the run of a task that computes, and start the tasks that waited for its room."""
+        """Abort the run of a task that computes."""
         start_s = self.start_s[task]
         placed_s, begun_s = (start_s, start_s) if self.data is None else self.data.moments(task)
         self.lost.append((task, self.executor[task], (start_s, self.env.now, placed_s, begun_s)))
@@ -116,7 +116,6 @@ class SharingReplay(Replay):
         self.sharing.abort(task)
         if self.data is not None:
             self.data.aborted(task)
-            self.begin_waiting()
 
     def on_timed(self, event: Any) -> None:
         """Note that a task finished, unless it was timed again or aborted since."""

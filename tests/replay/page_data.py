@@ -11,7 +11,7 @@ from simsched.errors import EngineError
 class Moves:
     """Objects, where they are, and messages on their way; `start` begins a task, `compute` its time on its cores."""
 
-    def __init__(self, graph, machine, limit, start, compute):
+    def __init__(self, graph, machine, limit, start, compute, aborts):
         self.network, self.start, self.compute = machine.network, start, compute
         self.ways = self.network.ways
         self.shared, self.reads_afar = machine.effects.share_links, self.ways.mode == "read"
@@ -35,7 +35,7 @@ class Moves:
         self.place, self.missing, self.left = {}, {}, {}
         self.cache_B = self.cache_of(machine)
         self.near = [[] for _ in self.network.names]  # the object used longest ago first
-        self.room = None if limit is None else Room(self, limit)
+        self.room = None if limit is None else Room(self, limit, aborts)
 
     def cache_of(self, machine):
         """Return what stays near a place of cores: an L2 that it has to itself."""
@@ -58,6 +58,8 @@ class Moves:
         self.place[task], self.now_s = place, now_s
         if self.room is None or self.room.enters(task):
             self.fetch(task)
+            if self.room is not None:
+                self.room.tidy()
 
     def fetch(self, task):
         place = self.place[task]
@@ -95,12 +97,17 @@ class Moves:
             self.room.finished(task)
 
     def aborted(self, task, now_s):
-        """A task is taken over: let others have its room at once."""
+        """A task is taken over."""
         self.now_s = now_s
         if self.room is not None:
             self.room.aborted(task)
-            self.room.let_in()
-            self.begin_fetched()
+
+    def take_room(self):
+        """Begin what waited for room that decisions have made, or let it go on; return whether anything began."""
+        if self.room is None:
+            return False
+        self.room.let_in()
+        return bool(self.begin_fetched())
 
     def missing_s(self, task, place):
         """Return the seconds of all messages that bring a task's data to a place, if nothing else moves."""
@@ -256,8 +263,9 @@ class Moves:
 class Room:
     """Copies at each place, and tasks that wait for room."""
 
-    def __init__(self, moves, limit):
+    def __init__(self, moves, limit, aborts):
         self.moves, self.spills, n = moves, limit == "spill", moves.network.n_places
+        self.aborts, self.ended = aborts, set()
         self.copies = [{} for _ in range(n)]
         self.queues = [[] for _ in range(n)]
         self.entered, self.clock = {}, 0  # what each task in its place uses
@@ -292,6 +300,7 @@ class Room:
             for one in far:
                 moves.ask(one, moves.place[task])
             moves.missing[task] = {one for one in far if moves.asked[one, moves.place[task]] != "there"}
+        self.tidy()
 
     def needs(self, task):
         """Return what has to be added at a task's place, and what the task uses."""
@@ -352,8 +361,18 @@ class Room:
     def gives_up(self, one, place):
         """A task or message does not use an object any more; it goes when nobody needs it."""
         self.uses(one, place, -1)
+        self.drop_idle(one, place)
+
+    def tidy(self):
+        """Let go whatever nobody needs any more, wherever it is."""
+        for place, copies in enumerate(self.copies):
+            for one in list(copies):
+                self.drop_idle(one, place)
+
+    def drop_idle(self, one, place):
         copy = self.copies[place].get(one)
-        to_come = set(self.moves.readers[one]) - set(self.entered)
+        # A task whose run is aborted is placed again.
+        to_come = set(self.moves.readers[one]) - (self.ended if self.aborts else set(self.entered))
         sent_home = self.moves.ways.home != "everywhere" or self.moves.ways.route == "host"
         stays = not self.moves.readers[one] and (self.moves.reads_afar or not sent_home)
         if copy is not None and not copy.uses and not copy.leaves and not to_come and not stays:
@@ -362,6 +381,8 @@ class Room:
     def finished(self, task):
         for one, place in self.entered[task]:
             self.gives_up(one, place)
+        self.ended.add(task)
+        self.tidy()
 
     def aborted(self, task):
         for one, place in self.entered.pop(task):

@@ -18,6 +18,8 @@ from .page_sharing import slowdowns
 class Simulator:
     """What both kinds of policies have in common: tasks begin, are slowed down, and end."""
 
+    aborts = False  # whether runs may be aborted
+
     def __init__(self, problem, runtime, factors, limit):
         self.problem, self.runtime = problem, runtime
         self.home = {}  # of a task: its executor's own threads, from which an operating system may move it
@@ -37,7 +39,7 @@ class Simulator:
         self.moves, self.extra_s = None, {}
         if self.graph.data is not None and self.machine.network is not None:
             limited = limit if limit in ("wait", "spill") else None
-            self.moves = Moves(self.graph, self.machine, limited, self.start, self.compute)
+            self.moves = Moves(self.graph, self.machine, limited, self.start, self.compute, self.aborts)
 
     def costs_on(self, task, threads):
         """Return the costs of a task on the slowest kind of cores of its team (rule 11)."""
@@ -121,17 +123,22 @@ class Simulator:
     def run(self):
         """Run to the end and return itself."""
         self.completions()
-        self.decide()
+        self.decide_all()
         self.retime()
         while events := self.events():
             self.now_s = min(events)
             self.doubtful |= any(0 < event - self.now_s <= 1e-9 * event for event in events)
-            while self.instant() | self.decide():
+            while self.instant() | self.decide_all():
                 pass
             self.retime()
         if len(self.finish_s) < self.n:
             raise EngineError("tasks wait for ever")
         return self
+
+    def decide_all(self):
+        """Decide, then let in what waits for room; return whether anything happened."""
+        decided = self.decide()
+        return (self.moves is not None and self.moves.take_room()) or decided
 
     def lost_columns(self):
         """Return the tasks, executors, starts and ends of aborted runs."""
@@ -147,6 +154,7 @@ class Listed(Simulator):
     """A static policy: a queue in an order, executors of fixed threads, shortcuts."""
 
     def __init__(self, problem, runtime, factors, limit, policy, ranks, teams, displaced, past):
+        self.aborts = policy.discipline == "spoliation"
         super().__init__(problem, runtime, factors, limit)
         self.policy, self.ranks, self.displaced, self.past = policy, ranks, displaced, past
         self.teams = teams + [[single] for single in ([] if past is None else past.threads.tolist())]

@@ -35,6 +35,26 @@ def test_a_task_waits_for_room(replay, limit, start_s):
 
 
 @pytest.mark.rule("Limits of memory")
+def test_copies_go_when_the_last_reader_is_placed(engine):
+    """1, 2 and 3 read 0's 6 bytes, which 2 has sent to core 1; 4 needs that room, and has it when 3 is placed at 10."""
+    tasks = ss.TaskGraph.from_edges([1, 9, 1, 1, 1], [(0, 1), (0, 2), (0, 3), (1, 3), (2, 4)])
+    graph = ss.graph.with_data(tasks, ss.graph.DataObjects.from_lists([6, 6], [0, 4], [[1, 2, 3], []]))
+    machine = "generic[cores=2,data=sent,place_B=10.0,link_Bps=2.0]"
+    schedule = ss.simulate(graph, machine, "fifo", layout="2x1", engine=engine, memory_limit="wait")
+    assert schedule.start_s.tolist() == [0, 1, 4, 10, 10]
+
+
+@pytest.mark.rule("Limits of memory")
+def test_room_that_a_decision_makes_is_taken_at_once(engine):
+    """At 1, 1 waits on core 0 for the room of what 0 wrote, until the next decision sends this to core 1 in no time."""
+    tasks = ss.TaskGraph.from_edges([1, 1, 5], [(0, 1), (0, 2)])
+    graph = ss.graph.with_data(tasks, ss.graph.DataObjects.from_lists([6, 6], [0, 1], [[2], []]))
+    machine = "generic[cores=2,data=sent,place_B=10.0]"
+    schedule = ss.simulate(graph, machine, "fifo", layout="2x1", engine=engine, memory_limit="wait")
+    assert schedule.start_s.tolist() == [0, 1, 1]
+
+
+@pytest.mark.rule("Limits of memory")
 def test_objects_leave_for_memory_and_come_back(replay):
     """At 1, 0's object leaves for 3 s, then 1 runs; 1's leaves from 5 to 8, 0's is back at 11; 1's at 15."""
     machine = "generic[cores=1,data=sent,place_B=10.0,link_Bps=2.0]"

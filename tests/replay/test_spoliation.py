@@ -157,6 +157,21 @@ def test_an_aborted_run_gives_its_room_back(limit, start_s, engine):
     assert schedule.start_s[:2].tolist() == [4, start_s]
 
 
+@pytest.mark.rule("Limits of memory")
+@pytest.mark.parametrize(("limit", "start_s"), [("note", [0, 7, 1]), ("wait", [0, 7, 27])])
+def test_what_may_be_read_again_stays(limit, start_s, engine):
+    """0's 6 bytes are at core 1 at 7, where 1 reads them until 27; core 0 could take 1 over, so they stay there, too.
+
+    2 waits there for room for its own 6 bytes. It had it at 7, and then core 0 took 1 over without the 6 it needs.
+    """
+    tasks = ss.TaskGraph.from_edges(np.array([[1, 99], [4, 20], [3, 99]], float), [(0, 1), (0, 2)])
+    graph = ss.graph.with_data(tasks, ss.graph.DataObjects.from_lists([6, 6], [0, 2], [[1], []]))
+    machine = "generic[cores=2,kinds=each,link_Bps=1.0,data=sent,place_B=10.0]"
+    schedule = ss.simulate(graph, machine, "heteroprio", layout="2x1", engine=engine, memory_limit=limit)
+    assert schedule.start_s.tolist() == start_s
+    assert bool(schedule.memory().peak["peak_B"].max() > 10) is (limit == "note")
+
+
 def test_kinds_that_are_alike_take_nothing_over(engine):
     """On cores of one kind it is list scheduling, and so it is where none is faster."""
     assert lost(replayed([3, 1, 1], machine="generic[cores=2]", engine=engine)) == []
