@@ -6,12 +6,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simsched.policy import Assignment, PlannedPolicy, Platform
-from simsched.policy.planning import Priorities, plan_pairs
+from simsched.graph.columns import Floats
+from simsched.policy import Assignment, Platform
+from simsched.policy.planning import OnlineList, Priorities, plan_pairs
+from simsched.policy.pushing import Pushing
 
 
 @dataclass(frozen=True, kw_only=True)
-class Etf(PlannedPolicy):
+class Etf(OnlineList):
     """Earliest Task First: of all ready tasks and executors, the pair of the earliest start.
 
     Of several, the task of the highest static level: the longest path to a sink, of mean seconds, without messages. A
@@ -19,10 +21,16 @@ class Etf(PlannedPolicy):
 
     Cost: O(tasks x ready tasks + edges x executors).
 
+    Parameters
+    ----------
+    online : bool
+        Whether tasks are placed when they become ready, as by Estee: where they are expected to start first, with the
+        longest of their messages, on an executor that runs nothing at once, whatever is in its queue.
+
     References
     ----------
     Hwang, Chow, Anger, Lee: Scheduling Precedence Graphs in Systems with Interprocessor Communication Times. SIAM J.
-    Computing 18(2), 1989.
+    Computing 18(2), 1989. `online`: Estee, estee/schedulers/others.py, ETFScheduler.
 
     Examples
     --------
@@ -38,6 +46,15 @@ class Etf(PlannedPolicy):
 
     name = "etf"
     family = "list"
+
+    @property
+    def pushing(self) -> Pushing:
+        """Choice of an executor by the expected start."""
+        return Pushing(aware=True, longest=True, ready=True, by_start=True, pairs=True)
+
+    def order(self, priorities: Priorities) -> Floats:
+        """Return a number for each task: of several that can start first, the lowest goes first."""
+        return -priorities.static_level
 
     def plan(self, platform: Platform, seed: int) -> Assignment:
         """Return where each task runs, and in which order."""

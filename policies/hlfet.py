@@ -5,22 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from simsched.policy.planned_policy import PlannedPolicy
-from simsched.policy.planning import Priorities, plan_list, positions
+from simsched.policy.planning import OnlineList, Priorities, plan_list, positions
 from simsched.policy.pushing import Pushing
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
-
     from simsched.graph.columns import Floats
-    from simsched.policy import Problem
-    from simsched.policy.planned_policy import Assignment
-    from simsched.policy.platform import Platform
-    from simsched.policy.policy import Discipline
+    from simsched.policy import Assignment, Platform
 
 
 @dataclass(frozen=True, kw_only=True)
-class Hlfet(PlannedPolicy):
+class Hlfet(OnlineList):
     """Highest Level First with Estimated Times: the highest b-level first, on the executor where the task starts first.
 
     The level is the longest path to a sink, of mean seconds over the executors, without messages: the static b-level.
@@ -55,13 +49,6 @@ class Hlfet(PlannedPolicy):
     name = "hlfet"
     family = "list"
 
-    online: bool = False
-
-    @property
-    def discipline(self) -> Discipline:
-        """Order of the plan, or of queues that tasks join when they become ready."""
-        return "pushed" if self.online else "planned"
-
     @property
     def pushing(self) -> Pushing:
         """Choice of an executor by the longest message to it."""
@@ -70,10 +57,6 @@ class Hlfet(PlannedPolicy):
     def order(self, priorities: Priorities) -> Floats:
         """Return a number for each task: the lowest goes first."""
         return -priorities.static_level
-
-    def rank(self, problem: Problem) -> npt.ArrayLike:
-        """Return the order of tasks that become ready together."""
-        return self.order(Priorities.of(self, problem))
 
     def plan(self, platform: Platform, seed: int) -> Assignment:
         """Return where each task runs, and in which order."""

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from simsched.graph.columns import Floats
-from simsched.policy import Assignment, PlannedPolicy, Platform
-from simsched.policy.planning import Priorities, plan_list, positions
+from simsched.policy import Assignment, Platform
+from simsched.policy.planning import OnlineList, Priorities, plan_list, positions
+from simsched.policy.pushing import Pushing
 
 
 @dataclass(frozen=True, kw_only=True)
-class Mcp(PlannedPolicy):
+class Mcp(OnlineList):
     """Modified Critical Path: the task that has to start first goes first, on the executor where it starts first.
 
     The latest start of a task is the length of the critical path less the longest path from the task to a sink, by
@@ -21,10 +22,17 @@ class Mcp(PlannedPolicy):
 
     Cost: O(edges + tasks x executors), and the search for idle times.
 
+    Parameters
+    ----------
+    online : bool
+        Whether tasks are placed when they become ready, as by Estee: where they are expected to start first, with the
+        longest of their messages, on an executor that runs nothing at once, whatever is in its queue.
+
     References
     ----------
     Wu, Gajski: Hypertool: A Programming Aid for Message-Passing Systems. IEEE TPDS 1(3), 1990, Sec. 4; as described by
-    Kwok, Ahmad: Benchmarking and Comparison of the Task Graph Scheduling Algorithms. JPDC 59(3), 1999.
+    Kwok, Ahmad: Benchmarking and Comparison of the Task Graph Scheduling Algorithms. JPDC 59(3), 1999. `online`: Estee,
+    estee/schedulers/others.py, MCPScheduler.
 
     Examples
     --------
@@ -41,11 +49,20 @@ class Mcp(PlannedPolicy):
     name = "mcp"
     family = "list"
 
+    @property
+    def pushing(self) -> Pushing:
+        """Choice of an executor by the expected start."""
+        return Pushing(aware=True, longest=True, ready=True, by_start=True)
+
+    def order(self, priorities: Priorities) -> Floats:
+        """Return the place of each task by its latest start."""
+        # Latest starts ascend as the paths to a sink descend, which are not rounded by a subtraction.
+        latest = -priorities.b_level
+        return positions(latest, successors_order(priorities.platform, latest)).astype(np.float64)
+
     def plan(self, platform: Platform, seed: int) -> Assignment:
         """Return where each task runs, and in which order."""
-        # Latest starts ascend as the paths to a sink descend, which are not rounded by a subtraction.
-        latest = -Priorities(platform).b_level
-        position = positions(latest, successors_order(platform, latest))
+        position = positions(self.order(Priorities(platform)))
         return plan_list(platform, position, insertion=True, by_finish=False)
 
 

@@ -207,6 +207,8 @@ class Pushing:
     estimates: float64 like the seconds of the plan. alpha, beta: weights of the expected end and of missing data.
     aware: whether tasks are expected to wait for these. longest: whether these take as long as the longest message.
     sorts: whether queues are sorted. ready: whether of equals the one that misses fewest bytes goes first.
+    by_start: whether expected starts are compared. pairs: whether of tasks that become ready together the one of
+    the earliest goes first.
     """
 
     def __init__(
@@ -220,6 +222,8 @@ class Pushing:
         longest: bool,
         sorts: bool,
         ready: bool,
+        by_start: bool,
+        pairs: bool,
     ) -> None: ...
 
 class ListPlan:

@@ -59,7 +59,7 @@ struct BoundData {
 struct BoundPushing {
     Array<double> estimates;
     double alpha, beta;
-    bool aware, longest, sorts, ready;
+    bool aware, longest, sorts, ready, by_start, pairs;
 };
 
 struct BoundListPlan {

@@ -13,21 +13,44 @@ void check(const Pushing &pushing, const ListPlan &plan, std::size_t n) {
 PushedScheduler::PushedScheduler(const ListPlan &plan, const Pushing &pushing, DataState *data)
     : Base(FifoQueue(0), plan), pushing_(pushing), data_(data), waiting_(plan.executors.n()),
       busy_until_(waiting_.size()), queued_(waiting_.size()), free_(waiting_.size()),
-      missing_(waiting_.size()), ends_(waiting_.size()), share_(pushing.ranks.size()),
-      startable_(waiting_.size()) {}
+      missing_(waiting_.size()), expected_(waiting_.size()), runs_(waiting_.size()), busy_(waiting_.size()),
+      share_(pushing.ranks.size()), startable_(waiting_.size()) {}
 
 void PushedScheduler::release(std::span<const std::int32_t> tasks, double now) {
     sorted_.assign(tasks.begin(), tasks.end());
     if (!pushing_.sorts)
         std::stable_sort(sorted_.begin(), sorted_.end(),
                          [&](auto a, auto b) { return pushing_.ranks[at(a)] < pushing_.ranks[at(b)]; });
-    for (const auto task : sorted_)
+    for (std::size_t e = 0; pushing_.by_start && e < busy_.size(); ++e)
+        busy_[e] = is_busy(e);
+    if (!pushing_.pairs) {
+        for (const auto task : sorted_)
+            push(task, now);
+        return;
+    }
+    while (!sorted_.empty()) {
+        const auto found = sorted_.begin() + static_cast<std::ptrdiff_t>(next_of(now));
+        const auto task = *found;
+        sorted_.erase(found);
         push(task, now);
+    }
+}
+
+std::size_t PushedScheduler::next_of(double now) {
+    auto least = std::numeric_limits<double>::infinity();
+    std::size_t found = 0;
+    for (std::size_t i = 0; i < sorted_.size(); ++i)
+        if (const auto start = expect(at(sorted_[i]), now); start < least) {
+            least = start;
+            found = i;
+        }
+    return found;
 }
 
 void PushedScheduler::push(std::int32_t task, double now) {
     const auto t = at(task), executor = chosen(t, now);
-    share_[t] = ends_[executor] - free_[executor];
+    share_[t] = pushing_.by_start ? pushing_.estimates[plan_.row(t, executor)]
+                                  : expected_[executor] - free_[executor];
     queued_[executor] += share_[t];
     if (idle_.contains(executor))
         startable_.insert(executor);
@@ -36,18 +59,37 @@ void PushedScheduler::push(std::int32_t task, double now) {
         data_->prefetch(task, first_thread(executor), now);
 }
 
-std::size_t PushedScheduler::chosen(std::size_t task, double now) {
+double PushedScheduler::free(std::size_t executor, double now) const {
+    if (pushing_.by_start && !busy_[executor])
+        return now;
+    return std::max(busy_until_[executor], now) + queued_[executor];
+}
+
+// Whether an executor runs a task, or has one in its queue whose data are there.
+bool PushedScheduler::is_busy(std::size_t executor) const {
+    const auto &queue = waiting_[executor];
+    return runs_[executor] || std::any_of(queue.begin(), queue.end(), [&](const auto &one) {
+               return !data_ || data_->missing_B(std::get<2>(one), first_thread(executor)).first == 0.0;
+           });
+}
+
+double PushedScheduler::expect(std::size_t task, double now) {
     for (std::size_t e = 0; e < free_.size(); ++e) {
-        free_[e] = std::max(busy_until_[e], now) + queued_[e];
+        free_[e] = free(e, now);
         missing_[e] = missing(task, e);
-        ends_[e] = (pushing_.aware ? std::max(free_[e], now + missing_[e]) : free_[e]) +
-                   pushing_.estimates[plan_.row(task, e)];
+        expected_[e] = pushing_.aware ? std::max(free_[e], now + missing_[e]) : free_[e];
+        if (!pushing_.by_start)
+            expected_[e] += pushing_.estimates[plan_.row(task, e)];
     }
-    const auto first = *std::min_element(ends_.begin(), ends_.end());
+    return *std::min_element(expected_.begin(), expected_.end());
+}
+
+std::size_t PushedScheduler::chosen(std::size_t task, double now) {
+    const auto first = expect(task, now);
     auto least = std::numeric_limits<double>::infinity();
     std::size_t found = 0;
-    for (std::size_t e = 0; e < ends_.size(); ++e)
-        if (const auto worse = pushing_.alpha * (ends_[e] - first) + pushing_.beta * missing_[e];
+    for (std::size_t e = 0; e < expected_.size(); ++e)
+        if (const auto worse = pushing_.alpha * (expected_[e] - first) + pushing_.beta * missing_[e];
             worse < least) {
             least = worse;
             found = e;
@@ -64,11 +106,13 @@ double PushedScheduler::missing(std::size_t task, std::size_t executor) const {
 void PushedScheduler::began(std::int32_t task, double now) {
     const auto executor = at(plan_.executor_of[at(task)]);
     busy_until_[executor] = now + pushing_.estimates[plan_.row(at(task), executor)];
+    runs_[executor] = true;
 }
 
 void PushedScheduler::finished(std::int32_t task) {
     Base::finished(task);
     const auto executor = at(plan_.executor_of[at(task)]);
+    runs_[executor] = false;
     if (!waiting_[executor].empty())
         startable_.insert(executor);
 }
@@ -84,6 +128,7 @@ bool PushedScheduler::next(double now, Decision &decision) {
     if (waiting_[executor].empty())
         queued_[executor] = 0.0; // what is left of sums of floats
     busy_until_[executor] = (now + decision.delay_s) + share_[at(task)];
+    runs_[executor] = !data_;
     decide(task, executor, decision);
     return true;
 }

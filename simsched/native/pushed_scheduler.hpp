@@ -19,7 +19,7 @@ struct Pushing {
     std::span<const double> estimates;   // as the plan's seconds
     std::span<const std::int32_t> ranks; // of each task; equal ones are ties
     double alpha = 1.0, beta = 0.0;
-    bool aware = false, longest = false, sorts = false, ready = false;
+    bool aware = false, longest = false, sorts = false, ready = false, by_start = false, pairs = false;
 };
 
 // Throws std::invalid_argument unless it fits the plan of n tasks.
@@ -42,8 +42,14 @@ class PushedScheduler : public ListScheduler<FifoQueue> {
     std::int32_t first_thread(std::size_t executor) const {
         return plan_.executors.indices[static_cast<std::size_t>(plan_.executors.indptr[executor])];
     }
+    // Returns the task of sorted_ that is pushed next: the first, or the one that is expected to start first.
+    std::size_t next_of(double now);
     void push(std::int32_t task, double now);
     std::size_t chosen(std::size_t task, double now);
+    // Sets when a task is expected to end on each executor, or to start there; returns the least.
+    double expect(std::size_t task, double now);
+    double free(std::size_t executor, double now) const;
+    bool is_busy(std::size_t executor) const;
     double missing(std::size_t task, std::size_t executor) const;
     // Takes the first task of a queue, or the one of its rank that misses fewest bytes.
     std::int32_t take(std::size_t executor);
@@ -51,8 +57,9 @@ class PushedScheduler : public ListScheduler<FifoQueue> {
     const Pushing pushing_;
     DataState *data_;
     std::vector<Queue> waiting_; // of each executor
-    std::vector<double> busy_until_, queued_, free_, missing_, ends_;
-    std::vector<double> share_; // what each task adds to its queue
+    std::vector<double> busy_until_, queued_, free_, missing_, expected_;
+    std::vector<char> runs_, busy_; // whether each executor runs a task; or can start one
+    std::vector<double> share_;     // what each task adds to its queue
     std::vector<std::int32_t> sorted_;
     std::int64_t came_ = 0;
     OrderedSet startable_; // idle executors whose queue is not empty

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 class Pushing:
     """The executor to which a task is pushed when it becomes ready (docs/semantics.md, rule 13).
 
-    It is the one of the least `alpha` x (expected end - earliest expected end) + `beta` x seconds of missing data.
+    It is the one of the least `alpha` x (expected end - earliest expected end) + `beta` x seconds of missing data; with
+    `by_start`, starts stand for ends.
 
     Parameters
     ----------
@@ -24,12 +25,17 @@ class Pushing:
         together are pushed by rank.
     ready : bool
         Whether of equals in a queue the task goes first that misses fewest bytes.
+    by_start : bool
+        Whether expected starts are compared, rather than ends. An executor that neither runs a task nor can start one
+        is then expected to be free, whatever is in its queue.
+    pairs : bool
+        Whether, of tasks that become ready together, the one goes first that is expected to start first.
 
     Examples
     --------
     >>> import simsched as ss
     >>> ss.policy("dmda[beta=2.0]").pushing
-    Pushing(alpha=1.0, beta=2.0, aware=True, longest=False, sorts=False, ready=False)
+    Pushing(alpha=1.0, beta=2.0, aware=True, longest=False, sorts=False, ready=False, by_start=False, pairs=False)
     """
 
     alpha: float = 1.0
@@ -38,3 +44,5 @@ class Pushing:
     longest: bool = False
     sorts: bool = False
     ready: bool = False
+    by_start: bool = False
+    pairs: bool = False

@@ -26,6 +26,7 @@ class PushedScheduler(ListScheduler):
         self._came = 0
         self._busy_until_s, self._queued_s = [0.0] * n, [0.0] * n
         self._share_s = [0.0] * len(self._rank)  # what each task adds to its queue
+        self._runs, self._busy = [False] * n, [False] * n  # whether each executor runs a task; or can start one
         self._startable: list[int] = []  # heap of idle executors whose queue is not empty
         self._data: DataState | None = None
 
@@ -37,10 +38,22 @@ class PushedScheduler(ListScheduler):
         """Push ready tasks."""
         if not self._rule.sorts:
             tasks = sorted(tasks, key=self._rank.__getitem__)
-        for task in tasks:
+        if self._rule.by_start:
+            self._busy = [self._is_busy(executor) for executor in range(len(self._busy))]
+        left = tasks.copy()
+        while left:
+            task = self._next(left, now_s)
+            left.remove(task)
             executor = self._pushed(task, now_s)
             if self._data is not None:
                 self._data.prefetch(task, self._cores[executor][0], now_s)
+
+    def _next(self, tasks: list[int], now_s: float) -> int:
+        """Return the task that is pushed next: the first, or the one that is expected to start first."""
+        if not self._rule.pairs:
+            return tasks[0]
+        starts_s = [min(self._expected_s(task, now_s)) for task in tasks]
+        return tasks[starts_s.index(min(starts_s))]
 
     def _pushed(self, task: int, now_s: float) -> int:
         """Add a task to the queue of the executor that the rule chooses, and return this."""
@@ -56,21 +69,41 @@ class PushedScheduler(ListScheduler):
 
     def _chosen(self, task: int, now_s: float) -> tuple[int, float]:
         """Return the executor for a task, and the seconds by which it is expected to end later with it."""
-        rule, executors = self._rule, range(len(self._waiting))
-        free_s = [max(self._busy_until_s[one], now_s) + self._queued_s[one] for one in executors]
-        missing_s = [self._missing_s(task, one) for one in executors]
-        rows = [task * self._kinds + kind for kind in self._kind_of]
-        ends_s = [
-            (max(free, now_s + missing) if rule.aware else free) + self._estimates[row]
-            for free, missing, row in zip(free_s, missing_s, rows, strict=True)
-        ]
-        first_s = min(ends_s)
-        worse = [
-            rule.alpha * (end - first_s) + rule.beta * missing
-            for end, missing in zip(ends_s, missing_s, strict=True)
-        ]
+        rule, expected_s = self._rule, self._expected_s(task, now_s)
+        first_s = min(expected_s)
+        worse = [rule.alpha * (expected - first_s) for expected in expected_s]
+        if rule.beta:
+            worse = [one + rule.beta * self._missing_s(task, at) for at, one in enumerate(worse)]
         found = worse.index(min(worse))
-        return found, ends_s[found] - free_s[found]
+        if rule.by_start:
+            return found, self._estimate_s(task, found)
+        return found, expected_s[found] - self._free_s(found, now_s)
+
+    def _expected_s(self, task: int, now_s: float) -> list[float]:
+        """Return when a task is expected to end on each executor, or to start there."""
+        found = []
+        for one in range(len(self._waiting)):
+            start_s = self._free_s(one, now_s)
+            if self._rule.aware:
+                start_s = max(start_s, now_s + self._missing_s(task, one))
+            found.append(start_s if self._rule.by_start else start_s + self._estimate_s(task, one))
+        return found
+
+    def _free_s(self, executor: int, now_s: float) -> float:
+        """Return when an executor is expected to be free."""
+        if self._rule.by_start and not self._busy[executor]:
+            return now_s
+        return max(self._busy_until_s[executor], now_s) + self._queued_s[executor]
+
+    def _is_busy(self, executor: int) -> bool:
+        """Return whether an executor runs a task, or has one in its queue whose data are there."""
+        data, thread = self._data, self._cores[executor][0]
+        return self._runs[executor] or any(
+            data is None or not data.missing_B(task, thread)[0] for _, _, task in self._waiting[executor]
+        )
+
+    def _estimate_s(self, task: int, executor: int) -> float:
+        return float(self._estimates[task * self._kinds + self._kind_of[executor]])
 
     def _missing_s(self, task: int, executor: int) -> float:
         if self._data is None or not (self._rule.aware or self._rule.beta):
@@ -80,12 +113,14 @@ class PushedScheduler(ListScheduler):
     def began(self, task: int, now_s: float) -> None:
         """Update the expected end of a task whose data have arrived."""
         executor = self._executor_of[task]
-        self._busy_until_s[executor] = now_s + self._estimates[task * self._kinds + self._kind_of[executor]]
+        self._busy_until_s[executor] = now_s + self._estimate_s(task, executor)
+        self._runs[executor] = True
 
     def finished(self, task: int) -> None:
         """Make the task's executor idle."""
         executor = self._executor_of[task]
         super().finished(task)
+        self._runs[executor] = False
         if self._waiting[executor]:
             heappush(self._startable, executor)
 
@@ -101,6 +136,7 @@ class PushedScheduler(ListScheduler):
         if not self._waiting[executor]:
             self._queued_s[executor] = 0.0  # what is left of sums of floats
         self._busy_until_s[executor] = (now_s + delay) + self._share_s[task]
+        self._runs[executor] = self._data is None
         return self._decision(task, executor, delay)
 
     def _taken(self, executor: int) -> int:

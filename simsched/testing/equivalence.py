@@ -54,6 +54,18 @@ SHORTCUTS = (
     "tensorflow[pinned=true,oversubscribe=false]",
 )
 
+#: Policies that push tasks to queues of executors when they become ready.
+PUSHED = (
+    "dm",
+    "dmda",
+    "dmda[alpha=0.5,beta=3.0]",
+    "dmdas",
+    "hlfet[online=true]",
+    "t-level[online=true]",
+    "mcp[online=true]",
+    "etf[online=true]",
+)
+
 
 class Pooled(RankPolicy):
     """Every other task on a pool of three single threads, under every discipline of the policies above."""
@@ -146,10 +158,6 @@ def policies() -> st.SearchStrategy[Policy]:
         "fifo[oversubscribe=true]",
         "data-parallel[oversubscribe=true,prefer=producer,placement=dense]",
         *SHORTCUTS,
-        "dmda[beta=0.0]",
-        "dmda[alpha=0.5,beta=3.0]",
-        "hlfet[online=true]",
-        "t-level[online=true]",
         "corun[candidates=1,interval=3]",
         "corun[candidates=5,interval=1]",
         "corun[per_kind=true]",
@@ -234,7 +242,7 @@ def check_engines(examples: int = 100, seed: int | None = None) -> None:
     """
 
     @settings(max_examples=examples, deadline=None, database=None, suppress_health_check=list(HealthCheck))
-    @given(cases(LIMITS))
+    @given(cases(LIMITS, st.one_of(policies(), st.sampled_from(PUSHED).map(policy_of))))
     def suite(case: dict[str, object]) -> None:
         check_same(*(_replayed(case, engine) for engine in ("simpy", "native")))
 

@@ -142,6 +142,32 @@ def test_list_schedulers_of_estee(policy, engine):
     assert np.argsort(starts[:4]).tolist() == ([3, 0, 1, 2] if policy.startswith("hlfet") else [0, 1, 3, 2])
 
 
+@pytest.mark.parametrize("policy", ["mcp[online=true]", "etf[online=true]"])
+def test_schedulers_of_estee_by_earliest_start(policy, engine):
+    """15, as its tests have it. All that is ready at 0 goes to the first worker, which runs nothing yet.
+
+    At 3, 2 is sent to the second, as the first has work until 7. At 6, 4 could start at 13 on the first, and at 12 on
+    the second, when 6 bytes are there.
+    """
+    seconds, edges = ESTEE
+    executors, starts = run([[one, one] for one in seconds], edges, policy, engine)
+    assert executors[4:] == [1, 0, 0, 0]
+    assert starts[4:] == [12, 7, 6, 14]
+    assert starts[7] + seconds[7] == 15
+
+
+def test_etf_online_pushes_first_what_starts_first(engine):
+    """At 11, core 0 has work until 21, core 1 until 23; 5 could start at 22 or 24, 6 at 21 or 23, and goes first.
+
+    By level 5 would have, 10 s to the end and not 9, and 6 would have gone to core 1.
+    """
+    seconds = [1, 10, 10, 1, 19, 10, 9]
+    edges = [(0, 3, 2), (3, 4, 1), (3, 5, 11), (1, 5, 13), (1, 6, 1)]
+    executors, starts = run([[one, one] for one in seconds], edges, "etf[online=true]", engine)
+    assert executors == [0, 0, 0, 1, 1, 1, 0]
+    assert starts == [0, 1, 11, 3, 4, 24, 21]
+
+
 def in_order_of_readiness(platform):
     """Return what dm does without data: tasks by when they become ready, each where it would end first."""
     graph = platform.successors

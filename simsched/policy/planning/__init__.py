@@ -4,10 +4,11 @@ from simsched.policy.planning.clustering import plan_clusters
 from simsched.policy.planning.listing import plan_list
 from simsched.policy.planning.lookahead import plan_lookahead
 from simsched.policy.planning.moldable import critical_widths, plan_teams
+from simsched.policy.planning.online import OnlineList
 from simsched.policy.planning.pairing import plan_pairs
 from simsched.policy.planning.priorities import Priorities, positions
 
 __all__ = [
-    "Priorities", "critical_widths", "plan_clusters", "plan_list", "plan_lookahead", "plan_pairs",
+    "OnlineList", "Priorities", "critical_widths", "plan_clusters", "plan_list", "plan_lookahead", "plan_pairs",
     "plan_teams", "positions",
 ]  # fmt: skip

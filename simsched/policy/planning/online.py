@@ -1,0 +1,42 @@
+"""`OnlineList`: list scheduling that can also place tasks when they become ready."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from simsched.policy.planned_policy import PlannedPolicy
+from simsched.policy.planning.priorities import Priorities
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from simsched.graph.columns import Floats
+    from simsched.policy.policy import Discipline
+    from simsched.policy.problem import Problem
+
+
+@dataclass(frozen=True, kw_only=True)
+class OnlineList(PlannedPolicy):
+    """A list scheduler that can also place tasks when they become ready: subclass it and write `order` and `plan`.
+
+    Parameters
+    ----------
+    online : bool
+        Whether tasks are placed when they become ready (docs/semantics.md, rule 13), by `pushing`.
+    """
+
+    online: bool = False
+
+    @property
+    def discipline(self) -> Discipline:
+        """Order of the plan, or of queues that tasks join when they become ready."""
+        return "pushed" if self.online else "planned"
+
+    def order(self, priorities: Priorities) -> Floats:
+        """Return a number for each task: the lowest goes first."""
+        raise NotImplementedError
+
+    def rank(self, problem: Problem) -> npt.ArrayLike:
+        """Return the order of tasks that become ready together."""
+        return self.order(Priorities.of(self, problem))
