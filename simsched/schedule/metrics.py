@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from simsched.graph.import_facts import covered_s
 from simsched.graph.longest_path import longest_path_to_sinks
+from simsched.schedule.busy import busy_cores
 from simsched.schedule.events import Events
 from simsched.schedule.runs import Runs
 
@@ -73,13 +73,14 @@ def metrics(schedule: Schedule) -> dict[str, float]:
     }
     if len(lost):
         found["lost_core_s"] = lost.core_s(schedule.teams)
-    if schedule.machine is not None and schedule.machine.power is not None:
-        found["energy_J"] = _energy_J(schedule, schedule.machine.power, runs)
+    if (machine := schedule.machine) is not None and machine.power is not None:
+        found["energy_J"] = _energy_J(schedule, machine.power, machine.n_cores)
     return found
 
 
-def _energy_J(schedule: Schedule, power: Power, runs: Runs) -> float:
+def _energy_J(schedule: Schedule, power: Power, n_cores: int) -> float:
     """Return the joules of a schedule; runs that were aborted draw power, too."""
-    makespan_s, ran_s = schedule.makespan_s, covered_s(runs.start_s, runs.end_s)
-    busy_s = schedule.utilization * makespan_s + schedule.lost.core_s(schedule.teams) / schedule.n_cores
-    return power.energy_J(makespan_s, ran_s, busy_s)
+    busy = busy_cores(schedule, n_cores)
+    seconds, cores = np.diff(busy.time_s), busy.level[:-1]
+    ran_s, core_s = float(seconds[cores > 0].sum()), float((seconds * cores).sum())
+    return power.energy_J(schedule.makespan_s, ran_s, core_s / n_cores)
