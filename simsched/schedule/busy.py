@@ -34,7 +34,7 @@ def busy_cores(schedule: Schedule, n_cores: int) -> Steps:
     >>> machine, policy = "knl-7250[cores=2,smt=2,contention=false]", "fifo[placement=dense]"
     >>> schedule = ss.simulate(graph, machine, policy, "2x1", runtime=ss.RuntimeProfile())
     >>> busy_cores(schedule, 2).level.tolist(), busy_cores(schedule, 4).level.tolist()
-    ([1, 0], [2, 1, 0])
+    ([1, 1, 0], [2, 1, 0])
     """
     runs, teams = Runs.of(schedule), schedule.teams
     running = Steps.of(runs.start_s, runs.end_s, teams.degrees()[runs.team].astype(np.int64))

@@ -56,7 +56,6 @@ def metrics(schedule: Schedule) -> dict[str, float]:
     path = float(longest_path_to_sinks(schedule.graph, schedule.alone_s).max(initial=0.0))
     area = float((schedule.alone_s * schedule.widths).sum()) / schedule.n_cores if schedule.n_cores else 0.0
     bound = max(path, area)
-    held = np.unique(runs.team)
     running = Events.of(schedule).running
     found = {
         "makespan_s": makespan,
@@ -68,14 +67,21 @@ def metrics(schedule: Schedule) -> dict[str, float]:
         "mean_corunning": float((runs.end_s - runs.start_s).sum()) / makespan if makespan else 0.0,
         "mean_corunning_at_events": float(running.mean()) if len(running) else 0.0,
         "max_corunning": float(running.max(initial=0)),
-        "cores_used": float(len(np.unique(np.concatenate([[], *map(schedule.teams.neighbours, held)])))),
+        "cores_used": float(_cores_used(schedule, runs)),
         "queue_wait_s": float(np.maximum(schedule.start_s - schedule.ready_s, 0.0).sum() - lost_s.sum()),
     }
     if len(lost):
         found["lost_core_s"] = lost.core_s(schedule.teams)
-    if (machine := schedule.machine) is not None and machine.power is not None:
-        found["energy_J"] = _energy_J(schedule, machine.power, machine.n_cores)
+    if schedule.machine is not None and schedule.machine.power is not None:
+        found["energy_J"] = _energy_J(schedule, schedule.machine.power, schedule.machine.n_cores)
     return found
+
+
+def _cores_used(schedule: Schedule, runs: Runs) -> int:
+    """Return how many cores, or lanes of an unknown machine, ran a task."""
+    threads = [schedule.teams.neighbours(team) for team in np.unique(runs.team).tolist()]
+    n_cores = schedule.n_cores if schedule.machine is None else schedule.machine.n_cores
+    return len(np.unique(np.concatenate(threads) % n_cores)) if threads else 0
 
 
 def _energy_J(schedule: Schedule, power: Power, n_cores: int) -> float:
