@@ -88,10 +88,10 @@ def on_one_core_s(
 def capacity(
     graph: TaskGraph, machine: Machine, costs: CostModel | None = None, runtime: RuntimeProfile | None = None
 ) -> float:
-    """Return the speed-up over one core if all hardware threads in use did their parts of each task without loss.
+    """Return the speed-up over one core if all cores did their parts of each task without loss.
 
-    It is their number where cores are alike; threads of another kind count by the seconds of all tasks there.
-    Efficiency is the speed-up over it.
+    It is their number where cores are alike, whatever number of their hardware threads is in use; cores of another kind
+    count by the seconds of all tasks there. Efficiency is the speed-up over it.
 
     Parameters
     ----------
@@ -118,9 +118,9 @@ def capacity(
 def capacity_of(machine: Machine, task_costs: TaskCosts) -> float:
     """Return the capacity where the tasks' costs on the machine are known; see `capacity`."""
     if task_costs.kinds_s is None or not (totals_s := task_costs.kinds_s.sum(axis=0)).all():
-        return float(machine.n_threads)
+        return float(machine.n_cores)
     shares = task_costs.one_core_s.sum() / totals_s
-    return float((np.bincount(machine.kind_of) * machine.smt * shares).sum())
+    return float((np.bincount(machine.kind_of) * shares).sum())
 
 
 def bounds(

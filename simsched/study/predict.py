@@ -262,7 +262,7 @@ def _row(schedule: Schedule, scenario: Scenario) -> dict[str, Any]:
         "area_s": limits.area_s,
         "bound_s": limits.bound_s,
         "one_core_s": float(task_costs.one_core_s.sum()),
-        "capacity": capacity_of(machine, task_costs) / machine.smt,
+        "capacity": capacity_of(machine, task_costs),
         "speedup": np.nan,
         "efficiency": np.nan,
         "utilization": schedule.utilization,

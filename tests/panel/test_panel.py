@@ -54,6 +54,11 @@ def test_another_number_of_cores_is_simulated_and_compared_with_the_base() -> No
     assert "this is the base" in said(panel)
 
 
+def test_efficiency_is_over_cores_not_over_their_threads() -> None:
+    panel = by_hand(machine="knl-7250[cores=2,smt=2,contention=false]", layout="4x1", runtime=ss.RuntimeProfile())
+    assert "200.0%: 4 times as fast as one core" in said(panel)
+
+
 def test_policy_and_layout_are_those_of_simulate() -> None:
     panel = by_hand(machine="knl-7250")
     control(panel, "policy").value = "critical-path[seed_ranks=1]"
