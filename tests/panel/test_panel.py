@@ -55,7 +55,9 @@ def test_another_number_of_cores_is_simulated_and_compared_with_the_base() -> No
 
 
 def test_efficiency_is_over_cores_not_over_their_threads() -> None:
-    panel = by_hand(machine="knl-7250[cores=2,smt=2,contention=false]", layout="4x1", runtime=ss.RuntimeProfile())
+    panel = by_hand(
+        machine="knl-7250[cores=2,smt=2,contention=false]", layout="4x1", runtime=ss.RuntimeProfile()
+    )
     assert "200.0%: 4 times as fast as one core" in said(panel)
 
 
