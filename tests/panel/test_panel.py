@@ -91,6 +91,15 @@ def test_another_machine_sets_cores_and_switches_to_its_own() -> None:
     assert "4x64" in control(panel, "layout").options
 
 
+def test_the_slider_shows_the_cores_that_kinds_can_give() -> None:
+    panel = by_hand(machine="core-i7-1370p")
+    control(panel, "cores").value = 10
+    assert control(panel, "cores").value == panel.schedule.require_machine().n_cores == 7
+    assert "core-i7-1370p[cores=10] has 7 cores, not 10" in said(panel)
+    control(panel, "policy").value = "critical-path"
+    assert panel.schedule.require_machine().spec == "core-i7-1370p[cores=7]"
+
+
 def test_data_move_as_chosen() -> None:
     """0 hands 4 B to 1 on its core and to 2 on the other one, at 2 B/s each out and in; then in no time."""
     fork = ss.TaskGraph.from_edges([1.0] * 3, [(0, 1), (0, 2)], edge_bytes=[4, 4])
