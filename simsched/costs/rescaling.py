@@ -168,8 +168,9 @@ def _ratio(graph: TaskGraph, here: Seconds) -> Seconds:
 def _check_estimable(graph: TaskGraph, missing: Mask, roofline: Seconds) -> None:
     unknown = np.flatnonzero(missing & np.isnan(roofline))
     if len(unknown):
-        task, why = int(unknown[0]), graph.report.facts.get("durations_why")
+        task, report = int(unknown[0]), graph.report
+        place, why = f"{report.source}: " if report.format else "", report.facts.get("durations_why")
         raise CostError(
-            f"task {task} ({graph.task_name(task)!r}) has no duration, and neither FLOPs nor bytes to estimate one "
-            f"from ({len(unknown)} such tasks); give one of them{f': {why}' if why else ''}"
+            f"{place}task {task} ({graph.task_name(task)!r}) has no duration, and neither FLOPs nor bytes to estimate "
+            f"one from ({counted(len(unknown), 'such task')}); give one of them{f': {why}' if why else ''}"
         )

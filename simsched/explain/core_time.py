@@ -8,11 +8,11 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from simsched.explain.places import entries
-from simsched.explain.steps import Steps, on_common_times
 from simsched.explain.team_time import TeamTime
 from simsched.explain.waits import Waits
 from simsched.graph.taskgraph import Seconds
+from simsched.schedule.busy import busy_cores
+from simsched.schedule.steps import Steps, on_common_times
 
 #: Slow-down whose causes are not known, or were not searched for.
 UNKNOWN = "cause unknown"
@@ -72,7 +72,7 @@ def _idle(waits: Waits) -> dict[str, float]:
     widths = schedule.teams.degrees()[runs.team].astype(np.int64)
     start_s, finish_s = runs.start_s, runs.end_s
     running = Steps.of(start_s, finish_s, widths)
-    busy = running if places.apart else _busy(waits)
+    busy = running if places.apart else busy_cores(schedule, schedule.n_cores)
     held, waiting = Steps.of(waits.held_s, waits.placed_s, widths), Steps.of(waits.placed_s, start_s, widths)
     wanted = Steps.of(waits.ready_s, waits.held_s, widths)
     last_s = float(schedule.start_s.max())
@@ -111,18 +111,3 @@ def _reserved(waits: Waits) -> int:
     """Return the number of cores that the policy reserves for other uses than executors."""
     inputs = waits.schedule.inputs
     return 0 if inputs is None else int(getattr(inputs.policy, "reserved", 0))
-
-
-def _busy(waits: Waits) -> Steps:
-    """Return the number of busy cores, where several tasks may run on one."""
-    runs = waits.runs
-    run, core = entries(waits.schedule.teams, runs.team)
-    order = np.lexsort((runs.start_s[run], core))
-    run, core = run[order], core[order].astype(np.int64)
-    distinct, place = np.unique(runs.end_s[run], return_inverse=True)
-    # Until when each core is busy with this run and those begun before: cores ascend, so none exceeds the next one's.
-    until_s = distinct[np.maximum.accumulate(core * len(distinct) + place.ravel()) % len(distinct)]
-    begin_s = runs.start_s[run]
-    same = core[1:] == core[:-1]
-    begin_s[1:][same] = np.maximum(begin_s[1:], until_s[:-1])[same]
-    return Steps.of(begin_s, until_s, np.ones(len(core), np.int64))

@@ -8,12 +8,12 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
-from simsched.explain.places import Ints, Places, entries
-from simsched.explain.steps import Steps
+from simsched.explain.places import Ints, Places
 from simsched.graph.adjacency import Index
 from simsched.graph.taskgraph import Seconds
-from simsched.schedule.runs import Runs, before_each, by_start
+from simsched.schedule.runs import Runs, before_each, by_start, entries
 from simsched.schedule.schedule import Schedule
+from simsched.schedule.steps import Steps
 
 #: Causes of a task's start time, in the order of the categories of `Explanation.tasks`.
 REASONS = ("none", "dependency", "no core", "queue", "dispatch", "data", "aborted")

@@ -124,6 +124,12 @@ class Controls:
         self.offer(machine)
         self._following = False
 
+    def settle(self, machine: Machine) -> None:
+        """Show the number of cores that a machine has, where tiles or kinds of cores cannot give the one asked for."""
+        self._following = True
+        self.cores.value = machine.n_cores
+        self._following = False
+
     def offer(self, machine: Machine) -> None:
         """Offer to find a layout, and the layouts that use all cores of a machine."""
         self.layout.options = [BEST, ESTIMATE, *(str(layout) for layout in worker_layouts(machine))]

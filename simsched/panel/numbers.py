@@ -48,7 +48,8 @@ def headline(now: Schedule, base: Schedule, before: Schedule | None) -> str:
 def change(now: Schedule, other: Schedule, called: str) -> str:
     """Return the difference of the makespan from another's, in percent or as a multiple."""
     ratio = now.makespan_s / other.makespan_s if other.makespan_s else 1.0
-    percent = f"{100 * (ratio - 1):+.1f} % against".replace("-", "\u2212")
+    # Adding 0 makes -0.0 positive.
+    percent = f"{round(100 * (ratio - 1), 1) + 0.0:+.1f} % against".replace("-", "\u2212")
     return f"{f'{ratio:.3g} times' if ratio >= MANY_TIMES else percent} {called} ({format_time(other.makespan_s)})"
 
 

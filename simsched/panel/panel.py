@@ -174,6 +174,7 @@ class Panel:
             self._controls.offer(self._known.varied(said))
         self._said = said
         schedule = self._replayed(said)
+        self._controls.settle(schedule.require_machine())
         if schedule.graph is not self.base.graph:
             self.base = schedule
         return schedule

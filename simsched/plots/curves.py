@@ -20,6 +20,7 @@ from simsched.plots.canvas import log_ticks, open_axes, outside_legend, require_
 from simsched.plots.overlap import LONGEST_PAIR, layers
 from simsched.plots.palette import OKABE_ITO, RGB
 from simsched.renamed import old_arguments
+from simsched.schedule.bounds import on_one_core
 from simsched.units import time_unit
 
 
@@ -45,7 +46,8 @@ def model_curves_frame(
     DataFrame
         The columns of `cost_curves_frame`, one row per kind and width from 1 to the hardware threads, in powers of two:
         fitted_s as in replays; measured_s as recorded, on any machine, NaN where that is unknown; sharing is
-        "", and the others are NaN.
+        "", and the others are NaN. Seconds by kind of cores are those of the kind that `speedup` is over, and
+        measured_s is NaN.
 
     Examples
     --------
@@ -55,10 +57,11 @@ def model_curves_frame(
     [[1.0, 2.0], [2.0, nan]]
     """
     target = machine_of(machine)
-    on_machine = (costs or CostModel()).on(graph, target, runtime)
+    on_machine = on_one_core(graph, (costs or CostModel()).on(graph, target, runtime))
+    recorded_s = graph.durations_s if graph.seconds_by_kind is None else np.full(graph.n_tasks, np.nan)
     rows: list[dict[str, Any]] = []
     for task in _longest(graph, on_machine.one_core_s, max_kinds):
-        threads, seconds = int(graph.widths[task]), float(graph.durations_s[task])
+        threads, seconds = int(graph.widths[task]), float(recorded_s[task])
         known = {threads} if threads <= target.n_threads and np.isfinite(seconds) else set()
         powers = (2**k for k in range(target.n_threads.bit_length()))
         rows += [

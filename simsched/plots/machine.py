@@ -110,8 +110,11 @@ def figure_size(picture: Picture, explained: bool = False) -> Size:
     left, bottom, right, top = extent(picture)
     core = min((min(b.width, b.height) for b in picture.boxes if b.core >= 0), default=1.0)
     scale = min(CORE_IN / core, LARGEST_IN[0] / (right - left), LARGEST_IN[1] / (top - bottom))
-    # Room for the title, the legend below and the colour bar at the right.
-    return max(scale * (right - left) + 0.4 + 0.9 * explained, 4.8), max(scale * (top - bottom) + 1.0, 2.0)
+    # Room for the title, the legend below, the colour bar at the right, and its label along it.
+    return (
+        max(scale * (right - left) + 0.4 + 0.9 * explained, 4.8),
+        max(scale * (top - bottom) + 1.0, 2.0 + 0.8 * explained),
+    )
 
 
 def _figure(ax: Axes) -> Figure:

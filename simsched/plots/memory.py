@@ -8,10 +8,12 @@ import pandas as pd
 from simsched.drawing import Axes
 from simsched.plots.canvas import open_axes, outside_legend, plain, set_title
 from simsched.schedule import MemoryUse
-from simsched.units import time_unit
+from simsched.units import format_bytes, time_unit
 
 #: Places that are drawn, those with the highest peaks.
 MOST_PLACES = 8
+#: A size of more than so many times the highest peak is written and not drawn, as the bytes would be a line at 0.
+FAR = 10
 
 
 def memory_frame(use: MemoryUse) -> pd.DataFrame:
@@ -44,7 +46,8 @@ def memory_frame(use: MemoryUse) -> pd.DataFrame:
 def memory(use: MemoryUse, ax: Axes | None = None) -> Axes:
     """Draw the bytes at each place over time, and the size of the place, where it is known, as a dashed line.
 
-    Of more than eight places those with the highest peaks are drawn.
+    A size far above the highest peak is in the legend only. Of more than eight places those with the highest peaks are
+    drawn.
 
     Parameters
     ----------
@@ -67,9 +70,9 @@ def memory(use: MemoryUse, ax: Axes | None = None) -> Axes:
     ax = open_axes((10.0, 3.2), ax)
     peak, curves = use.peak, [use.curve(place) for place in range(len(use.peak))]
     shown = peak.sort_values("peak_B", ascending=False, kind="stable").head(MOST_PLACES).sort_index()
-    sizes = set(shown["size_B"])
+    sizes, most_B = set(shown["size_B"]), float(peak["peak_B"].max())
     end_s = max(float(times_s[-1]) for times_s, _ in curves)
-    unit, (name, per_B) = time_unit(end_s), _byte_unit(float(peak["peak_B"].max()))
+    unit, (name, per_B) = time_unit(end_s), _byte_unit(most_B)
     lines = []
     for place in shown.index:
         times_s, bytes_B = curves[place]
@@ -80,6 +83,9 @@ def memory(use: MemoryUse, ax: Axes | None = None) -> Axes:
     if len(sizes) == 1 and np.isfinite(size_B := sizes.pop()):
         lines.append(ax.axhline(size_B * per_B, color="black", linestyle="--", linewidth=1))
         labels.append("size of each" if len(peak) > 1 else "size")
+        if size_B > FAR * most_B > 0:
+            labels[-1] += f": {format_bytes(size_B)}, beyond the picture"
+            ax.set_ylim(top=1.1 * most_B * per_B)
     ax.set_ylim(bottom=0)
     ax.set(xlabel=f"time ({unit.name})", ylabel=f"live bytes ({name})")
     outside_legend(ax, lines, labels)

@@ -8,6 +8,7 @@ from simsched.document.parts import Paragraph, Part, Picture, Section, Table
 from simsched.report.findings import Findings
 from simsched.report.inputs_section import NARROWEST_PX, PX
 from simsched.schedule import Schedule
+from simsched.text import counted
 from simsched.units import format_bytes, format_time
 
 #: Rows of each table.
@@ -37,7 +38,11 @@ def _memory(schedule: Schedule, name: str) -> list[Part]:
         for row in fullest.to_dict("records")
     ]
     return [
-        Table(f"Live data, the {len(rows)} fullest places", ("place", "at most", "first at", "size"), rows),
+        Table(
+            f"Live data, the {counted(len(rows), 'fullest place')}",
+            ("place", "at most", "first at", "size"),
+            rows,
+        ),
         Picture(
             lambda figure: use.plot(figure.add_subplot()),
             880,

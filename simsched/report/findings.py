@@ -160,7 +160,7 @@ class Findings:
         return self.one_core_s / makespan_s if makespan_s else 1.0
 
     def efficiency(self, makespan_s: float) -> float:
-        """Return the speed-up of a makespan over the hardware threads, or what their kinds are worth."""
+        """Return the speed-up of a makespan over the cores, or what their kinds are worth."""
         return self.speedup(makespan_s) / self._capacity if makespan_s else 1.0
 
     @cached_property

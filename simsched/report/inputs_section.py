@@ -13,6 +13,7 @@ from simsched.plots.canvas import plain
 from simsched.plots.machine import figure_size
 from simsched.report.findings import Findings
 from simsched.report.question import Question
+from simsched.schedule.bounds import on_one_core
 from simsched.units import format_time
 
 #: CSS pixels per inch of the drawings of machines.
@@ -60,7 +61,7 @@ def kinds_table(question: Question) -> Table:
     """Return the kinds that hold most seconds on one core of the machine."""
     kinds = question.graph.kinds
     costs = (question.costs or CostModel()).on(question.graph, question.machine, question.runtime)
-    seconds = np.bincount(kinds.codes, costs.one_core_s, len(kinds.labels))
+    seconds = np.bincount(kinds.codes, on_one_core(question.graph, costs).one_core_s, len(kinds.labels))
     counts = kinds.counts
     held = [code for code in np.argsort(-seconds, kind="stable").tolist() if counts[code]]
     whole = float(seconds.sum()) or 1.0

@@ -91,10 +91,14 @@ def longer(seconds: float, than: float) -> str:
 
 
 def _meaning(found: Findings) -> str:
+    kinds = found.question.machine.kinds is not None
+    by_kind = ", of which those of another kind count by what they do" if kinds else ""
+    several = kinds and found.question.graph.seconds_by_kind is not None
+    of_kind = ", of the kind on which that takes least," if several else ""
     words = (
         "A layout is executors x cores of each, or at most so many tasks x the most cores of each where a policy "
-        "decides the widths of teams. Speed-up is over one core that runs every task alone; efficiency is the speed-up "
-        "over the number of cores; in use is the share of their time held by running tasks."
+        f"decides the widths of teams. Speed-up is over one core{of_kind} that runs every task alone; efficiency is "
+        f"the speed-up over the number of cores{by_kind}; in use is the share of their time held by running tasks."
     )
     if not found.seeded:
         return f"{words} Seeds make no difference here: nothing is random."

@@ -61,7 +61,7 @@ class Bounds:
 def on_one_core_s(
     graph: TaskGraph, machine: Machine, costs: CostModel | None = None, runtime: RuntimeProfile | None = None
 ) -> float:
-    """Return the seconds of all tasks in sequence, each alone on one core: the base of speed-ups.
+    """Return the seconds of all tasks in sequence, each alone on one core: the base of speed-ups (`on_one_core`).
 
     Measured curves may gain more than their cores; then `Bounds.area_s` counts fewer core-seconds than these.
 
@@ -82,16 +82,38 @@ def on_one_core_s(
     >>> on_one_core_s(ss.TaskGraph.from_edges([1.0, 2.0, 3.0]), ss.machine("generic[cores=4]"))
     6.0
     """
-    return float((costs or CostModel()).on(graph, machine, runtime).one_core_s.sum())
+    return float(on_one_core(graph, (costs or CostModel()).on(graph, machine, runtime)).one_core_s.sum())
+
+
+def on_one_core(graph: TaskGraph, task_costs: TaskCosts) -> TaskCosts:
+    """Return the costs on the one core that speed-ups are over: one of the machine's file.
+
+    Where the graph gives seconds by kind of cores, it is one of the kind on which all tasks in sequence take the least.
+
+    References
+    ----------
+    Topcuoglu, Hariri, Wu, "Performance-Effective and Low-Complexity Task Scheduling for Heterogeneous Computing", IEEE
+    Transactions on Parallel and Distributed Systems 13(3), 2002: speedup.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> graph, machine = ss.TaskGraph.from_edges([[1.0, 10.0], [4.0, 2.0]]), ss.machine("generic[cores=2,kinds=each]")
+    >>> on_one_core(graph, ss.CostModel().on(graph, machine)).one_core_s.tolist()
+    [1.0, 4.0]
+    """
+    if graph.seconds_by_kind is None or task_costs.kinds_s is None:
+        return task_costs
+    return task_costs.of_kind(int(task_costs.kinds_s.sum(axis=0).argmin()))
 
 
 def capacity(
     graph: TaskGraph, machine: Machine, costs: CostModel | None = None, runtime: RuntimeProfile | None = None
 ) -> float:
-    """Return the speed-up over one core if all hardware threads in use did their parts of each task without loss.
+    """Return the speed-up over one core if all cores did their parts of each task without loss.
 
-    It is their number where cores are alike; threads of another kind count by the seconds of all tasks there.
-    Efficiency is the speed-up over it.
+    It is their number where cores are alike, whatever number of their hardware threads is in use; cores of another kind
+    count by the seconds of all tasks there. Efficiency is the speed-up over it.
 
     Parameters
     ----------
@@ -112,15 +134,15 @@ def capacity(
     >>> capacity(ss.TaskGraph.from_edges([1.0], flops=[1e9]), ss.machine("sw26010[cores=65]"))
     66.0
     """
-    return capacity_of(machine, (costs or CostModel()).on(graph, machine, runtime))
+    return capacity_of(graph, machine, (costs or CostModel()).on(graph, machine, runtime))
 
 
-def capacity_of(machine: Machine, task_costs: TaskCosts) -> float:
+def capacity_of(graph: TaskGraph, machine: Machine, task_costs: TaskCosts) -> float:
     """Return the capacity where the tasks' costs on the machine are known; see `capacity`."""
     if task_costs.kinds_s is None or not (totals_s := task_costs.kinds_s.sum(axis=0)).all():
-        return float(machine.n_threads)
-    shares = task_costs.one_core_s.sum() / totals_s
-    return float((np.bincount(machine.kind_of) * machine.smt * shares).sum())
+        return float(machine.n_cores)
+    shares = on_one_core(graph, task_costs).one_core_s.sum() / totals_s
+    return float((np.bincount(machine.kind_of) * shares).sum())
 
 
 def bounds(

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from simsched.graph.import_facts import covered_s
 from simsched.graph.longest_path import longest_path_to_sinks
+from simsched.schedule.busy import busy_cores
 from simsched.schedule.events import Events
 from simsched.schedule.runs import Runs
 
@@ -56,7 +56,6 @@ def metrics(schedule: Schedule) -> dict[str, float]:
     path = float(longest_path_to_sinks(schedule.graph, schedule.alone_s).max(initial=0.0))
     area = float((schedule.alone_s * schedule.widths).sum()) / schedule.n_cores if schedule.n_cores else 0.0
     bound = max(path, area)
-    held = np.unique(runs.team)
     running = Events.of(schedule).running
     found = {
         "makespan_s": makespan,
@@ -68,18 +67,26 @@ def metrics(schedule: Schedule) -> dict[str, float]:
         "mean_corunning": float((runs.end_s - runs.start_s).sum()) / makespan if makespan else 0.0,
         "mean_corunning_at_events": float(running.mean()) if len(running) else 0.0,
         "max_corunning": float(running.max(initial=0)),
-        "cores_used": float(len(np.unique(np.concatenate([[], *map(schedule.teams.neighbours, held)])))),
+        "cores_used": float(_cores_used(schedule, runs)),
         "queue_wait_s": float(np.maximum(schedule.start_s - schedule.ready_s, 0.0).sum() - lost_s.sum()),
     }
     if len(lost):
         found["lost_core_s"] = lost.core_s(schedule.teams)
     if schedule.machine is not None and schedule.machine.power is not None:
-        found["energy_J"] = _energy_J(schedule, schedule.machine.power, runs)
+        found["energy_J"] = _energy_J(schedule, schedule.machine.power, schedule.machine.n_cores)
     return found
 
 
-def _energy_J(schedule: Schedule, power: Power, runs: Runs) -> float:
+def _cores_used(schedule: Schedule, runs: Runs) -> int:
+    """Return how many cores, or lanes of an unknown machine, ran a task."""
+    threads = [schedule.teams.neighbours(team) for team in np.unique(runs.team).tolist()]
+    n_cores = schedule.n_cores if schedule.machine is None else schedule.machine.n_cores
+    return len(np.unique(np.concatenate(threads) % n_cores)) if threads else 0
+
+
+def _energy_J(schedule: Schedule, power: Power, n_cores: int) -> float:
     """Return the joules of a schedule; runs that were aborted draw power, too."""
-    makespan_s, ran_s = schedule.makespan_s, covered_s(runs.start_s, runs.end_s)
-    busy_s = schedule.utilization * makespan_s + schedule.lost.core_s(schedule.teams) / schedule.n_cores
-    return power.energy_J(makespan_s, ran_s, busy_s)
+    busy = busy_cores(schedule, n_cores)
+    seconds, cores = np.diff(busy.time_s), busy.level[:-1]
+    ran_s, core_s = float(seconds[cores > 0].sum()), float((seconds * cores).sum())
+    return power.energy_J(schedule.makespan_s, ran_s, core_s / n_cores)

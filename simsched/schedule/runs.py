@@ -101,6 +101,21 @@ def before_each(schedule: Schedule) -> Ints:
     return before
 
 
+def entries(rows: Csr, row: Index) -> tuple[Ints, Index]:
+    """Return, for each task and each entry of its row, the task and the entry; tasks ascending.
+
+    Parameters
+    ----------
+    rows : Csr
+    row : int32 array, shape (n,)
+        The row of each task.
+    """
+    sizes = rows.degrees()[row].astype(np.int64)
+    task = np.repeat(np.arange(len(row)), sizes)
+    first = np.cumsum(sizes) - sizes
+    return task, rows.indices[np.arange(len(task)) + np.repeat(rows.indptr[row] - first, sizes)]
+
+
 def first_start_s(schedule: Schedule) -> float:
     """Return when the first run starts; 0 if there is none."""
     starts = schedule.start_s, schedule.lost.start_s

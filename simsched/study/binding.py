@@ -10,12 +10,12 @@ from simsched.explain import Explanation
 from simsched.explain.causes import slow_downs_of
 from simsched.explain.core_time import SLOW_DOWNS
 from simsched.explain.path import CAUSES, SEGMENTS
-from simsched.explain.steps import Steps
 from simsched.explain.team_time import costs_of
 from simsched.explain.waits import RELATIVE
 from simsched.graph.adjacency import Index
 from simsched.graph.taskgraph import Seconds
 from simsched.schedule import Schedule
+from simsched.schedule.steps import Steps
 
 #: Possible binding resources; of equals the first binds.
 RESOURCES = (

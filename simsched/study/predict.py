@@ -31,7 +31,7 @@ from simsched.replay.advice import advised
 from simsched.replay.parallel_map import parallel_map
 from simsched.replay.scenario import Scenario, effective_runtime
 from simsched.schedule import Schedule
-from simsched.schedule.bounds import bounds_of, capacity_of
+from simsched.schedule.bounds import bounds_of, capacity_of, on_one_core
 from simsched.schedule.caveats import notes_of
 from simsched.spec import Engine
 from simsched.study.binding import binding, bound_by
@@ -261,8 +261,8 @@ def _row(schedule: Schedule, scenario: Scenario) -> dict[str, Any]:
         "critical_path_s": limits.critical_path_s,
         "area_s": limits.area_s,
         "bound_s": limits.bound_s,
-        "one_core_s": float(task_costs.one_core_s.sum()),
-        "capacity": capacity_of(machine, task_costs) / machine.smt,
+        "one_core_s": float(on_one_core(schedule.graph, task_costs).one_core_s.sum()),
+        "capacity": capacity_of(schedule.graph, machine, task_costs),
         "speedup": np.nan,
         "efficiency": np.nan,
         "utilization": schedule.utilization,

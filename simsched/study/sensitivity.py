@@ -7,6 +7,7 @@ from dataclasses import replace
 from math import log
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 from simsched.costs import CostModel
@@ -153,7 +154,8 @@ def _elasticity(values: list[float], makespans_s: list[float]) -> float:
 
 def _ranked(rows: list[dict[str, object]], notes: Iterable[str], folds: bool) -> Result:
     frame = pd.DataFrame(rows)
-    frame = frame.sort_values("swing_s", ascending=False, kind="stable").reset_index(drop=True)
+    # Numbers that matter only beyond their interval come before those without effect, which are folded from the end.
+    frame = frame.iloc[np.lexsort([-frame["elasticity"].abs(), -frame["swing_s"]])].reset_index(drop=True)
     # Swings that differ by a rounding only are equal.
     steps = (frame["swing_s"].diff() < -ROUNDING * frame["makespan_s"]).cumsum()
     frame.insert(0, "rank", steps.groupby(steps).transform(lambda equal: equal.index[0] + 1))

@@ -28,7 +28,7 @@ from simsched.replay.parallel_map import parallel_map
 from simsched.replay.scenario import Scenario
 from simsched.schedule.caveats import notes_of
 from simsched.spec import Engine
-from simsched.study.sensitivity import ROUNDING, replay_of, sensitivity
+from simsched.study.sensitivity import ROUNDING, UNMOVED, replay_of, sensitivity
 from simsched.study.uncertain import Parameter, Uncertain, chosen
 
 #: Gives the makespan with some numbers changed, by name.
@@ -115,7 +115,7 @@ def _ranked(rows: list[list[Any]], notes: Iterable[str]) -> Result:
     frame = pd.DataFrame(rows, columns=COLUMNS)
     frame = frame.sort_values("total", ascending=False, kind="stable").reset_index(drop=True)
     frame.insert(0, "rank", frame["total"].round(9).rank(method="min", ascending=False).astype(np.int64))
-    return Result.of(frame, notes, sobol_bars)
+    return Result.of(frame, [*notes, *([] if rows else [UNMOVED])], sobol_bars)
 
 
 def _indices(

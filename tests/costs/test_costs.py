@@ -195,6 +195,12 @@ def test_no_duration_and_no_work_is_an_error():
         on([1.0, np.nan], names=["a", "b"])
 
 
+def test_no_duration_and_no_work_in_a_file_is_an_error_that_names_it(tmp_path):
+    (tmp_path / "steps.dot").write_text("digraph { a [duration_s=1]; a -> b }", "utf-8")
+    with pytest.raises(CostError, match=r"^steps.dot: task 1 \('b'\) has no duration.*\(1 such task\)"):
+        ss.CostModel().on(ss.load(tmp_path / "steps.dot"), ss.machine("generic"))
+
+
 def test_seconds_are_carried_by_the_ratio_of_the_rooflines():
     """Recorded on cores of 64 GFLOP/s and 5 GB/s, replayed on 32 GFLOP/s and 10 GB/s: compute x 2, memory x 1/2."""
     origin = ss.RecordedOn("fast core", core_flops=64e9, core_bandwidth_Bps=5e9)

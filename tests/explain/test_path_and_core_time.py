@@ -98,6 +98,14 @@ def test_threads_of_one_core_are_counted_once(replay):
     assert core_time(schedule) == {"work": 2, "hardware threads": 2, "threads of one core": -2}
 
 
+def test_threads_with_equal_shares_of_all_cores_keep_all_busy(replay):
+    """Three threads on two cores take 1.5 times as long until 1.5 s; then two go on, alone on a core each, to 5.5 s."""
+    machine, policy = "generic[cores=2,share_cores=true]", "fifo[oversubscribe=fair]"
+    schedule = replay([5, 1, 5], [], policy, machine, layout="3x1")
+    assert schedule.makespan_s == 5.5
+    assert core_time(schedule) == {"work": 11, "hardware threads": 1.5, "threads of one core": -1.5}
+
+
 def test_noise_and_team_changes(engine):
     """Twice as long as estimated: 1 s noise. A team of two after one of one: 0.5 s."""
     graph = ss.TaskGraph.from_edges([1], [])

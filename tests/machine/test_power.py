@@ -30,6 +30,25 @@ def test_idle_cores_and_idle_machines_draw_what_they_draw():
     )
 
 
+@pytest.mark.parametrize(
+    ("machine", "policy", "layout", "joules"),
+    [
+        # Each of two cores runs one of its two threads for 1 s, then core 0 alone for 1 s.
+        ("knl-7250[cores=2,smt=2,contention=false", "fifo", "4x1", 40 + 30),
+        # Both tasks are on core 0: 1 s beside each other, 1 s alone.
+        ("knl-7250[cores=2,smt=2,contention=false", "fifo[placement=dense]", "4x1", 30 + 30),
+        # One core: the tasks take turns until 2 s, then one is alone until 3 s; it draws no more for that.
+        ("generic[cores=1,share_cores=true", "fifo[oversubscribe=true]", "2x1", 3 * 40),
+        ("generic[cores=1,share_cores=true", "fifo[oversubscribe=fair]", "2x1", 3 * 40),
+    ],
+)
+def test_a_core_draws_as_much_for_several_of_its_threads(machine, policy, layout, joules):
+    graph = ss.TaskGraph.from_edges([2.0, 1.0])
+    watts = "idle_W=10,busy_W=20,all_cores_W=40"
+    schedule = ss.simulate(graph, f"{machine},{watts}]", policy, layout, runtime=ss.RuntimeProfile())
+    assert schedule.metrics()["energy_J"] == pytest.approx(joules)
+
+
 def test_watts_of_a_file_are_in_proportion_to_its_cores(tmp_path):
     """Those in brackets are of the machine that the brackets describe."""
     text = machine_file("generic").read_text("utf-8")

@@ -54,6 +54,13 @@ def test_another_number_of_cores_is_simulated_and_compared_with_the_base() -> No
     assert "this is the base" in said(panel)
 
 
+def test_efficiency_is_over_cores_not_over_their_threads() -> None:
+    panel = by_hand(
+        machine="knl-7250[cores=2,smt=2,contention=false]", layout="4x1", runtime=ss.RuntimeProfile()
+    )
+    assert "200.0%: 4 times as fast as one core" in said(panel)
+
+
 def test_policy_and_layout_are_those_of_simulate() -> None:
     panel = by_hand(machine="knl-7250")
     control(panel, "policy").value = "critical-path[seed_ranks=1]"
@@ -82,6 +89,15 @@ def test_another_machine_sets_cores_and_switches_to_its_own() -> None:
     assert machine == ss.machine("sw26010")
     assert all(control(panel, SWITCHES[name]).value == getattr(machine.effects, name) for name in NAMES)
     assert "4x64" in control(panel, "layout").options
+
+
+def test_the_slider_shows_the_cores_that_kinds_can_give() -> None:
+    panel = by_hand(machine="core-i7-1370p")
+    control(panel, "cores").value = 10
+    assert control(panel, "cores").value == panel.schedule.require_machine().n_cores == 7
+    assert "core-i7-1370p[cores=10] has 7 cores, not 10" in said(panel)
+    control(panel, "policy").value = "critical-path"
+    assert panel.schedule.require_machine().spec == "core-i7-1370p[cores=7]"
 
 
 def test_data_move_as_chosen() -> None:

@@ -85,6 +85,14 @@ def test_curves_as_replays_take_them():
     assert len(cost_curves(frame).containers) == 2
 
 
+def test_curves_of_seconds_by_kind_of_cores_are_those_of_one_kind():
+    """All tasks in sequence take 4 s on core 0, 9 s on core 1; the mean over both is what no core takes."""
+    graph = ss.TaskGraph.from_edges([[1.0, 8.0], [3.0, 1.0]], kinds=["a", "b"])
+    frame = model_curves_frame(graph, "generic[cores=2,kinds=each]")
+    assert frame.groupby("kind")["fitted_s"].max().tolist() == [1.0, 3.0]
+    assert frame["measured_s"].isna().all()
+
+
 def test_tasks_of_no_length_have_curves_too():
     frame = model_curves_frame(ss.TaskGraph.from_edges([0.0]), "generic[cores=2]")
     assert cost_curves(frame).get_yscale() == "linear"

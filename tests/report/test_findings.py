@@ -52,6 +52,15 @@ def test_efficiency_is_over_one_core_where_teams_gain_more_than_their_cores():
     assert "| work on one core | 3 s |" in made.markdown
 
 
+def test_efficiency_is_over_cores_in_reports_and_predictions_alike():
+    """Four threads of two cores, which lose nothing here, do four times the work of one core in its time."""
+    machine, graph = "knl-7250[cores=2,smt=2,contention=false]", ss.TaskGraph.from_edges([1.0] * 8)
+    made = ss.report(graph, machine, ["fifo"], seeds=1, replays=0)
+    row = ss.predict(graph, machine, "fifo", [2], samples=1).iloc[0]
+    assert made.findings.efficiency(row["makespan_s"]) == row["efficiency"] == pytest.approx(2.0)
+    assert made.findings.scaling["efficiency"][0] == row["efficiency"]
+
+
 def test_seeds_count_where_they_make_a_difference():
     graph = ss.TaskGraph.from_edges(np.linspace(1, 2, 20))
     quiet = ss.report(graph, "generic[cores=2]", ["fifo"], seeds=4, replays=0)

@@ -41,7 +41,7 @@ def made(
         start_order=np.arange(len(durations), dtype=np.int32),
         alone_s=durations,
         n_cores=2,
-        machine=cast(Any, SimpleNamespace(spec=f"machine-{label}", power=None)),
+        machine=cast(Any, SimpleNamespace(spec=f"machine-{label}", power=None, n_cores=2)),
         policy="fifo",
         layout="1x1",
         engine="simpy",

@@ -111,6 +111,17 @@ def test_a_recorded_run_has_one_place():
     assert (use.peak["share"] == 0).all()
 
 
+@pytest.mark.parametrize(("size_B", "drawn"), [(40, True), (4000, False)])
+def test_a_size_far_above_all_bytes_is_told_and_not_drawn(size_B, drawn):
+    """4 B are a line at 0 in a picture that reaches to 4000 B."""
+    use = replay([4, 0], f"generic[cores=2,link_Bps=2,data=sent,place_B={size_B}]").memory()
+    ax = use.plot()
+    assert (ax.get_ylim()[1] >= size_B) == drawn
+    assert (ax.get_ylim()[1] < 10) != drawn
+    told = ax.get_legend().get_texts()[-1].get_text()
+    assert told == ("size of each" if drawn else "size of each: 4 kB, beyond the picture")
+
+
 def test_graphs_without_data_need_nothing():
     use = ss.simulate(ss.TaskGraph.from_edges([1.0]), "generic[cores=1]", "fifo").memory()
     assert steps(use) == [[0], [0]]

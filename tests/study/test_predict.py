@@ -288,6 +288,14 @@ def test_impossible_widths_and_samples(options, said):
         ss.predict(GRAPH, "generic", "fifo", [2], **options)
 
 
+def test_speedup_is_over_the_best_kind_where_the_graph_gives_seconds_by_kind():
+    """All tasks in sequence take 4 s on core 0, 40 s on core 1, which does a tenth of its work."""
+    graph, machine = ss.TaskGraph.from_edges([[1.0, 10.0], [3.0, 30.0]]), "generic[cores=2,kinds=each]"
+    (row,) = ss.predict(graph, machine, "heft", [2], samples=1).to_dict("records")
+    assert (row["makespan_s"], row["speedup"], row["efficiency"]) == (4.0, 1.0, pytest.approx(1 / 1.1))
+    assert ss.compare(graph, machine, ["heft"])["speedup"].tolist() == [1.0]
+
+
 def test_efficiency_counts_kinds_by_what_they_do():
     """One task on each of 256 CPEs and two on each of 4 MPEs, twice as fast: nothing is lost, and no more is gained."""
     graph = ss.TaskGraph.from_edges([1.0] * 264, kinds="mine", flops=[2e9] * 264)

@@ -209,6 +209,14 @@ def test_where_nothing_moves_the_makespan_a_note_says_why():
     recorded = ss.TaskGraph.from_edges([1.0, 2.0], [(0, 1)])
     assert UNMOVED in ss.sensitivity(recorded, "generic", "fifo").notes
     assert UNMOVED not in ss.sensitivity(FLOPS, "generic", "fifo").notes
+    assert UNMOVED in ss.sobol(recorded, "generic", "fifo", samples=2).notes
+
+
+def test_a_number_that_matters_beyond_its_interval_alone_hides_none_without_effect():
+    """A share of 1 that is exact has no swing, and an elasticity; it stands before those that have neither."""
+    rows = [{"parameter": name, "swing_s": swing_s, "elasticity": elasticity, "makespan_s": 3.0}
+            for name, swing_s, elasticity in (("a", 0.0, 0.0), ("b", 0.0, -1.0), ("c", 1.0, 1.0))]  # fmt: skip
+    assert _ranked(rows, [], folds=True).shown["parameter"].tolist() == ["c", "b"]
 
 
 def test_numbers_without_effect_are_counted_and_not_shown():

@@ -3,7 +3,7 @@
 import numpy as np
 from hypothesis import given, strategies as st
 
-from simsched.explain.steps import Steps, on_common_times
+from simsched.schedule.steps import Steps, on_common_times
 
 TIMES = st.sampled_from([0.0, 0.1, 0.5, 1.0, 2.0, 7.5])
 
