@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from simsched.costs.curve_ranges import ranges
 from simsched.costs.curves import Curve, default_curves, normalised
+from simsched.costs.own_machine import stands_in
 from simsched.costs.task_costs import TaskCosts
 from simsched.graph import TaskGraph
 from simsched.machine import Machine
@@ -116,8 +117,8 @@ def _origins(costs: TaskCosts, graph: TaskGraph, machine: Machine) -> Codes:
     if origin is None:
         known: Origin = "given" if graph.recording is None else "recorded"
     else:
-        here = (origin.core_flops, origin.core_bandwidth_Bps) == (machine.core_flops, machine.one_core_Bps)
-        known = "recorded" if here else "carried"
+        same = (origin.core_flops, origin.core_bandwidth_Bps) == (machine.core_flops, machine.one_core_Bps)
+        known = "recorded" if same or stands_in(graph, machine) else "carried"
     found = np.where(np.isnan(graph.durations_s), ORIGINS.index("estimated"), ORIGINS.index(known))
     if costs.table is not None:
         tabled = np.where(costs.table.modelled, ORIGINS.index("modelled"), ORIGINS.index("measured"))

@@ -18,8 +18,9 @@ def machine_for(graph: object, machine: str | Path | Machine | None) -> Machine:
     Parameters
     ----------
     graph : TaskGraph
-        One with `recorded_on` says its machine. Of another recording only the lanes are known: its machine is
-        `generic`, which shares nothing, as the recorded seconds already contain how tasks slowed each other down.
+        One with `recorded_on` says its machine, where it has that name or is of known speed. Of another recording only
+        the lanes are known: its machine is `generic`, which shares nothing, as the recorded seconds already contain how
+        tasks slowed each other down.
     machine : str, Path, Machine or None
         As `simsched.machine` takes it; None for the graph's own.
 
@@ -36,9 +37,11 @@ def machine_for(graph: object, machine: str | Path | Machine | None) -> Machine:
     ('epyc-7702', 'grace')
     """
     if machine is None and isinstance(graph, TaskGraph):
-        if graph.recorded_on is not None:
-            return _named(graph.recorded_on.name)
-        if (threads := recorded_threads(graph)) is not None:
+        origin, threads = graph.recorded_on, recorded_threads(graph)
+        if origin is not None and (named := _named(origin.name)) is not None:
+            return named
+        # Of known speed, but of no name: seconds are carried to the default machine by rooflines.
+        if threads is not None and not _has_speed(graph):
             return machine_of(f"generic[cores={threads}]")
     return machine_of(MACHINE if machine is None else machine)
 
@@ -60,9 +63,25 @@ def recorded_threads(graph: TaskGraph) -> int | None:
     return max(int(widest.sum()), 1)
 
 
-def _named(name: str) -> Machine:
-    """Return the machine of a name; where it is only described, the default, to which seconds are carried."""
+def stands_in(graph: TaskGraph, machine: Machine) -> bool:
+    """Return whether a machine is `generic`, in place of one that recorded a graph and is of unknown speed.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> stands_in(ss.TaskGraph.from_edges([1.0]), ss.machine("generic"))
+    False
+    """
+    return graph.recording is not None and not _has_speed(graph) and machine.content["name"] == "generic"
+
+
+def _has_speed(graph: TaskGraph) -> bool:
+    return graph.recorded_on is not None and graph.recorded_on.is_known
+
+
+def _named(name: str) -> Machine | None:
+    """Return the machine of a name; None where there is none."""
     try:
         return machine_of(name)
     except SimschedError:
-        return machine_of(MACHINE)
+        return None

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from simsched.costs.curves import REFERENCE_S
-from simsched.costs.own_machine import recorded_threads
+from simsched.costs.own_machine import recorded_threads, stands_in
 from simsched.costs.task_costs import Terms
 from simsched.errors import CostError
 from simsched.graph import RecordedOn, TaskGraph
@@ -89,7 +89,7 @@ def rescaled(
     measured = np.zeros(graph.n_tasks, np.bool_) if measured is None else measured
     recorded = ~np.isnan(one_core) & ~measured
     missing = ~recorded & ~measured
-    if not missing.any() and not _is_known(graph.recorded_on):
+    if not missing.any() and (graph.recorded_on is None or not graph.recorded_on.is_known):
         return one_core, [as_they_are(graph, machine, int(recorded.sum()))] if recorded.any() else []
     here = one_core_roofline_s(graph, machine.core_flops, machine.one_core_Bps)
     ratio = _ratio(graph, here)
@@ -124,14 +124,14 @@ def as_they_are(graph: TaskGraph, machine: Machine, count: int) -> Note:
     """Return the note that durations are not converted, and how to change that."""
     said = counted(count, "recorded duration is taken as it is", "recorded durations are taken as they are")
     origin, threads = graph.recorded_on, recorded_threads(graph)
-    if origin is None and threads is not None and _core_of(machine) == "generic":
+    if threads is not None and stands_in(graph, machine):
         said += (
             f", on cores like those of the recording, which had {counted(threads, 'thread')}; machine= or -m (host, a "
             "machine or its file) names others"
         )
     elif origin is None:
         said += "; recorded_on= or --recorded-on (host, a machine or its file) says where they were recorded"
-    elif not _is_known(origin):
+    elif not origin.is_known:
         said += f"; {origin.name}, on which they were recorded, has no known speed: recorded_on= can give it"
     else:
         said += f", though recorded on {origin.name}: their tasks have neither FLOPs nor bytes"
@@ -148,10 +148,6 @@ def _is_same(origin: RecordedOn | None, machine: Machine) -> bool:
     if origin is None:
         return False
     return (origin.core_flops, origin.core_bandwidth_Bps) == (machine.core_flops, machine.one_core_Bps)
-
-
-def _is_known(origin: RecordedOn | None) -> bool:
-    return origin is not None and bool(origin.core_flops) and bool(origin.core_bandwidth_Bps)
 
 
 def _ratio(graph: TaskGraph, here: Seconds) -> Seconds:

@@ -109,6 +109,17 @@ class RecordedOn:
             if value is not None:
                 object.__setattr__(self, key, positive(value, f"recorded_on: {key}"))
 
+    @property
+    def is_known(self) -> bool:
+        """Whether its speed is known, so that seconds can be carried from it to another machine.
+
+        Examples
+        --------
+        >>> RecordedOn("laptop").is_known, RecordedOn("laptop", 5e10, 1e10).is_known
+        (False, True)
+        """
+        return self.core_flops is not None and self.core_bandwidth_Bps is not None
+
 
 @dataclass(frozen=True, eq=False)
 class Recording:

@@ -30,7 +30,7 @@ def learn(recordings: Sequence[TaskGraph]) -> Learned:
     Raises
     ------
     GraphError
-        If there are no recordings, or a graph has none.
+        If there are no recordings, a graph has none, or two are the same run.
 
     Examples
     --------

@@ -19,7 +19,7 @@ from simsched.learning.file import read, write
 from simsched.learning.hosts import LEAST, UNIT_BPS
 from simsched.learning.interruptions import expected
 from simsched.learning.observed import TaskKey, task_keys
-from simsched.learning.predicting import Case, beyond, check_counts, counts_of
+from simsched.learning.predicting import Case, check_counts, counts_of, doubts
 from simsched.learning.rows import KindSeconds, Run, Slowdown, StartCost
 from simsched.learning.validation import validated
 from simsched.learning.widths import LearnedWidths, width_ratios
@@ -126,13 +126,24 @@ class Learned:
         >>> [learned.program_of(TaskGraph.from_edges([1.0], kinds=kind)) for kind in ("gemm", "other")]
         ['lu', '']
         """
-        pairs = list(zip(graph.kinds.to_list(), graph.shapes.to_list(), strict=True))
         best, most = "", 0
         for program in self.programs:
-            count = sum((program, *pair) in self._rows for pair in pairs)
+            count = int(self.knows(graph, program).sum())
             if count > most:
                 best, most = program, count
         return best
+
+    def knows(self, graph: TaskGraph, program: str) -> npt.NDArray[np.bool_]:
+        """Return whether recordings of a program have the kind and shape of each task of a graph, shape (n,).
+
+        Examples
+        --------
+        >>> learned = Learned((KindSeconds("lu", "gemm", "", 1, 1.0, 0.1, 4),), (), (), (), 1)
+        >>> learned.knows(TaskGraph.from_edges([1.0, 1.0], kinds=["gemm", "other"]), "lu").tolist()
+        [True, False]
+        """
+        pairs = zip(graph.kinds.to_list(), graph.shapes.to_list(), strict=True)
+        return np.array([(program, *pair) in self._rows for pair in pairs], np.bool_)
 
     def timed(self, graph: TaskGraph, program: str | None = None) -> TaskGraph:
         """Return a graph with the learned seconds of its tasks alone, and their demand on what cores share.
@@ -324,7 +335,8 @@ class Learned:
         -------
         Result
             One row for each number of cores: cores, layout, makespan_s, low_s and high_s, speedup over the first row,
-            interrupted (share that interruptions add), extrapolated, recorded_s (median of recordings of that size).
+            interrupted (share that interruptions add), extrapolated, recorded_s (median of recordings of that size;
+            NaN for another machine). The notes have those of the graph, and say which tasks no recording knows.
 
         Raises
         ------
@@ -348,7 +360,8 @@ class Learned:
         case = Case(graph, self.program_of(graph), policy, None, 1, machine, "auto", seed)
         rows = case.curve(self, counts, width, samples)
         errors = self.validate(policy, samples=samples).notes if validate else ()
-        return Result.of(rows, [*self.notes, *beyond(self.lanes, counts), *errors], learned_curve)
+        notes = [*graph.report.notes, *self.notes, *doubts(self, case, counts), *errors]
+        return Result.of(rows, notes, learned_curve)
 
     def validate(
         self,

@@ -143,7 +143,7 @@ def observed(recordings: Sequence[TaskGraph]) -> list[Observed]:
     Raises
     ------
     GraphError
-        If there are none, or one has no recording.
+        If there are none, one has no recording, or two are the same run.
     """
     if isinstance(recordings, TaskGraph):
         recordings = [recordings]
@@ -159,7 +159,20 @@ def observed(recordings: Sequence[TaskGraph]) -> list[Observed]:
         name = names.setdefault(signature(graph), _unused(graph.name, names.values()))
         found.append(Observed(graph, name))
         _ = found[-1].run
+    _check_distinct(found)
     return found
+
+
+def _check_distinct(runs: Sequence[Observed]) -> None:
+    """Raise `GraphError` where a run is given twice: that would pass for two runs that hardly differ."""
+    first: dict[object, int] = {}
+    for i, one in enumerate(runs):
+        times = (one.program, one.run.start_s.tobytes(), one.run.finish_s.tobytes(), one.run.lanes.tobytes())
+        if (other := first.setdefault(times, i)) != i:
+            raise GraphError(
+                f"recordings {other} and {i} ({one.graph.name!r:.60}) are the same run, with the same times of all "
+                "tasks; give each run once"
+            )
 
 
 def signature(graph: TaskGraph) -> object:

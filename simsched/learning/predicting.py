@@ -25,6 +25,7 @@ from simsched.replay import simulate
 from simsched.replay.parallel_map import parallel_map
 from simsched.schedule import Schedule
 from simsched.spec import Engine
+from simsched.text import counted
 
 if TYPE_CHECKING:
     from simsched.learning.learned import Learned
@@ -112,8 +113,9 @@ class Case:
         recorded_s = [
             run.makespan_s
             for run in learned.runs
-            if run.program == self.program and (run.lanes, run.width) == (size.executors, size.width)
-        ]
+            if self.machine is None and run.program == self.program
+            and (run.lanes, run.width) == (size.executors, size.width)
+        ]  # fmt: skip
         return {
             "cores": self.cores,
             "layout": str(size),
@@ -204,12 +206,24 @@ def check_counts(**counts: int) -> None:
             raise SimschedError(f"{name} is {count!r:.40}; expected a whole number from 1")
 
 
-def beyond(lanes: int, counts: Sequence[int]) -> list[str]:
-    """Return notes on predictions beyond the recorded lanes."""
-    if max(counts) <= lanes:
-        return []
-    said = (
-        f"recordings have up to {lanes} lanes: on more, tasks are taken to slow each other down as much as there, and "
-        "the interval reaches to a shared resource that is full at the recorded lanes"
-    )
-    return [Note(said, Weight.DOUBT)]
+def doubts(learned: Learned, case: Case, counts: Sequence[int]) -> list[str]:
+    """Return notes on what a prediction rests on beside the recordings, for some numbers of cores."""
+    said = []
+    strangers = int((~learned.knows(case.graph, case.program)).sum())
+    if strangers:
+        of = f"{strangers} of {counted(case.graph.n_tasks, 'task is', 'tasks are')}"
+        said.append(
+            f"{of} of no kind and shape in the recordings of {case.program or 'any program'}: they take the graph's "
+            "own seconds as they are, of which the interval knows no error; learn from a recording of this program, too"
+        )
+    if case.machine is not None:
+        said.append(
+            f"tasks take the seconds of the recorded host, not carried to the cores of {machine_of(case.machine)}; "
+            "only what cores share is that machine's"
+        )
+    if max(counts) > learned.lanes:
+        said.append(
+            f"recordings have up to {counted(learned.lanes, 'lane')}: on more, tasks are taken to slow each other down "
+            "as much as there, and the interval reaches to a shared resource that is full at the recorded lanes"
+        )
+    return [Note(text, Weight.DOUBT) for text in said]

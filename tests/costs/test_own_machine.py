@@ -46,6 +46,22 @@ def test_a_stated_machine_of_the_recording_comes_first():
     assert ss.simulate(of_mine).require_machine().spec == "knl-7250"
 
 
+@pytest.mark.parametrize("speed", [{}, {"core_flops": 5e10}])
+def test_a_processor_of_unknown_speed_is_replayed_on_as_many_cores_as_it_had_threads(speed):
+    """Our recorder of threads names the processor: its recordings were replayed on a Knights Landing."""
+    graph = recorded([0, 1, 0], [1, 1, 1], recorded_on=ss.RecordedOn("AMD EPYC", **speed))
+    schedule = ss.simulate(graph)
+    assert schedule.require_machine().spec == "generic[cores=2]"
+    assert any("which had 2 threads" in note for note in schedule.notes)
+    like = recorded([0, 1, 0], [1, 1, 1])
+    columns = ["makespan_s", "low_s", "high_s"]
+    assert ss.predict(graph, cores=[1, 2])[columns].equals(ss.predict(like, cores=[1, 2])[columns])
+    # Its seconds are not those of a machine that is named.
+    assert "AMD EPYC, on which they were recorded, has no known speed" in str(
+        ss.simulate(graph, "knl-7250").notes
+    )
+
+
 def test_graphs_of_several_machines_need_a_name():
     graphs = {"a": recorded([0, 1], [1, 1]), "b": recorded([0, 0], [1, 1])}
     with pytest.raises(SpecError, match=r"a on generic\[cores=2\], b on generic\[cores=1\]"):

@@ -14,6 +14,7 @@ from simsched.errors import CostError, FormatError, GraphError, SimschedError
 from simsched.graph import Recording
 from simsched.learning import Learned
 from simsched.learning.file import facts
+from simsched.notes import Note, Weight
 
 BASE_S = {"potrf": 4e-4, "gemm": 1e-3}
 
@@ -54,6 +55,39 @@ def test_seconds_alone_and_slowdowns_come_back() -> None:
     assert learned.programs == ("program",)
     gemm = next(row for row in learned.seconds if row.kind == "gemm")
     assert gemm.low_s < BASE_S["gemm"] < gemm.high_s
+
+
+def test_a_run_given_twice_does_not_pass_for_two() -> None:
+    """It did: the interval was narrower, and `validate` predicted the run from itself."""
+    run = recorded(1)
+    again = replace(run, name="the same run, in another format")
+    with pytest.raises(GraphError, match=r"recordings 0 and 2 \('the same run, .*'\) are the same run"):
+        ss.learn([run, recorded(1, seed=2), again])
+
+
+def test_predictions_say_which_tasks_no_recording_knows() -> None:
+    """A graph of another program took its own seconds, and nothing said so."""
+    learned = ss.learn([recorded(1)])
+    other = ss.TaskGraph.from_edges([1.0, 1.0, 1.0], kinds=["other", "gemm", "other"])
+    found = learned.predict(other, cores=[1], samples=2)
+    assert any(str(note).startswith("2 of 3 tasks are of no kind and shape") for note in found.notes)
+    assert not any("no kind and shape" in note for note in learned.predict(recorded(1), cores=[1]).notes)
+
+
+def test_predictions_have_the_notes_of_the_graph() -> None:
+    """A trace without dependencies has one chain per lane, on which more cores do nothing."""
+    graph = recorded(1)
+    doubt = Note("the trace has no dependencies", Weight.DOUBT)
+    graph = replace(graph, report=replace(graph.report, notes=(doubt,)))
+    assert doubt in ss.learn([graph]).predict(graph, cores=[1, 2], samples=2).notes
+
+
+def test_predictions_for_another_machine_say_that_seconds_are_those_of_the_host() -> None:
+    """They stood beside makespans that the host had recorded, as if these were that machine's."""
+    graph = recorded(1)
+    found = ss.learn([graph]).predict(graph, cores=[1], machine="knl-7250", samples=2)
+    assert np.isnan(found["recorded_s"]).all()
+    assert any("not carried to the cores of knl-7250" in note for note in found.notes)
 
 
 def test_interruptions_are_no_slowdown() -> None:
@@ -136,7 +170,7 @@ def test_predictions_say_what_recordings_do_not_show() -> None:
     assert any("hardly ran beside others" in note for note in learned.notes)
     assert any("one recording" in note for note in learned.notes)
     notes = learned.predict(recorded(1), cores=[8]).notes
-    assert any("up to 1 lanes" in note for note in notes)
+    assert any("up to 1 lane:" in note for note in notes)
 
 
 def test_a_file_keeps_what_was_learned(tmp_path: Path) -> None:
