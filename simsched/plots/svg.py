@@ -65,7 +65,7 @@ def inline_picture(chart: Callable[[Figure], object], width: float, height: floa
         if _shapes(figure) <= MAX_SHAPES:
             return _svg(figure, width, height, description)
         return (
-            f'<img alt="{_described(description)}" width="{width:g}" height="{height:g}" '
+            f'<img alt="{escape(plain(description, 300))}" width="{width:g}" height="{height:g}" '
             f'src="data:image/png;base64,{b64encode(_png(figure)).decode()}">'
         )
 
@@ -121,10 +121,6 @@ def _svg(figure: Figure, width: float, height: float, description: str) -> str:
     return _inline(file.getvalue().decode(), width, height, description)
 
 
-def _described(description: str) -> str:
-    return escape(plain(description, 300))
-
-
 def _inline(document: str, width: float, height: float, description: str) -> str:
     """Return the `<svg>` element of a document, without the parts that only a separate file needs.
 
@@ -137,7 +133,7 @@ def _inline(document: str, width: float, height: float, description: str) -> str
     body = re.sub(r">\n\s*<", "><", body)
     return (
         '<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" role="img" '
-        f'aria-label="{_described(description)}" '
+        f'aria-label="{escape(plain(description, 300))}" '
         f'viewBox="0 0 {width:g} {height:g}" width="{width:g}" height="{height:g}" '
         'style="max-width:100%;height:auto;stroke-linejoin:round;stroke-linecap:butt">'
         f"{body.strip()}"

@@ -143,7 +143,7 @@ def regression(
         by which the width predicted to be fastest is slower than the fastest).
     """
     target = machine_of(machine)
-    known = {name: _distinct(curves(name, target)) for name in NETWORKS}
+    known = {name: list({one.op: one for one in curves(name, target)}.values()) for name in NETWORKS}
     seen = {
         name: measured(ops, noise, np.random.default_rng([seed, 1, i]))
         for i, (name, ops) in enumerate(known.items())
@@ -171,10 +171,6 @@ def regression(
 
 
 _Example = tuple[OpCurve, Mapping[Sharing, Array]]
-
-
-def _distinct(ops: Sequence[OpCurve]) -> list[OpCurve]:
-    return list({one.op: one for one in ops}.values())
 
 
 def _split(
