@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from simsched.policy.planned_policy import PlannedPolicy
+import numpy.typing as npt
+
+from simsched.graph.columns import Floats
+from simsched.policy import Problem
+from simsched.policy.planned_policy import Assignment, PlannedPolicy
 from simsched.policy.planning import Priorities, plan_list, positions
+from simsched.policy.platform import Platform
+from simsched.policy.policy import Discipline
 from simsched.policy.pushing import Pushing
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
-
-    from simsched.graph.columns import Floats
-    from simsched.policy import Problem
-    from simsched.policy.planned_policy import Assignment
-    from simsched.policy.platform import Platform
-    from simsched.policy.policy import Discipline
 
 
 @dataclass(frozen=True, kw_only=True)

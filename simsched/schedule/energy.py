@@ -8,19 +8,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from math import isqrt
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
+from simsched.costs import TaskCosts
+from simsched.graph import TaskGraph
 from simsched.graph.longest_path import longest_path
+from simsched.graph.taskgraph import Seconds
 
-if TYPE_CHECKING:
-    from simsched.costs import TaskCosts
-    from simsched.graph import TaskGraph
-    from simsched.graph.taskgraph import Seconds
+Array = npt.NDArray[np.float64]
 
-    Array = npt.NDArray[np.float64]
 
 #: Most numbers that each bound evaluates, some seconds' worth.
 EFFORT = 1 << 26

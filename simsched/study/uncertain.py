@@ -1,4 +1,4 @@
-"""Uncertain numbers of a machine and of cost curves, and scenarios with some of them changed."""
+"""Uncertain numbers of a machine and of cost curves: scenarios with some of them changed, and sampled machines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Seconds of a whole training with CHAOS: one epoch is simulated, image by image, and repeats."""
+"""Seconds of a whole training with CHAOS: one epoch is simulated, image by image, and repeats.
+
+An epoch is a task graph: images on their own, or rounds in which the workers of a strategy meet.
+"""
 
 from __future__ import annotations
 

@@ -82,7 +82,7 @@ def chained(graph: TaskGraph, mini_batches: int) -> TaskGraph:
     Parameters
     ----------
     graph : TaskGraph
-        As `simsched.workloads.cell_grid` makes it: forward, then backward, each mini-batch by mini-batch.
+        As `simsched.workloads.recurrent.cell_grid` makes it: forward, then backward, each mini-batch by mini-batch.
     mini_batches : int
     """
     finals = mini_batches if "ApplyGradientDescent" in graph.kinds.labels else 0
