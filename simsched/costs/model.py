@@ -10,8 +10,7 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from simsched.costs.curve_ranges import ranges, sampled_curve
-from simsched.costs.curves import Curve, default_curves, normalised
+from simsched.costs.curves import Curve, default_curves, normalised, ranges, sampled_curve
 from simsched.costs.discrepancy import Discrepancy
 from simsched.costs.kernels.library import DEFAULT, Parameters, parameters
 from simsched.costs.noise import Noise, noise_of
@@ -24,7 +23,7 @@ from simsched.graph import LabelColumn, TaskGraph
 from simsched.graph.required import check_graph
 from simsched.graph.taskgraph import Seconds
 from simsched.machine import Machine, RuntimeProfile
-from simsched.machine.reach import of_kinds
+from simsched.machine.memory import of_kinds
 from simsched.machine.ways import Kinds
 from simsched.notes import Note, Weight
 from simsched.renamed import warn_renamed

@@ -10,8 +10,7 @@ from typing import Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from simsched.costs.curve_ranges import ranges
-from simsched.costs.curves import Curve, default_curves, normalised
+from simsched.costs.curves import Curve, default_curves, normalised, ranges
 from simsched.costs.task_costs import TaskCosts
 from simsched.graph import TaskGraph
 from simsched.machine import Machine

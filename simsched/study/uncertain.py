@@ -12,8 +12,7 @@ from typing import Any, cast
 import numpy as np
 
 from simsched.costs import CostModel
-from simsched.costs.curve_ranges import MOST, ranges, sampled_between
-from simsched.costs.curves import normalised
+from simsched.costs.curves import MOST, normalised, ranges, sampled_between
 from simsched.errors import MachineError, SimschedError
 from simsched.graph import TaskGraph
 from simsched.machine import Machine

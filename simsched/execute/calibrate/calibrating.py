@@ -11,7 +11,7 @@ from math import inf
 
 import numpy as np
 
-from simsched.costs.curve_ranges import Z95
+from simsched.costs.curves import Z95
 from simsched.costs.fitting import Calibration, MeasuredOp, Op, Overheads, Point, measured_ops
 from simsched.costs.fitting.points import Sharing
 from simsched.execute.calibrate.spreads import tasks_by_op
