@@ -8,10 +8,10 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from simsched.explain.places import entries
 from simsched.explain.steps import Steps, on_common_times
 from simsched.explain.team_time import TeamTime
 from simsched.explain.waits import Waits
+from simsched.graph.adjacency import entries
 from simsched.graph.taskgraph import Seconds
 
 #: Slow-down whose causes are not known, or were not searched for.

@@ -5,14 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from simsched.graph.adjacency import Csr, Index
+from simsched.graph.adjacency import Csr, Index, Ints
 from simsched.policy import RankPolicy
 from simsched.schedule.runs import Runs
 from simsched.schedule.schedule import Schedule
-
-Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,18 +72,3 @@ class Places:
         used = schedule.teams.indices
         apart = policy.pinned and len(np.unique(used)) == len(used)
         return cls(each, executor, pool, (layout.n_executors, count - layout.n_executors), owned, apart)
-
-
-def entries(rows: Csr, row: Index) -> tuple[Ints, Index]:
-    """Return, for each task and each entry of its row, the task and the entry; tasks ascending.
-
-    Parameters
-    ----------
-    rows : Csr
-    row : int32 array, shape (n,)
-        The row of each task.
-    """
-    sizes = rows.degrees()[row].astype(np.int64)
-    task = np.repeat(np.arange(len(row)), sizes)
-    first = np.cumsum(sizes) - sizes
-    return task, rows.indices[np.arange(len(task)) + np.repeat(rows.indptr[row] - first, sizes)]

@@ -10,9 +10,9 @@ import pandas as pd
 from simsched.document.html import card
 from simsched.errors import SimschedError
 from simsched.explain.path import task_names
-from simsched.explain.places import entries
 from simsched.explain.waits import REASONS, Waits
 from simsched.graph import TaskGraph
+from simsched.graph.adjacency import entries
 from simsched.parameters import is_whole
 from simsched.text import printable
 from simsched.units import format_time

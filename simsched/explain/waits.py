@@ -8,9 +8,9 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
-from simsched.explain.places import Ints, Places, entries
+from simsched.explain.places import Places
 from simsched.explain.steps import Steps
-from simsched.graph.adjacency import Index
+from simsched.graph.adjacency import Index, Ints, entries
 from simsched.graph.taskgraph import Seconds
 from simsched.schedule.runs import Runs, before_each, by_start
 from simsched.schedule.schedule import Schedule

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from simsched.graph.adjacency import Ints
+
 if TYPE_CHECKING:
     import pandas as pd
 
     from simsched.graph.adjacency import Csr, Index
     from simsched.graph.taskgraph import Seconds
     from simsched.schedule.schedule import Schedule
-
-Ints = npt.NDArray[np.int64]
 
 
 def _no_numbers() -> Index:
