@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from simsched.errors import MachineError
-from simsched.graph.adjacency import Csr, Index
+from simsched.graph.adjacency import Csr, Index, Ints
 from simsched.hwmodels.tiles import columns_of, filled, whole_tiles
-from simsched.machine.interconnect import Interconnect, Ints, Link, joined
+from simsched.machine.interconnect import Interconnect, Link, joined
 from simsched.machine.schema import Quantity, Strict, measures, si
 from simsched.machine.structure import Box, Picture, Structure
 

@@ -7,12 +7,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
-from simsched.graph.adjacency import Csr, Index
-from simsched.machine.interconnect import Interconnect, Link, joined, steps
-
-Ints = npt.NDArray[np.int64]
+from simsched.graph.adjacency import Csr, Index, Ints, steps
+from simsched.machine.interconnect import Interconnect, Link, joined
 
 TILE = "T"
 

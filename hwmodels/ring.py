@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from simsched.errors import MachineError
-from simsched.graph.adjacency import Csr, Index
-from simsched.machine.interconnect import Interconnect, Ints, Link, steps
+from simsched.graph.adjacency import Csr, Index, Ints, steps
+from simsched.machine.interconnect import Interconnect, Link
 from simsched.machine.schema import Quantity, Strict, measures, si
 from simsched.machine.structure import Box, Picture, Structure
 

@@ -13,10 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from simsched.errors import MachineError
-from simsched.graph.adjacency import Csr, Index
+from simsched.graph.adjacency import Csr, Index, Ints
 from simsched.hwmodels.sockets_table import SocketsTable, Times, missing_times, times_in
 from simsched.hwmodels.tiles import whole_tiles
-from simsched.machine.interconnect import Interconnect, Ints, Link, joined
+from simsched.machine.interconnect import Interconnect, Link, joined
 from simsched.machine.structure import Box, Picture, Structure
 
 

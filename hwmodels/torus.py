@@ -12,8 +12,8 @@ import numpy.typing as npt
 from pydantic import AfterValidator, Field, StrictInt, model_validator
 
 from simsched.errors import MachineError
-from simsched.graph.adjacency import Index
-from simsched.hwmodels.grid import TILE, Grid, GridLinks, Ints, parsed
+from simsched.graph.adjacency import Index, Ints
+from simsched.hwmodels.grid import TILE, Grid, GridLinks, parsed
 from simsched.hwmodels.tiles import filled, whole_tiles
 from simsched.machine.schema import Quantity, Strict, measures, si
 from simsched.machine.structure import Box, Picture, Structure

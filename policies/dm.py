@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
-from simsched.policy import RankPolicy
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
-
-    from simsched.policy import Problem
-    from simsched.policy.policy import Discipline
+from simsched.policy import Problem, RankPolicy
+from simsched.policy.policy import Discipline
 
 
 @dataclass(frozen=True, kw_only=True)

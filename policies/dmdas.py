@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+
+import numpy.typing as npt
 
 from simsched.policies.dmda import Dmda
+from simsched.policy import Problem
 from simsched.policy.planning import Priorities
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
-
-    from simsched.policy import Problem
-    from simsched.policy.pushing import Pushing
+from simsched.policy.pushing import Pushing
 
 
 @dataclass(frozen=True, kw_only=True)

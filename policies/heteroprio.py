@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from simsched.policy import RankPolicy
+import numpy.typing as npt
+
+from simsched.policy import Problem, RankPolicy
 from simsched.policy.planning import Priorities
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
-
-    from simsched.policy import Problem
-    from simsched.policy.policy import Discipline
+from simsched.policy.policy import Discipline
 
 
 @dataclass(frozen=True, kw_only=True)

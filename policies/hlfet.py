@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from simsched.graph.columns import Floats
+from simsched.policy import Assignment, Platform
 from simsched.policy.planning import OnlineList, Priorities, plan_list, positions
 from simsched.policy.pushing import Pushing
-
-if TYPE_CHECKING:
-    from simsched.graph.columns import Floats
-    from simsched.policy import Assignment, Platform
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from simsched.graph.columns import Floats
 from simsched.policies.hlfet import Hlfet
-
-if TYPE_CHECKING:
-    from simsched.graph.columns import Floats
-    from simsched.policy.planning import Priorities
+from simsched.policy.planning import Priorities
 
 
 @dataclass(frozen=True, kw_only=True)

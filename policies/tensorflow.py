@@ -10,7 +10,7 @@ import numpy.typing as npt
 from simsched.costs.curves import Curve, default_curves, normalised
 from simsched.errors import GraphError, SpecError
 from simsched.graph import DataObjects, ImportReport, TaskGraph, with_data
-from simsched.graph.adjacency import Csr
+from simsched.graph.adjacency import Csr, entries, steps
 from simsched.policy import Problem, RankPolicy, Shortcuts
 from simsched.policy.policy import Discipline
 from simsched.policy.rank_policy import FAIR
@@ -185,16 +185,13 @@ class _Cut:
         written = data.producer >= 0
         parts = np.ones(data.n, np.int64)
         parts[written] = np.where(self.ours, self.pieces, 1)[data.producer[written]]
-        of = np.repeat(np.arange(data.n), parts)
-        part = np.arange(len(of)) - np.repeat(np.cumsum(parts) - parts, parts)
+        of, part = steps(parts)
         first = n + np.cumsum(np.where(self.ours, self.pieces, 0)) - self.pieces
         producer = data.producer[of].astype(np.int64)
         producer[parts[of] > 1] = (first[producer] + part)[parts[of] > 1]
-        rows = np.diff(data.readers.indptr)[of]
-        starts = np.append(0, np.cumsum(rows))
-        within = np.arange(starts[-1]) - np.repeat(starts[:-1], rows)
-        indices = data.readers.indices[np.repeat(data.readers.indptr[of], rows) + within]
-        return DataObjects(data.size_B[of] / parts[of], producer.astype(np.int32), Csr(starts, indices))
+        starts = np.append(0, np.cumsum(data.readers.degrees()[of]))
+        readers = Csr(starts, entries(data.readers, of)[1])
+        return DataObjects(data.size_B[of] / parts[of], producer.astype(np.int32), readers)
 
     def edges(self, graph: TaskGraph) -> npt.NDArray[np.int64]:
         """Return edges (before, after) in which the chunks of a task come between it and its successors."""
@@ -202,10 +199,10 @@ class _Cut:
         chunks = graph.n_tasks + np.arange(len(self.parent))
         first = graph.n_tasks + np.cumsum(np.where(self.ours, self.pieces, 0)) - self.pieces
         count = self.pieces[before]
-        piece = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
-        source = np.repeat(np.where(count > 1, first[before], before), count) + piece
+        edge, piece = steps(count)
+        source = np.where(count > 1, first[before], before)[edge] + piece
         sources = np.concatenate([source, self.parent])
-        return np.stack([sources, np.concatenate([np.repeat(after, count), chunks])], axis=1)
+        return np.stack([sources, np.concatenate([after[edge], chunks])], axis=1)
 
     def kinds(self, graph: TaskGraph) -> list[str]:
         kinds = graph.kinds.to_list()

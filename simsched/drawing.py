@@ -8,7 +8,20 @@ if TYPE_CHECKING:
     from matplotlib.cm import ScalarMappable
     from matplotlib.container import Container, ErrorbarContainer
     from matplotlib.figure import Figure
+    from matplotlib.legend import Legend
+    from matplotlib.patches import Rectangle
+    from matplotlib.text import Text
 else:
-    Artist = Axes = Container = ErrorbarContainer = Figure = ScalarMappable = Any
+    Artist = Axes = Container = ErrorbarContainer = Figure = Legend = Rectangle = ScalarMappable = Text = Any
 
-__all__ = ["Artist", "Axes", "Container", "ErrorbarContainer", "Figure", "ScalarMappable"]
+__all__ = [
+    "Artist",
+    "Axes",
+    "Container",
+    "ErrorbarContainer",
+    "Figure",
+    "Legend",
+    "Rectangle",
+    "ScalarMappable",
+    "Text",
+]

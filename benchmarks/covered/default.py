@@ -12,7 +12,7 @@ from measured.table import machine, read
 import simsched as ss
 from covered.group import Case, Group, Values, sigma_of
 from simsched.intervals import spread
-from simsched.study.worlds import MachineNumbers
+from simsched.study.uncertain import MachineNumbers
 
 SAMPLES = 200
 

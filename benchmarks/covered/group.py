@@ -9,7 +9,7 @@ from math import ceil
 import numpy as np
 import numpy.typing as npt
 
-from simsched.costs.curve_ranges import Z95
+from simsched.costs.curves import Z95
 
 #: Least and most share of measured values in 95 % intervals; of fewer than a hundred, all may be.
 LEAST, MOST = 0.90, 0.99

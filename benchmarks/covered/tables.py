@@ -13,7 +13,7 @@ from measured.table import Row, Table, machine
 
 import simsched as ss
 from covered.group import Group, Values, left_out, sigma_of
-from simsched.costs.origins import grouped
+from simsched.costs.discrepancy import grouped
 
 #: Kind and regime of a table, by a word in its name; the first that fits.
 KINDS = (

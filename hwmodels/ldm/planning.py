@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from simsched.drawing import Axes
 from simsched.hwmodels.ldm.affine import NestError
 from simsched.hwmodels.ldm.evaluation import Evaluation
 from simsched.hwmodels.ldm.group import CoreGroup
@@ -22,9 +22,6 @@ from simsched.hwmodels.ldm.tiles import (
     first_fit,
 )
 from simsched.hwmodels.ldm.times import Times, Transfer, hidden_s, serial, transfers
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 #: Tile of each loop of a CPE's part, and the tile loops, outermost first.
 _Tiled = tuple[dict[str, int], tuple[str, ...]]

@@ -10,21 +10,21 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from simsched.costs.curve_ranges import ranges, sampled_curve
-from simsched.costs.curves import Curve, default_curves, normalised
+from simsched.costs.curves import Curve, default_curves, normalised, ranges, sampled_curve
 from simsched.costs.discrepancy import Discrepancy
 from simsched.costs.kernels.library import DEFAULT, Parameters, parameters
 from simsched.costs.noise import Noise, noise_of
-from simsched.costs.rescaling import Mask, one_core_of_recorded, one_core_roofline_s, rescaled
+from simsched.costs.rescaling import one_core_of_recorded, one_core_roofline_s, rescaled
 from simsched.costs.shapes.by_shape import ShapeCosts, by_shape, planner_of
 from simsched.costs.task_costs import TaskCosts, Terms
 from simsched.costs.width_table import MeasuredSeconds, WidthTable
 from simsched.errors import CostError
 from simsched.graph import LabelColumn, TaskGraph
+from simsched.graph.adjacency import Mask
 from simsched.graph.required import check_graph
 from simsched.graph.taskgraph import Seconds
 from simsched.machine import Machine, RuntimeProfile
-from simsched.machine.reach import of_kinds
+from simsched.machine.memory import of_kinds
 from simsched.machine.ways import Kinds
 from simsched.notes import Note, Weight
 from simsched.renamed import warn_renamed

@@ -14,13 +14,13 @@ import re
 from collections.abc import Iterator
 
 import numpy as np
-import numpy.typing as npt
 
 from simsched.costs.curves import REFERENCE_S
 from simsched.costs.own_machine import recorded_threads, stands_in
 from simsched.costs.task_costs import Terms
 from simsched.errors import CostError
 from simsched.graph import RecordedOn, TaskGraph
+from simsched.graph.adjacency import Mask
 from simsched.graph.taskgraph import Seconds
 from simsched.machine import Machine
 from simsched.notes import Note, Weight
@@ -39,9 +39,6 @@ def one_core_roofline_s(graph: TaskGraph, core_flops: float, core_bandwidth_Bps:
         Bytes per second.
     """
     return np.fmax(graph.flops / core_flops, graph.bytes_B / core_bandwidth_Bps)
-
-
-Mask = npt.NDArray[np.bool_]
 
 
 def one_core_of_recorded(graph: TaskGraph, terms: Terms) -> Seconds:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Literal
 
@@ -15,10 +16,11 @@ from simsched.errors import LayoutError, SimschedError
 from simsched.exact.choices import Choices, Units, Whole
 from simsched.exact.model import Found, solve
 from simsched.exact.placing import Order, Placed, Times, list_order, placed, start_order
-from simsched.exact.progress import left_out, schedule_of
 from simsched.graph import TaskGraph
+from simsched.graph.adjacency import Csr
 from simsched.machine import Machine, RuntimeProfile
 from simsched.policy import Layout
+from simsched.policy.placement import executor_cores
 from simsched.replay.checks import check_seed
 from simsched.schedule import Schedule, bounds
 from simsched.units import format_time
@@ -163,7 +165,7 @@ def optimum(
     choices = _choices(graph, task_costs, wanted)
     limits = bounds(graph, target, costs, runtime, thorough=True).bound_s
     best, chosen, units, found = _Search.of(graph, choices).found(limits, seed, limit_s)
-    notes = left_out(target, model, runtime or target.runtime)
+    notes = tuple(left_out(target, model, runtime or target.runtime))
     said = (*task_costs.notes, *notes)
     schedule = schedule_of(graph, target, wanted, best, choices.seconds[chosen], said, seed)
     # Sums of floats in another order may differ in their last digits.
@@ -255,3 +257,66 @@ class _Search:
 
 def _place(graph: TaskGraph, choices: Choices, order: Order, chosen: Whole, lengths: Times | Whole) -> Placed:
     return placed(graph, order, choices.width[chosen], lengths[chosen], choices.capacity)
+
+
+#: Costs of the software not included in a task's seconds; forking, joining and barriers are part of these.
+DECISIONS = (
+    "dispatch_s", "decide_s", "pop_s", "pop_per_poller_s", "resize_s", "team_creation_s", "team_creation_per_thread_s",
+)  # fmt: skip
+
+
+def left_out(machine: Machine, costs: CostModel, runtime: RuntimeProfile) -> Iterator[str]:
+    """Yield, one sentence each, the parts of a replay on a machine that its optimum leaves out."""
+    shared = [field.name for field in fields(machine.effects) if getattr(machine.effects, field.name)]
+    if shared:
+        yield (
+            f"left out: what running tasks share here ({', '.join(shared)}), which slows them: the bound holds, the "
+            "makespan may be out of reach"
+        )
+    if paid := [name for name in DECISIONS if getattr(runtime, name)]:
+        yield (
+            f"left out: what the software costs between tasks ({', '.join(paid)}), which delays them: the bound holds, "
+            "the makespan may be out of reach"
+        )
+    if costs.noise:
+        yield "left out: noise; a noisy replay can be shorter than the bound"
+
+
+def schedule_of(
+    graph: TaskGraph,
+    machine: Machine,
+    layout: Layout | None,
+    best: Placed,
+    alone_s: Times,
+    notes: tuple[str, ...],
+    seed: int,
+) -> Schedule:
+    """Return the schedule of placed tasks."""
+    if layout is not None:
+        teams = executor_cores(machine, layout, "compact")
+        team = np.array([held[0] for held in best.held], np.int32)
+    else:
+        distinct = {cores: row for row, cores in enumerate(sorted(set(map(tuple, best.held))))}
+        teams = Csr(
+            np.cumsum([0, *map(len, distinct)]),
+            np.array([core for cores in distinct for core in cores], np.int32),
+        )
+        team = np.array([distinct[tuple(held)] for held in best.held], np.int32)
+    return Schedule(
+        graph=graph,
+        ready_s=best.ready,
+        start_s=best.start,
+        finish_s=best.finish,
+        teams=teams,
+        team=team,
+        executor=team.copy(),
+        start_order=best.order,
+        alone_s=alone_s,
+        n_cores=machine.n_threads,
+        machine=machine,
+        policy="optimum",
+        layout=str(layout or ""),
+        engine="cp-sat",
+        seed=seed,
+        notes=notes,
+    )

@@ -23,8 +23,7 @@ from simsched.replay.contention import Contention
 from simsched.replay.decision import Decision
 from simsched.replay.native_engine import sharing_of
 from simsched.schedule import Schedule
-from simsched.schedule.events import Events
-from simsched.schedule.runs import Runs, by_start
+from simsched.schedule.runs import Events, Runs, by_start
 
 #: Parts returned by `Contention.excess`.
 EXCESSES = SLOW_DOWNS[:5]

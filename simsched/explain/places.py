@@ -5,14 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from simsched.graph.adjacency import Csr, Index
+from simsched.graph.adjacency import Csr, Index, Ints
 from simsched.policy import RankPolicy
 from simsched.schedule.runs import Runs
 from simsched.schedule.schedule import Schedule
-
-Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,8 +12,8 @@ from simsched.errors import SimschedError
 from simsched.explain.path import task_names
 from simsched.explain.waits import REASONS, Waits
 from simsched.graph import TaskGraph
+from simsched.graph.adjacency import entries
 from simsched.parameters import is_whole
-from simsched.schedule.runs import entries
 from simsched.text import printable
 from simsched.units import format_time
 

@@ -8,10 +8,10 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
-from simsched.explain.places import Ints, Places
-from simsched.graph.adjacency import Index
+from simsched.explain.places import Places
+from simsched.graph.adjacency import Index, Ints, entries
 from simsched.graph.taskgraph import Seconds
-from simsched.schedule.runs import Runs, before_each, by_start, entries
+from simsched.schedule.runs import Runs, before_each, by_start
 from simsched.schedule.schedule import Schedule
 from simsched.schedule.steps import Steps
 

@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 Index = npt.NDArray[np.int32]
-Pointer = npt.NDArray[np.int64]
+Ints = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
 #: Nodes or edges that are looked at together, so that millions take no further memory.
 _BLOCK = 1 << 20
 
@@ -27,7 +28,7 @@ class Csr:
         The neighbours.
     """
 
-    indptr: Pointer
+    indptr: Ints
     indices: Index
 
     def __post_init__(self) -> None:
@@ -74,11 +75,38 @@ class Csr:
         return Csr(pointers(self.indices, self.n if n is None else n), self.sources()[order])
 
 
-def pointers(rows: npt.NDArray[np.integer], n: int) -> Pointer:
+def pointers(rows: npt.NDArray[np.integer], n: int) -> Ints:
     """Return where each of `n` rows begins, and the last one ends, in entries sorted by row; shape (n + 1,)."""
     indptr = np.zeros(n + 1, np.int64)
     np.cumsum(np.bincount(rows, minlength=n), out=indptr[1:])
     return indptr
+
+
+def steps(counts: Ints) -> tuple[Ints, Ints]:
+    """Return the row and the number, from 0, of each entry of rows with so many entries.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> row, step = steps(np.array([2, 0, 1]))
+    >>> row.tolist(), step.tolist()
+    ([0, 0, 2], [0, 1, 0])
+    """
+    row = np.repeat(np.arange(len(counts)), counts)
+    return row, np.arange(len(row)) - np.repeat(np.cumsum(counts) - counts, counts)
+
+
+def entries(rows: Csr, row: npt.NDArray[np.integer]) -> tuple[Ints, Index]:
+    """Return, for each task and each entry of its row, the task and the entry; tasks ascending.
+
+    Parameters
+    ----------
+    rows : Csr
+    row : int array, shape (n,)
+        The row of each task.
+    """
+    task, within = steps(rows.degrees()[row].astype(np.int64))
+    return task, rows.indices[rows.indptr[row][task] + within]
 
 
 def from_edges(

@@ -11,7 +11,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import Any, BinaryIO
 
 from simsched.errors import FormatError, GraphError, SpecError
 from simsched.files import no_file, open_regular
@@ -19,10 +19,8 @@ from simsched.graph.budget import budget, limited
 from simsched.graph.held import held, is_held
 from simsched.graph.packed import unpacking
 from simsched.graph.recording import Origin, RecordedOn
+from simsched.graph.taskgraph import TaskGraph
 from simsched.plugins import elsewhere, named, registered
-
-if TYPE_CHECKING:
-    from simsched.graph.taskgraph import TaskGraph
 
 #: Called with a sentence about each mend; usually `ImportReport.note`.
 Mend = Callable[[str], None]

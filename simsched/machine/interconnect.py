@@ -7,11 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from simsched.graph.adjacency import Csr, Index, pointers
-
-Ints = npt.NDArray[np.int64]
+from simsched.graph.adjacency import Csr, Index, Ints, pointers
 
 
 @dataclass(frozen=True)
@@ -105,17 +102,3 @@ def joined(parts: Sequence[tuple[Ints, Ints]], n: int) -> Csr:
     link = np.concatenate([links for _, links in parts])
     order = np.argsort(row, kind="stable")
     return Csr(pointers(row, n), link[order].astype(np.int32))
-
-
-def steps(counts: Ints) -> tuple[Ints, Ints]:
-    """Return the way and the number, from 0, of each step of ways with so many steps.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> row, step = steps(np.array([2, 0, 1]))
-    >>> row.tolist(), step.tolist()
-    ([0, 0, 2], [0, 1, 0])
-    """
-    row = np.repeat(np.arange(len(counts)), counts)
-    return row, np.arange(len(row)) - np.repeat(np.cumsum(counts) - counts, counts)

@@ -16,10 +16,9 @@ from simsched.later import later
 from simsched.machine.build import varied
 from simsched.machine.clocks import Clocks
 from simsched.machine.effects import Effects
-from simsched.machine.memory import Memory
+from simsched.machine.memory import Memory, team_reach_Bps
 from simsched.machine.network import Network, network_of
 from simsched.machine.power import Power
-from simsched.machine.reach import team_reach_Bps
 from simsched.machine.runtime import RuntimeProfile
 from simsched.machine.stated import Fact, guessed, rounded, unused
 from simsched.machine.structure import Structure

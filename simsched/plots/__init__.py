@@ -19,14 +19,18 @@ from simsched.plots.machine import draw_machine as draw_machine
 from simsched.plots.measured import measured_numbers
 from simsched.plots.memory import memory, memory_frame
 from simsched.plots.order import diagonal_score, start_order, start_order_frame
-from simsched.plots.picture import save_figure as save_figure, write_picture as write_picture
+from simsched.plots.picture import (
+    gantt_svg as gantt_svg,
+    page as page,
+    save_figure as save_figure,
+    write_picture as write_picture,
+)
 from simsched.plots.policies import policies, policies_frame
 from simsched.plots.published import curves, grouped_bars
 from simsched.plots.relative import relative_times
 from simsched.plots.roofline import draw_roofline, roofline, roofline_frame, roofs_frame
 from simsched.plots.scaling import scaling
 from simsched.plots.stacked import stacked
-from simsched.plots.svg import gantt_svg as gantt_svg, page as page
 from simsched.plots.tornado import sobol_bars, tornado
 from simsched.plots.tuning import tuned, tuning, tuning_frame
 

@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
+import numpy.typing as npt
 
+from simsched.drawing import Artist, Axes, Container, Figure, Legend, Text
 from simsched.errors import MissingExtraError, SimschedError
 from simsched.text import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    import numpy.typing as npt
     import pandas as pd
-    from matplotlib.artist import Artist
-    from matplotlib.axes import Axes
-    from matplotlib.container import Container
-    from matplotlib.figure import Figure
-    from matplotlib.legend import Legend
-    from matplotlib.text import Text
 
 Size = tuple[float, float]
 

@@ -9,8 +9,7 @@ from simsched.drawing import Axes
 from simsched.plots.canvas import open_axes, plain, set_title
 from simsched.plots.gantt import gantt_title
 from simsched.schedule import Schedule
-from simsched.schedule.events import Events
-from simsched.schedule.runs import Runs
+from simsched.schedule.runs import Events, Runs
 from simsched.units import time_unit
 
 

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from simsched.costs import CostModel
@@ -15,6 +14,7 @@ from simsched.costs.fitting.parametric import formula
 from simsched.costs.fitting.points import Sharing
 from simsched.drawing import Axes, ErrorbarContainer
 from simsched.graph import TaskGraph
+from simsched.graph.columns import Floats
 from simsched.machine import Machine, RuntimeProfile, machine as machine_of
 from simsched.plots.canvas import log_ticks, open_axes, outside_legend, require_columns
 from simsched.plots.overlap import LONGEST_PAIR, layers
@@ -87,8 +87,6 @@ def _longest(graph: TaskGraph, one_core_s: np.ndarray, most: int) -> list[int]:
     return [int(np.where(codes == kind, one_core_s, -1.0).argmax()) for kind in kinds]
 
 
-Array = npt.NDArray[np.float64]
-
 COLUMNS = ["kind", "shape", "sharing", "width", "measured_s", "spread", "fitted_s", "low_s", "high_s"]
 
 
@@ -143,7 +141,7 @@ def _rows(one: MeasuredOp, sharing: Sharing, runtime: RuntimeProfile) -> pd.Data
     )[COLUMNS]
 
 
-def _curve(fit: Fit | None, end: str, widths: Array, runtime: RuntimeProfile) -> Array:
+def _curve(fit: Fit | None, end: str, widths: Floats, runtime: RuntimeProfile) -> Floats:
     """Return the curve through one end of all intervals; it rises with each parameter."""
     if fit is None or (end != "value" and fit.intervals == "none"):
         return np.full(len(widths), np.nan)

@@ -12,7 +12,7 @@ from simsched.errors import SimschedError
 from simsched.explain.core_time import IDLE, LEAST_SHARE, SHARED, SLOW_DOWNS, TEAM, labelled
 from simsched.plots.canvas import open_axes, outside_legend, plain, require_columns, set_title
 from simsched.plots.palette import GREY, OKABE_ITO, RGB
-from simsched.plots.svg import inline_svg
+from simsched.plots.picture import inline_svg
 from simsched.units import time_unit
 
 #: Most kinds of tasks with separate rows in the drawing of a path.

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from simsched.drawing import Axes, Rectangle
 from simsched.errors import SimschedError
 from simsched.plots.canvas import outside_legend, require_columns, set_title, shown_axes
 from simsched.plots.palette import OKABE_ITO, readable
 from simsched.units import format_time
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.patches import Rectangle
 
 COLUMNS = ["executors", "width", "makespan_s", "relative", "state"]
 #: Beyond this many times the best, colours no longer differ.

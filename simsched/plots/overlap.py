@@ -8,9 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from simsched.graph.columns import Floats
 from simsched.plots.canvas import LONGEST_LABEL, plain
-
-Array = npt.NDArray[np.float64]
 
 #: Values that differ by less, relative to each other, are one point of a picture.
 NEAR = 0.01
@@ -73,7 +72,7 @@ def layers(curves: Sequence[tuple[npt.ArrayLike, npt.ArrayLike]]) -> list[Layer]
     return [Layer(count, step * count, _first_equal(points, k)) for k, count in enumerate(above)]
 
 
-def _touch(one: tuple[Array, Array], other: tuple[Array, Array]) -> bool:
+def _touch(one: tuple[Floats, Floats], other: tuple[Floats, Floats]) -> bool:
     """Return whether two curves have a piece in common."""
     _, here, there = np.intersect1d(one[0], other[0], return_indices=True)
     near = np.isclose(one[1][here], other[1][there], rtol=NEAR, atol=0.0)
@@ -83,7 +82,7 @@ def _touch(one: tuple[Array, Array], other: tuple[Array, Array]) -> bool:
     return bool((near[1:] & near[:-1] & (np.diff(here) == 1) & (np.diff(there) == 1)).any())
 
 
-def _first_equal(points: Sequence[tuple[Array, Array]], place: int) -> int | None:
+def _first_equal(points: Sequence[tuple[Floats, Floats]], place: int) -> int | None:
     x, y = points[place]
     for k, (other_x, other_y) in enumerate(points[:place]):
         if np.array_equal(x, other_x) and np.allclose(y, other_y, rtol=1e-9, atol=0.0, equal_nan=True):

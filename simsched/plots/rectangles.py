@@ -5,13 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from simsched.graph.adjacency import Csr, Index, pointers
+from simsched.graph.adjacency import Csr, Index, Ints, pointers, steps
 from simsched.graph.columns import Floats
 from simsched.schedule import Schedule
-
-Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,8 +78,7 @@ def rectangles(
 def of_teams(team: Index, runs: TeamRuns) -> Rectangles:
     """Return the rectangles of some teams, by their place among these."""
     count = runs.count()[team]
-    task = np.repeat(np.arange(len(team), dtype=np.int64), count)
-    within = np.arange(len(task)) - np.repeat(np.cumsum(count) - count, count)
+    task, within = steps(count)
     run = runs.indptr[:-1][team][task] + within
     return Rectangles(task, runs.first[run], runs.length[run])
 

@@ -22,8 +22,7 @@ from simsched.plots.gantt import (
     spans_differ,
 )
 from simsched.plots.palette import colouring
-from simsched.plots.picture import MAX_VECTOR_RECTANGLES, METADATA, quiet_canvas, save
-from simsched.plots.svg import inline_svg, write_png
+from simsched.plots.picture import MAX_VECTOR_RECTANGLES, METADATA, inline_svg, quiet_canvas, save, write_png
 from simsched.schedule import Schedule
 from simsched.text import counted
 from simsched.units import format_time

@@ -6,14 +6,11 @@ from dataclasses import dataclass, field
 from math import isfinite
 
 import numpy as np
-import numpy.typing as npt
 
 from simsched.errors import PolicyError, SpecError
-from simsched.graph.adjacency import Index
+from simsched.graph.adjacency import Index, Mask
 from simsched.policy.problem import Problem
 from simsched.renamed import old_fields
-
-Mask = npt.NDArray[np.bool_]
 
 
 @old_fields(apart="single_threaded", singles="threads")

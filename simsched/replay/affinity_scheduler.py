@@ -2,12 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from heapq import heappop, heappush
 
-from simsched.policy.affinity import slower
 from simsched.replay.decision import Decision
 from simsched.replay.list_scheduler import ListScheduler
 from simsched.replay.plan import StaticPlan
+
+
+def slower(seconds: list[list[float]], kinds: set[int]) -> Callable[[int, int], float]:
+    """Return the function of a task and a kind of core: its seconds over those of the best other kind.
+
+    Parameters
+    ----------
+    seconds : list of list of float
+        Of each task on each kind.
+    kinds : set of int
+        Kinds of which there are executors.
+    """
+
+    def ratio(task: int, kind: int) -> float:
+        own = seconds[task][kind]
+        best = min((seconds[task][other] for other in kinds if other != kind), default=own)
+        if own == best:
+            return 1.0
+        return own / best if best else float("inf")
+
+    return ratio
 
 
 class AffinityScheduler(ListScheduler):

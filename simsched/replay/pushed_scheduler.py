@@ -26,7 +26,10 @@ class PushedScheduler(ListScheduler):
         self._came = 0
         self._busy_until_s, self._queued_s = [0.0] * n, [0.0] * n
         self._share_s = [0.0] * len(self._rank)  # what each task adds to its queue
-        self._runs, self._busy = [False] * n, [False] * n  # whether each executor runs a task; or can start one
+        self._runs, self._busy = (
+            [False] * n,
+            [False] * n,
+        )  # whether each executor runs a task; or can start one
         self._startable: list[int] = []  # heap of idle executors whose queue is not empty
         self._data: DataState | None = None
 

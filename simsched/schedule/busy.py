@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from simsched.graph.adjacency import entries
 from simsched.policy.rank_policy import FAIR
-from simsched.schedule.runs import Runs, entries
+from simsched.schedule.runs import Runs
 from simsched.schedule.steps import Steps
 
 if TYPE_CHECKING:

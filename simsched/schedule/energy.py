@@ -8,19 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from math import isqrt
-from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
+from simsched.costs import TaskCosts
+from simsched.graph import TaskGraph
+from simsched.graph.columns import Floats
 from simsched.graph.longest_path import longest_path
-
-if TYPE_CHECKING:
-    from simsched.costs import TaskCosts
-    from simsched.graph import TaskGraph
-    from simsched.graph.taskgraph import Seconds
-
-    Array = npt.NDArray[np.float64]
+from simsched.graph.taskgraph import Seconds
 
 #: Most numbers that each bound evaluates, some seconds' worth.
 EFFORT = 1 << 26
@@ -107,7 +102,7 @@ def fernandez_bussell(windows: Windows, cores: int) -> float:
     return windows.length_s + excess
 
 
-def _parts(windows: Windows, begins: Array, ends: Array) -> tuple[Array, Array]:
+def _parts(windows: Windows, begins: Floats, ends: Floats) -> tuple[Floats, Floats]:
     """Return the least core-seconds before each end of tasks that finish late, and after each begin of early ones.
 
     Of shape (ends, n) and (begins, n); none is more than the least core-seconds of the task.
@@ -122,7 +117,7 @@ def _parts(windows: Windows, begins: Array, ends: Array) -> tuple[Array, Array]:
     return np.minimum(late, least), np.minimum(early, least)
 
 
-def _excess(cores: int, begin: float, ends: Array, parts: Array) -> float:
+def _excess(cores: int, begin: float, ends: Floats, parts: Floats) -> float:
     """Return the most seconds that the cores lack between a time and each of the ends; parts have shape (ends, n)."""
     after = ends > begin
     length = ends[after] - begin
@@ -130,7 +125,7 @@ def _excess(cores: int, begin: float, ends: Array, parts: Array) -> float:
     return float((inside.sum(axis=1) / cores - length).max(initial=0.0))
 
 
-def _some(times: Seconds, most: int) -> Array:
+def _some(times: Seconds, most: int) -> Floats:
     """Return at most the given number of distinct times, evenly spread, with the first and the last."""
     distinct = np.unique(times)
     return distinct[np.unique(np.linspace(0, len(distinct) - 1, min(most, len(distinct))).astype(np.int64))]

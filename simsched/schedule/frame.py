@@ -77,7 +77,7 @@ def tasks_frame(schedule: Schedule) -> pd.DataFrame:
         {
             "task": np.arange(graph.n_tasks, dtype=np.int32),
             "name": name_column(graph),
-            "kind": _kinds(graph),
+            "kind": pd.Categorical.from_codes(graph.kinds.codes, pd.Index(graph.kinds.labels, dtype=object)),
             "ready_s": schedule.ready_s,
             "start_s": schedule.start_s,
             "finish_s": schedule.finish_s,
@@ -87,7 +87,3 @@ def tasks_frame(schedule: Schedule) -> pd.DataFrame:
             "n_cores": widths,
         }
     )
-
-
-def _kinds(graph: TaskGraph) -> pd.Categorical[str]:
-    return pd.Categorical.from_codes(graph.kinds.codes, pd.Index(graph.kinds.labels, dtype=object))

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from simsched.graph.adjacency import Ints
 from simsched.graph.data import NOBODY
-from simsched.schedule.runs import Ints, Runs, by_start
+from simsched.schedule.runs import Runs, by_start
 
 if TYPE_CHECKING:
     from simsched.graph.adjacency import Index

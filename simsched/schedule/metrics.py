@@ -8,8 +8,7 @@ import numpy as np
 
 from simsched.graph.longest_path import longest_path_to_sinks
 from simsched.schedule.busy import busy_cores
-from simsched.schedule.events import Events
-from simsched.schedule.runs import Runs
+from simsched.schedule.runs import Events, Runs
 
 if TYPE_CHECKING:
     from simsched.machine.power import Power

@@ -1,4 +1,4 @@
-"""Runs of tasks on teams: those that finished, and those that were aborted to start anew elsewhere."""
+"""Runs of tasks on teams: those that finished, and those that were aborted to start anew elsewhere; their events."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from simsched.graph.adjacency import Ints
+
 if TYPE_CHECKING:
     import pandas as pd
 
     from simsched.graph.adjacency import Csr, Index
     from simsched.graph.taskgraph import Seconds
     from simsched.schedule.schedule import Schedule
-
-Ints = npt.NDArray[np.int64]
 
 
 def _no_numbers() -> Index:
@@ -101,21 +101,6 @@ def before_each(schedule: Schedule) -> Ints:
     return before
 
 
-def entries(rows: Csr, row: Index) -> tuple[Ints, Index]:
-    """Return, for each task and each entry of its row, the task and the entry; tasks ascending.
-
-    Parameters
-    ----------
-    rows : Csr
-    row : int32 array, shape (n,)
-        The row of each task.
-    """
-    sizes = rows.degrees()[row].astype(np.int64)
-    task = np.repeat(np.arange(len(row)), sizes)
-    first = np.cumsum(sizes) - sizes
-    return task, rows.indices[np.arange(len(task)) + np.repeat(rows.indptr[row] - first, sizes)]
-
-
 def first_start_s(schedule: Schedule) -> float:
     """Return when the first run starts; 0 if there is none."""
     starts = schedule.start_s, schedule.lost.start_s
@@ -138,3 +123,48 @@ def lost_frame(schedule: Schedule) -> pd.DataFrame:
             "n_cores": teams.degrees()[lost.team],
         }
     )
+
+
+if TYPE_CHECKING:
+    from simsched.graph.taskgraph import Seconds
+    from simsched.schedule.schedule import Schedule
+
+
+@dataclass(frozen=True, eq=False)
+class Events:
+    """Every start and every finish of a run, in order of time; at one instant finishes come before starts.
+
+    Runs of no length have none. That one is aborted counts as a finish.
+
+    Parameters
+    ----------
+    time_s : float64 array, shape (events,)
+    task : int64 array, shape (events,)
+    starts : bool array, shape (events,)
+        Whether the task starts; else it finishes.
+    running : int64 array, shape (events,)
+        Tasks that run then, the one that starts or finishes included.
+    """
+
+    time_s: Seconds
+    task: npt.NDArray[np.int64]
+    starts: npt.NDArray[np.bool_]
+    running: npt.NDArray[np.int64]
+
+    @classmethod
+    def of(cls, schedule: Schedule) -> Events:
+        """Return the events of a schedule."""
+        runs = Runs.of(schedule)
+        lasting, begun = runs.end_s > runs.start_s, by_start(schedule, runs.start_s)
+        begun, ended = begun[lasting[begun]], np.flatnonzero(lasting)
+        time_s = np.concatenate([runs.end_s[ended], runs.start_s[begun]])
+        # A stable sort keeps finishes first, by index, and starts in the order in which they were decided.
+        order = np.argsort(time_s, kind="stable")
+        starts = order >= len(ended)
+        after = np.cumsum(np.where(starts, 1, -1))
+        return cls(
+            time_s[order],
+            runs.task.astype(np.int64)[np.concatenate([ended, begun])[order]],
+            starts,
+            after + ~starts,
+        )

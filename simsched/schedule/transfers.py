@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from simsched.graph.adjacency import steps
 from simsched.graph.import_facts import covered_s
-from simsched.machine.interconnect import steps
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -37,7 +37,7 @@ from simsched.spec import Engine
 from simsched.study.binding import binding, bound_by
 from simsched.study.core_counts import core_counts, grown, knee
 from simsched.study.parts import PARTS, parts_of, with_growth
-from simsched.study.worlds import MachineNumbers
+from simsched.study.uncertain import MachineNumbers
 
 #: Default number of replays of each core count.
 SAMPLES = 20

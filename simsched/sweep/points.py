@@ -11,8 +11,7 @@ import numpy as np
 from simsched.policy import Layout, Policy
 from simsched.policy.layout import Best
 from simsched.spec import Scalar, Spec, made
-from simsched.sweep.axes import Axis
-from simsched.sweep.design import Choices
+from simsched.sweep.axes import Axis, Choices
 
 #: Prefix of the names of parameters in the names of columns.
 MACHINE_PREFIX, POLICY_PREFIX = "machine.", "policy."

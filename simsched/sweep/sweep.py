@@ -20,8 +20,19 @@ from simsched.policy import Layout, Policy, policy as policy_of
 from simsched.replay.checks import check_models, check_seed
 from simsched.replay.engines import check_engine
 from simsched.spec import Engine, Scalar
-from simsched.sweep.axes import Axis, Range, axis, noise_axis, number_axis, parameter_axis
-from simsched.sweep.design import Choices, Design, check_design, product, sampled
+from simsched.sweep.axes import (
+    Axis,
+    Choices,
+    Design,
+    Range,
+    axis,
+    check_design,
+    noise_axis,
+    number_axis,
+    parameter_axis,
+    product,
+    sampled,
+)
 from simsched.sweep.points import (
     MACHINE_PREFIX,
     POLICY_PREFIX,

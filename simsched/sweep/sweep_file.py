@@ -16,8 +16,7 @@ from simsched.mistakes import described, refusal
 from simsched.policy import Layout, policy
 from simsched.policy.layout import Best
 from simsched.spec import Engine, parse_path
-from simsched.sweep.axes import MOST, Range
-from simsched.sweep.design import Design
+from simsched.sweep.axes import MOST, Design, Range
 from simsched.sweep.sweep import Sweep, checked_scaling
 from simsched.workloads import is_workload, workload
 

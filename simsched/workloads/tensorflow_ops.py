@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from simsched.workloads.ops.elementwise import broadcast
+from simsched.workloads.ops.elementwise import elementwise
 from simsched.workloads.tensor import Gradient, Tensor
 
 
@@ -29,11 +29,6 @@ def _like(dy: Tensor, operand: Tensor) -> Tensor:
     same = dy.dims == operand.dims
     total = renamed("Identity", dy) if same else dy.net.op("Sum", [dy], operand.dims, dy.elements)
     return renamed("Reshape", total, *operand.dims)
-
-
-def elementwise(kind: str, a: Tensor, b: Tensor, gradient: Gradient | None = None) -> Tensor:
-    """Return an op of the given kind on two operands, one of which may be broadcast."""
-    return a.net.op(kind, [a, b], broadcast(a.dims, b.dims), max(a.elements, b.elements), gradient)
 
 
 def _unary(kind: str, x: Tensor) -> Tensor:

@@ -9,9 +9,10 @@ from simsched.workloads.builder import Builder
 from simsched.workloads.layers import Filters, Layers
 from simsched.workloads.ops import add_n, bias_add, conv2d, cross_entropy, matmul, relu
 from simsched.workloads.ops.convolution import Padding
+from simsched.workloads.ops.elementwise import elementwise
 from simsched.workloads.optimizers import Optimizer
 from simsched.workloads.tensor import Node, Tensor
-from simsched.workloads.tensorflow_ops import elementwise, mean, multiply, renamed, squares_halved
+from simsched.workloads.tensorflow_ops import mean, multiply, renamed, squares_halved
 
 
 class TensorFlowStep(Builder):

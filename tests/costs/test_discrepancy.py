@@ -10,9 +10,8 @@ from hypothesis import given, settings, strategies as st
 
 import simsched as ss
 from simsched.costs.curves import default_curves
-from simsched.costs.discrepancy import Discrepancy, sigmas
+from simsched.costs.discrepancy import ORIGINS, REGIMES, Discrepancy, grouped, sigmas
 from simsched.costs.fitting import Calibration, MeasuredCurves, MeasuredOp, Op, Point
-from simsched.costs.origins import ORIGINS, REGIMES, grouped
 from simsched.graph import Recording
 
 NAN = float("nan")

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 import simsched as ss
-from simsched.costs.curve_ranges import ranges, sampled_between
-from simsched.costs.curves import default_curves
+from simsched.costs.curves import default_curves, ranges, sampled_between
 from simsched.costs.fitting import (
     Calibration,
     Fingerprint,

@@ -9,7 +9,7 @@ from simsched.hwmodels.core_machine import socket_content
 from simsched.hwmodels.cores import known_cores
 from simsched.machine.build import built
 from simsched.spec import Spec
-from simsched.study.worlds import MachineNumbers
+from simsched.study.uncertain import MachineNumbers
 
 SENTENCE = "generic[cores=96,core=neoverse-v2,bandwidth_Bps=5.3e11,domains=1]"
 

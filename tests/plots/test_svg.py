@@ -13,7 +13,7 @@ import pytest
 
 from simsched.errors import MissingExtraError
 from simsched.plots import corunning, gantt
-from simsched.plots.svg import gantt_svg, inline_picture
+from simsched.plots.picture import gantt_svg, inline_picture
 from simsched.schedule import Schedule
 from simsched.units import format_time
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings, strategies as st
 import simsched as ss
 from simsched.notes import Note
 from simsched.study.predict import EXACT
-from simsched.study.worlds import MachineNumbers
+from simsched.study.uncertain import MachineNumbers
 
 NAN = float("nan")
 PRODUCTS = ss.TaskGraph.from_edges(

@@ -231,13 +231,9 @@ def read_stream(path: Path, mend: Mend | None) -> tuple[dict[str, Any], list[Rec
             held = _parsed(classes["Metadata"], content, place)
             metadata = {"version": held.version.decode("utf-8", "replace"), **attributes(held)}
             continue
-        _bounded(records, place)
+        budget().check(place.file, len(records) + 1, "tasks")
         records.append(_of_message(_parsed(classes["Node"], content, place), place))
     return metadata, records
-
-
-def _bounded(records: list[Record], place: Place) -> None:
-    budget().check(place.file, len(records) + 1, "tasks")
 
 
 def _parsed(kind: Any, content: bytes, place: Place) -> Any:
@@ -296,7 +292,7 @@ def read_linked(path: Path, mend: Mend | None) -> tuple[dict[str, Any], list[Rec
     metadata, nodes = objects(path, "nodes", ("schema",), mend)
     for value in nodes:
         place = Place(path, "node", len(records))
-        _bounded(records, place)
+        budget().check(place.file, len(records) + 1, "tasks")
         records.append(_of_object(place.record(value), place))
     return metadata, records
 
@@ -342,7 +338,7 @@ def read_workload(path: Path, mend: Mend | None) -> tuple[dict[str, Any], list[R
     _, nodes = objects(path, "workload_graph", (), mend)
     for value in nodes:
         place = Place(path, "node", len(records))
-        _bounded(records, place)
+        budget().check(place.file, len(records) + 1, "tasks")
         records.append(_of_workload(place.record(value), place))
     return {}, records
 

@@ -152,13 +152,13 @@ class _Reading:
             self.found.counts["sums"] += 1
             return
         self.found.spans.append(span)
-        self._bound(place, len(self.found.spans))
+        budget().check(place.file, len(self.found.spans), "tasks")
         self._bound_flow(place, event, start_ns)
 
     def _half(self, place: Place, event: dict[str, Any], number: int, begins: bool) -> None:
         time_ns = place.nanoseconds(_number(event, "ts"), "ts")
         self._halves.append((self._span(place, event, number, time_ns, time_ns), begins))
-        self._bound(place, len(self._halves))
+        budget().check(place.file, len(self._halves), "tasks")
 
     def _span(self, place: Place, event: dict[str, Any], number: int, start_ns: int, finish_ns: int) -> Span:
         args = event.get("args")
@@ -166,9 +166,6 @@ class _Reading:
             start_ns, finish_ns, self._lane(place, event), number, _text(event, "name"), _text(event, "cat"),
             args if isinstance(args, dict) else {},
         )  # fmt: skip
-
-    def _bound(self, place: Place, count: int) -> None:
-        budget().check(place.file, count, "tasks")
 
     def _flow(self, place: Place, event: dict[str, Any], phase: str) -> None:
         ident = _flow_id(event)
@@ -179,7 +176,7 @@ class _Reading:
         time_ns = place.nanoseconds(_number(event, "ts"), "ts")
         point = FlowEnd(time_ns, self._lane(place, event), phase, phase != "f" or event.get("bp") == "e")
         self.found.flows.setdefault(key, []).append(point)
-        self._bound(place, len(self.found.flows))
+        budget().check(place.file, len(self.found.flows), "tasks")
 
     def _bound_flow(self, place: Place, event: dict[str, Any], time_ns: int) -> None:
         """Keep the flow that includes a span itself: `bind_id`, with `flow_out`, `flow_in` or both."""
@@ -189,7 +186,7 @@ class _Reading:
             phase = "t" if leaves and enters else "s" if leaves else "f"
             point = FlowEnd(time_ns, self._lane(place, event), phase, True)
             self.found.flows.setdefault(("", "bind_id", str(ident)), []).append(point)
-            self._bound(place, len(self.found.flows))
+            budget().check(place.file, len(self.found.flows), "tasks")
 
     def _metadata(self, place: Place, event: dict[str, Any]) -> None:
         args = event.get("args")

@@ -7,13 +7,16 @@ latest that had finished when it started. That is a guess where iterations overl
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from simsched.errors import FormatError
 from simsched.graph.budget import budget
-from simsched.traces.tensorflow.records import MAX_STEPS, Definition, Execution, Joined
+from simsched.graph.shapes import numel
+from simsched.traces.shared.objects import Objects
+from simsched.traces.tensorflow.records import MAX_STEPS, Definition, Execution, Joined, Tensor
 
 #: Ops that run the graph of a function: the nodes inside are separate tasks.
 CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall", "RemoteCall", "SymbolicGradient", "If",
@@ -282,3 +285,53 @@ def _channel(node: Definition) -> object:
         return tuple(str(node.attributes.get(key)) for key in ("tensor_name", "send_device", "recv_device"))
     tensor, at, _ = node.inputs[0].partition(" @") if node.inputs else ("", "", "")
     return tensor if at else None
+
+
+#: Bytes of one element; a resource is a handle to data of other ops.
+ITEMSIZE_B = {
+    **dict.fromkeys(["UINT8", "INT8", "BOOL", "QINT8", "QUINT8", "FLOAT8_E5M2", "FLOAT8_E4M3FN"], 1.0),
+    **dict.fromkeys(["FLOAT8_E4M3FNUZ", "FLOAT8_E4M3B11FNUZ", "FLOAT8_E5M2FNUZ"], 1.0),
+    **dict.fromkeys(["INT16", "UINT16", "HALF", "BFLOAT16", "QINT16", "QUINT16"], 2.0),
+    **dict.fromkeys(["FLOAT", "INT32", "UINT32", "QINT32"], 4.0),
+    **dict.fromkeys(["DOUBLE", "INT64", "UINT64", "COMPLEX64"], 8.0),
+    "COMPLEX128": 16.0,
+    "RESOURCE": 0.0,
+}
+
+
+def outputs(run: Joined) -> Objects:
+    """Return the outputs of the tasks of a run, by slot, with the tasks that read them; a receive reads its send.
+
+    Parameters
+    ----------
+    run : Joined
+        With its edges.
+    """
+    found, number = Objects(), dict[tuple[int, int], int]()
+    for task, execution in enumerate(run.tasks):
+        for slot, tensor in sorted(execution.outputs.items()):
+            number[task, slot] = found.add(_size_B(tensor), task)
+    slots = [_slots(node.inputs) for node in run.nodes]
+    for before, after in sorted(run.edges):
+        received = run.nodes[after].op in RECEIVES
+        for slot in (0,) if received else slots[after].get(run.nodes[before].name, ()):
+            if (before, slot) not in number:
+                seen = run.tasks[after].outputs.get(0) if received else None
+                number[before, slot] = found.add(_size_B(seen), before)
+            found.read(number[before, slot], after)
+    return found
+
+
+def _slots(inputs: tuple[str, ...]) -> dict[str, list[int]]:
+    """Return the outputs that a node reads of each other one."""
+    slots: dict[str, list[int]] = {}
+    for name in inputs:
+        if not name.startswith("^"):
+            slots.setdefault(base_name(name), []).append(slot_of(name))
+    return slots
+
+
+def _size_B(tensor: Tensor | None) -> float:
+    if tensor is None or tensor.dims is None:
+        return math.nan
+    return float(ITEMSIZE_B.get(tensor.dtype, math.nan) * numel(tensor.dims))

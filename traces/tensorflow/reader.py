@@ -24,9 +24,8 @@ from simsched.traces.shared.libraries import of_tensorflow
 from simsched.traces.shared.options import TOLERANT, given, mends_if
 from simsched.traces.shared.timeline import packed, recording, refuse_long
 from simsched.traces.tensorflow.flops import flops, plain_op, shape_attributes
-from simsched.traces.tensorflow.join import base_name, joined, slot_of
+from simsched.traces.tensorflow.join import ITEMSIZE_B, base_name, joined, outputs, slot_of
 from simsched.traces.tensorflow.metadata import RunMetadata, read_graph, read_run
-from simsched.traces.tensorflow.objects import ITEMSIZE_B, outputs
 from simsched.traces.tensorflow.records import Definition, Dims, Execution, Joined, Tensor, add_kernels, split
 
 

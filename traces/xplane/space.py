@@ -202,13 +202,10 @@ class Reading:
         self._start.append(start_ps // 1000)
         self._finish.append((start_ps + length_ps) // 1000)
         self._lane.append(lane)
-        self._name.append(self._label(name))
-        self._op.append(-1 if op is None else self._label(op))
+        self._name.append(self._labels.setdefault(name, len(self._labels)))
+        self._op.append(-1 if op is None else self._labels.setdefault(op, len(self._labels)))
         key = None if op is None else _run(values, tables.name)
         self._run.append(-1 if key is None else self._runs.setdefault(key, len(self._runs)))
-
-    def _label(self, text: str) -> int:
-        return self._labels.setdefault(text, len(self._labels))
 
 
 def _silent(sentence: str) -> None:

@@ -18,8 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from simsched.errors import CostError
-
-Array = npt.NDArray[np.float64]
+from simsched.graph.columns import Floats
 
 #: Terms in the order of `_columns`, and the sets that are tried: the simpler one wins a tie.
 TERMS = ("constant", "FLOPs", "bytes", "columns")
@@ -45,23 +44,23 @@ class WorkModel:
         there are no others.
     """
 
-    coefficients: Array
+    coefficients: Floats
     terms: tuple[str, ...]
     shapes: int
     error: float
 
-    def usable(self, work: Array) -> npt.NDArray[np.bool_]:
+    def usable(self, work: Floats) -> npt.NDArray[np.bool_]:
         """Return which ops have known values of all that the terms need, shape (n,)."""
         known = ~np.isnan(_terms(work))
         return np.asarray(known[:, [TERMS.index(term) for term in self.terms]].all(axis=1))
 
-    def seconds(self, work: Array) -> Array:
+    def seconds(self, work: Floats) -> Floats:
         """Return the seconds of ops by width, shape (n, widths); NaN where a needed value is unknown."""
         used = [TERMS.index(term) for term in self.terms]
         return np.asarray(_terms(work)[:, used] @ self.coefficients[:, used].T)
 
 
-def work_model(work: Array, seconds: Array) -> WorkModel | None:
+def work_model(work: Floats, seconds: Floats) -> WorkModel | None:
     """Fit the seconds of a kind to measured shapes.
 
     Parameters
@@ -89,11 +88,11 @@ def work_model(work: Array, seconds: Array) -> WorkModel | None:
     return best
 
 
-def _terms(work: Array) -> Array:
+def _terms(work: Floats) -> Floats:
     return np.insert(work, 0, 1.0, axis=1)
 
 
-def _tellable(work: Array) -> Sequence[tuple[int, ...]]:
+def _tellable(work: Floats) -> Sequence[tuple[int, ...]]:
     """Return the sets of terms known for every shape, of at most half as many terms as shapes, or of one."""
     n, known, some = len(work), np.asarray(np.isfinite(work).all(axis=0)), work > 0
     # An op may lay out nothing, but does not work on nothing.
@@ -106,7 +105,7 @@ def _tellable(work: Array) -> Sequence[tuple[int, ...]]:
     ]
 
 
-def _learned(work: Array, seconds: Array, used: Sequence[int]) -> Array:
+def _learned(work: Floats, seconds: Floats, used: Sequence[int]) -> Floats:
     from scipy.optimize import nnls
 
     coefficients = np.zeros((seconds.shape[1], len(TERMS)))
@@ -117,7 +116,7 @@ def _learned(work: Array, seconds: Array, used: Sequence[int]) -> Array:
     return coefficients
 
 
-def _error_left_out(work: Array, seconds: Array, used: Sequence[int]) -> float:
+def _error_left_out(work: Floats, seconds: Floats, used: Sequence[int]) -> float:
     n = len(seconds)
     if n < 2:
         return float("nan")

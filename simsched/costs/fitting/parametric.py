@@ -13,20 +13,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
 from simsched.costs.curves import REFERENCE_S, Curve
 from simsched.costs.fitting.points import Fit, How, Interval, MeasuredOp, Point, Sharing
 from simsched.errors import CostError
+from simsched.graph.columns import Floats
 from simsched.machine import RuntimeProfile
-
-Array = npt.NDArray[np.float64]
 
 #: A share or an overhead this near to its bound is at it: no measurement distinguishes the two.
 AT_BOUND = 1e-9
 
 
-def formula(widths: Array, t1: float, s: float, a: float, runtime: RuntimeProfile) -> Array:
+def formula(widths: Floats, t1: float, s: float, a: float, runtime: RuntimeProfile) -> Floats:
     """Return c(w) of this module's formula, shape (widths,)."""
     region = runtime.region_s + runtime.region_per_thread_s * widths
     team = s * t1 + (1 - s) * t1 / widths + a * np.sqrt(REFERENCE_S * t1) * (widths - 1) + region
@@ -37,23 +35,23 @@ def formula(widths: Array, t1: float, s: float, a: float, runtime: RuntimeProfil
 class _Problem:
     """Points to fit, and how many of (log t1, s, a) are determined: with one width t1, with two also s."""
 
-    widths: Array
-    log_s: Array
+    widths: Floats
+    log_s: Floats
     runtime: RuntimeProfile
 
     @property
     def free(self) -> int:
         return min(3, len(np.unique(self.widths)))
 
-    def curve(self, x: Array) -> Array:
+    def curve(self, x: Floats) -> Floats:
         t1, s, a = self.full(x)
         return np.log(formula(self.widths, t1, s, a, self.runtime))
 
-    def full(self, x: Array) -> tuple[float, float, float]:
+    def full(self, x: Floats) -> tuple[float, float, float]:
         s, a = (float(x[1]) if len(x) > 1 else 0.0), (float(x[2]) if len(x) > 2 else 0.0)
         return float(np.exp(x[0])), s, a
 
-    def solved(self, log_s: Array) -> tuple[Array, Array]:
+    def solved(self, log_s: Floats) -> tuple[Floats, Floats]:
         """Return the best parameters, and the Jacobian there."""
         from scipy.optimize import least_squares
 
@@ -75,7 +73,7 @@ class _Problem:
             x = np.where(np.abs(x - bound) < AT_BOUND, bound, x)
         return x, np.asarray(found.jac)
 
-    def _start(self, seconds: Array) -> Array:
+    def _start(self, seconds: Floats) -> Floats:
         """Return the parameters of least relative error: the curve is linear in S, P and A."""
         from scipy.optimize import nnls
 
@@ -89,7 +87,7 @@ class _Problem:
         return np.array([np.log(t1), min(serial / t1, 1.0), added / np.sqrt(REFERENCE_S * t1)])
 
 
-def _padded(found: Array, error: float) -> tuple[tuple[float, float, float], float]:
+def _padded(found: Floats, error: float) -> tuple[tuple[float, float, float], float]:
     one = [float(value) for value in found] + [0.0] * (3 - len(found))
     # A single width determines the sum only: it is parallel work.
     return ((0.0, one[0], 0.0) if len(found) == 1 else (one[0], one[1], one[2])), error
@@ -191,7 +189,7 @@ def fitted(one: MeasuredOp, runtime: RuntimeProfile | None = None) -> MeasuredOp
     return replace(one, fits=tuple(fit_curve(points, s, runtime) for s, points in fits if len(points) > 1))
 
 
-def r2(log_s: Array, residual: Array) -> float | None:
+def r2(log_s: Floats, residual: Floats) -> float | None:
     """Return the share of the variance of log seconds that a fit explains; None where there is none."""
     if not np.ptp(log_s) > 0:  # their mean may have a rounding error, and a variance appear
         return None
@@ -201,13 +199,13 @@ def r2(log_s: Array, residual: Array) -> float | None:
 
 def _ends(
     problem: _Problem,
-    x: Array,
-    jacobian: Array,
-    residual: Array,
+    x: Floats,
+    jacobian: Floats,
+    residual: Floats,
     confidence: float,
     bootstrap: int,
     generator: np.random.Generator | None,
-) -> tuple[Array, Array] | None:
+) -> tuple[Floats, Floats] | None:
     """Return the lower and upper ends of the free parameters; None where the points do not determine them."""
     spare = len(residual) - len(x)
     if spare < 1:
@@ -226,12 +224,12 @@ def _ends(
 
 def _percentiles(
     problem: _Problem,
-    x: Array,
-    residual: Array,
+    x: Floats,
+    residual: Floats,
     confidence: float,
     times: int,
     generator: np.random.Generator,
-) -> tuple[Array, Array]:
+) -> tuple[Floats, Floats]:
     """Return percentiles of the parameters of curves fitted again, each to the first plus residuals sampled again."""
     fitted = problem.curve(x)
     draws = [problem.solved(fitted + generator.choice(residual, len(residual)))[0] for _ in range(times)]
@@ -246,7 +244,7 @@ _MAP: tuple[Callable[[float], float], ...] = (
 )
 
 
-def _interval(i: int, value: float, ends: tuple[Array, Array] | None, x: Array) -> Interval:
+def _interval(i: int, value: float, ends: tuple[Floats, Floats] | None, x: Floats) -> Interval:
     if ends is None or i >= len(x):
         return Interval(value)
     low, high = (_MAP[i](float(end[i])) for end in ends)

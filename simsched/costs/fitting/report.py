@@ -75,7 +75,7 @@ def report(calibration: Calibration) -> list[Part]:
     """Return the summary, and tables of points, curves and pairs where there are some."""
     parts: list[Part] = [Facts("", calibration.summary()), table_of(_points(calibration))]
     if any(one.fits for one in calibration.ops):
-        parts.append(table_of(_curves(calibration)))
+        parts.append(table_of(pd.DataFrame([row for one in calibration.ops for row in _rows(one)])))
     if calibration.pairs:
         parts.append(table_of(calibration.pairs_frame()))
     return parts
@@ -97,10 +97,6 @@ def report_facts(calibration: Calibration) -> dict[str, Any]:
 def _points(calibration: Calibration) -> pd.DataFrame:
     frame = points_frame(calibration.ops).drop(columns=["flops", "bytes_B"])
     return frame.rename(columns={"seconds": "seconds_s"})
-
-
-def _curves(calibration: Calibration) -> pd.DataFrame:
-    return pd.DataFrame([row for one in calibration.ops for row in _rows(one)])
 
 
 def _rows(one: MeasuredOp) -> list[dict[str, object]]:

@@ -9,8 +9,7 @@ from statistics import NormalDist, median
 
 import numpy as np
 
-from simsched.costs.curve_ranges import sampled_between
-from simsched.costs.curves import Curve
+from simsched.costs.curves import Curve, sampled_between
 from simsched.costs.fitting.by_work import WorkModel
 from simsched.costs.fitting.parametric import curve_of
 from simsched.costs.fitting.points import Fit, Interval, MeasuredOp, Point

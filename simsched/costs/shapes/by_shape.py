@@ -16,12 +16,12 @@ import numpy.typing as npt
 from simsched.costs.kernels.library import Parameters, parameters
 from simsched.costs.kernels.team import MOVED_OVER_NAMED
 from simsched.costs.kernels.work import Work, widths_s
-from simsched.costs.rescaling import Mask
 from simsched.costs.shapes.kinds import Read, kernel_of, work_of
 from simsched.costs.shapes.parts import Part
 from simsched.costs.width_table import WidthTable
 from simsched.errors import CostError
 from simsched.graph import TaskGraph
+from simsched.graph.adjacency import Mask
 from simsched.graph.taskgraph import Seconds
 from simsched.machine import Machine
 from simsched.notes import Note, Weight

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from simsched.costs.fitting import Calibration
-from simsched.execute.calibrate.spreads import tasks_by_op
+from simsched.execute.calibrate.calibrating import tasks_by_op
 from simsched.execute.run.execution import FEWEST, Execution, too_few
 from simsched.execute.run.run import Case
 from simsched.graph import TaskGraph

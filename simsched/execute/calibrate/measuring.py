@@ -24,11 +24,18 @@ from simsched.costs.fitting import (
 from simsched.costs.fitting.climbing import widest
 from simsched.costs.fitting.points import Sharing
 from simsched.errors import EngineError
-from simsched.execute.calibrate.calibrating import METHOD, calibrated, calibration_cases, deciding_cases
+from simsched.execute.calibrate.calibrating import (
+    METHOD,
+    Key,
+    calibrated,
+    calibration_cases,
+    deciding_cases,
+    tasks_by_op,
+    with_spreads,
+)
 from simsched.execute.calibrate.costs_of_threads import thread_costs
 from simsched.execute.calibrate.doubts import with_doubts
 from simsched.execute.calibrate.pairs import measured_pairs, pairs_on
-from simsched.execute.calibrate.spreads import Key, tasks_by_op, with_spreads
 from simsched.execute.run.execution import Execution
 from simsched.execute.run.prepared import PRECISION, Settings
 from simsched.execute.run.run import Case, interleaved

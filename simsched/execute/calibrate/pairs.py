@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from simsched.costs.fitting import MeasuredCurves, MeasuredOp, Pair
 from simsched.errors import EngineError
-from simsched.execute.calibrate.spreads import tasks_by_op
+from simsched.execute.calibrate.calibrating import tasks_by_op
 from simsched.execute.run.execution import Execution
 from simsched.execute.run.run import Case
 from simsched.graph import TaskGraph

@@ -10,13 +10,12 @@ import pandas as pd
 
 from simsched.costs import CostModel
 from simsched.execute.run.execution import Execution
+from simsched.graph.columns import Floats
 from simsched.machine import Effects, RuntimeProfile
 from simsched.policy import policy as policy_of
 from simsched.replay import simulate
 from simsched.replay.scenario import effective_runtime
 from simsched.schedule import Schedule
-
-Floats = npt.NDArray[np.float64]
 
 #: Largest overlapped share of a task's time for it to count as alone.
 ALONE = 0.1

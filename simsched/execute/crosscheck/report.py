@@ -38,8 +38,8 @@ from simsched.execute.crosscheck.tables import (
 )
 from simsched.execute.crosscheck.verdict import SOURCES, headline, percent, sentences
 from simsched.plots.accuracy import accuracy
+from simsched.plots.picture import inline_svg
 from simsched.plots.stacked import stacked_svg
-from simsched.plots.svg import inline_svg
 
 if TYPE_CHECKING:
     from simsched.execute.crosscheck.checked import Checked, CrossCheck

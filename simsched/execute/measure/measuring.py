@@ -13,9 +13,8 @@ import numpy as np
 from simsched.costs.fitting import CalibratedModel
 from simsched.document.result import Result
 from simsched.errors import EngineError
-from simsched.execute.calibrate.calibrating import calibrated, deciding_cases
+from simsched.execute.calibrate.calibrating import calibrated, deciding_cases, with_spreads
 from simsched.execute.calibrate.measuring import calibration_of, grid_cases
-from simsched.execute.calibrate.spreads import with_spreads
 from simsched.execute.measure.measured import Measured
 from simsched.execute.measure.probes import Probes, counts
 from simsched.execute.run.execution import Execution

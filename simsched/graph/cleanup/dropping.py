@@ -9,8 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from simsched.errors import GraphError
+from simsched.graph.adjacency import Mask
 from simsched.graph.cleanup.cleanup import multiplied
-from simsched.graph.cleanup.matching import Mask, Matching
+from simsched.graph.cleanup.matching import Matching
 from simsched.graph.cleanup.objects import of_kept, seconds_of
 from simsched.graph.columns import LabelColumn
 from simsched.graph.contracting import contracted

@@ -8,13 +8,11 @@ from fnmatch import translate
 from re import compile
 
 import numpy as np
-import numpy.typing as npt
 
+from simsched.graph.adjacency import Mask
 from simsched.graph.cleanup.cleanup import Cleanup
 from simsched.graph.taskgraph import TaskGraph
 from simsched.parameters import text
-
-Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from simsched.graph.adjacency import Csr
-from simsched.graph.cleanup.matching import Mask
+from simsched.graph.adjacency import Csr, Mask
 from simsched.graph.columns import Floats
 from simsched.graph.data import NOBODY, DataObjects, read_by
 from simsched.graph.report import ImportReport

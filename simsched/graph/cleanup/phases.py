@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from simsched.errors import GraphError
+from simsched.graph.adjacency import Mask
 from simsched.graph.cleanup.cleanup import Cleanup
 from simsched.graph.cleanup.dropping import without
-from simsched.graph.cleanup.matching import Mask, Matching
+from simsched.graph.cleanup.matching import Matching
 from simsched.graph.taskgraph import TaskGraph
 from simsched.parameters import text
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from simsched.errors import SimschedError
+from simsched.graph.adjacency import Ints
 from simsched.machine import Machine, Structure
-from simsched.plots.rectangles import Ints
 from simsched.schedule import Schedule
 
 #: Most rows of a chart: its page takes 4 s and 0.6 GB to make then.

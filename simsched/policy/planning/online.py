@@ -24,6 +24,16 @@ class OnlineList(PlannedPolicy):
     ----------
     online : bool
         Whether tasks are placed when they become ready (docs/semantics.md, rule 13), by `pushing`.
+
+    Examples
+    --------
+    At 1 both readers go to the core that has their data, and that runs nothing:
+
+    >>> import simsched as ss
+    >>> graph = ss.TaskGraph.from_edges([1.0, 2.0, 2.0], [(0, 1), (0, 2)], edge_bytes=1.0)
+    >>> machine = "generic[cores=2,link_Bps=1.0,data=sent]"
+    >>> [ss.simulate(graph, machine, policy, "2x1").makespan_s for policy in ("mcp", "mcp[online=true]")]
+    [4.0, 5.0]
     """
 
     online: bool = False

@@ -81,22 +81,22 @@ class Priorities:
     @cached_property
     def b_level(self) -> Floats:
         """Longest path from each task to a sink, the task and messages included: the upward rank of HEFT."""
-        return self._upward(self.messages)
+        return upward(self.platform, self.seconds, self.messages)
 
     @cached_property
     def static_level(self) -> Floats:
         """Longest path from each task to a sink, the task included, messages not."""
-        return self._upward(np.zeros_like(self.messages))
+        return upward(self.platform, self.seconds, np.zeros_like(self.messages))
 
     @cached_property
     def t_level(self) -> Floats:
         """Longest path from a source to each task, the task excluded, messages included: the downward rank."""
-        return self._downward(self.messages)
+        return downward(self.platform, self.seconds, self.messages)
 
     @cached_property
     def static_t_level(self) -> Floats:
         """Longest path from a source to each task, the task and messages excluded."""
-        return self._downward(np.zeros_like(self.messages))
+        return downward(self.platform, self.seconds, np.zeros_like(self.messages))
 
     def level_of(self, seconds: Seconds, messages: Seconds | None = None) -> Floats:
         """Return the longest paths to a sink by seconds of one's own, and of messages; without these by default."""
@@ -113,12 +113,6 @@ class Priorities:
         platform = self.platform
         counts: list[int] = np.bincount(platform.kind_of, minlength=platform.kind_seconds.shape[1]).tolist()
         return counts
-
-    def _upward(self, messages: Seconds) -> Floats:
-        return upward(self.platform, self.seconds, messages)
-
-    def _downward(self, messages: Seconds) -> Floats:
-        return downward(self.platform, self.seconds, messages)
 
 
 def positions(*keys: npt.ArrayLike) -> Index:

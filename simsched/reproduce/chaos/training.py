@@ -1,29 +1,169 @@
-"""Seconds of a whole training with CHAOS: one epoch is simulated, image by image, and repeats."""
+"""Seconds of a whole training with CHAOS: one epoch is simulated, image by image, and repeats.
+
+An epoch is a task graph: images on their own, or rounds in which the workers of a strategy meet.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from simsched.graph import TaskGraph
 from simsched.machine import RuntimeProfile
 from simsched.replay import simulate
-from simsched.reproduce.chaos.epoch import (
-    averaged,
-    chaos,
-    classified,
-    delayed,
-    hogwild,
-    hybrid,
-    images_by_layer,
-)
-from simsched.reproduce.chaos.network import Image
+from simsched.reproduce.chaos.network import Image, Layer
 from simsched.reproduce.chaos.team import Team
 from simsched.reproduce.published import Published
 from simsched.schedule import Schedule
+
+Indices = npt.NDArray[np.int64]
+#: Kind and seconds of a task.
+Part = tuple[str, float]
+
+_NAMES = {"conv": "conv", "maxpool": "pool", "full": "full", "output": "full"}
+
+
+def images_by_layer(team: Team, images: int) -> TaskGraph:
+    """Return training images, a chain of layers each: forward, then backward with each layer's update."""
+    image = team.image
+    forwards = zip(image.layers, image.forward_s, strict=True)
+    parts = [(f"{_NAMES[layer.kind]} forward", seconds) for layer, seconds in forwards]
+    for layer, seconds in image.backwards():
+        parts.append((f"{_NAMES[layer.kind]} backward", seconds))
+        if layer.weights:
+            parts.append((f"{_NAMES[layer.kind]} update", team.waits_s(layer)))
+    return _chains(parts, images)
+
+
+def classified(team: Team, images: int) -> TaskGraph:
+    """Return images that are only classified."""
+    return _chains([("forward", sum(team.image.forward_s))], images)
+
+
+def chaos(team: Team, images: int) -> TaskGraph:
+    """Return images for any free worker; updates wait for other writers, in order of arrival."""
+    return _chains([("train", image_s(team) + updates_s(team, team.waits_s))], images)
+
+
+def hogwild(team: Team, images: int) -> TaskGraph:
+    """Return images for any free worker; nothing waits, but values written by others are fetched (D)."""
+    return _chains([("train", image_s(team) + updates_s(team, team.writes_s))], images)
+
+
+def delayed(team: Team, images: int) -> TaskGraph:
+    """Return images whose updates follow each other in turn, worker by worker (C)."""
+    parts = [("train", image_s(team)), ("update", updates_s(team, team.writes_s))]
+    train, update = 2 * np.arange(images), 2 * np.arange(images) + 1
+    turns = pairs(update[:-1], update[1:])
+    own = pairs(update[: -team.threads], train[team.threads :])
+    return _tasks(parts, images, np.concatenate([pairs(train, update), turns, own]))
+
+
+def image_s(team: Team) -> float:
+    """Return the seconds of an image forward and backward."""
+    return sum(team.image.forward_s) + sum(team.image.backward_s)
+
+
+def updates_s(team: Team, update_s: Callable[[Layer], float]) -> float:
+    """Return the seconds of the updates of all layers."""
+    return sum(update_s(layer) for layer in team.image.layers if layer.weights)
+
+
+def pairs(one: Indices, other: Indices) -> Indices:
+    """Return edges from each of `one` to each of `other`, shape (m, 2)."""
+    return np.stack([one, other], axis=1)
+
+
+def _chains(parts: Sequence[Part], images: int) -> TaskGraph:
+    tasks = np.arange(images * len(parts)).reshape(images, len(parts))
+    return _tasks(parts, images, pairs(tasks[:, :-1].ravel(), tasks[:, 1:].ravel()))
+
+
+def _tasks(parts: Sequence[Part], images: int, edges: Indices) -> TaskGraph:
+    kinds = [kind for kind, _ in parts] * images
+    return TaskGraph.from_edges(np.tile([seconds for _, seconds in parts], images), edges, kinds=kinds)
+
+
+class Stage(NamedTuple):
+    """Work of all workers between two meetings, and the meeting after it.
+
+    Parameters
+    ----------
+    kind : str
+    seconds : float64 array, shape (rounds, threads)
+    meeting_s : float or None
+        None where workers continue without meeting.
+    """
+
+    kind: str
+    seconds: npt.NDArray[np.float64]
+    meeting_s: float | None
+
+
+def averaged(team: Team, images: int, batch: int) -> TaskGraph:
+    """Return rounds in which each worker trains on its own batch, and all then average their gradients (B).
+
+    Each worker averages its part of the weights over all copies, and fetches the result.
+    """
+    whole, rest = divmod(images, batch)
+    rounds = -(-images // (team.threads * batch))
+    sizes = np.zeros(rounds * team.threads)
+    sizes[:whole] = batch
+    sizes[whole : whole + 1] = rest
+    average_s = 2 * team.fetches_s(team.image.weights) + 2 * team.meets_s()
+    return _rounds([Stage("train", sizes.reshape(rounds, -1) * image_s(team), average_s)])
+
+
+def hybrid(team: Team, images: int) -> TaskGraph:
+    """Return rounds of one image per worker up to the connected layers, which all workers share (A).
+
+    A connected layer's weights have one writer each. Its inputs, and the gradients of them, pass to all once.
+    """
+    image, rounds = team.image, -(-images // team.threads)
+    busy = (np.arange(rounds * team.threads) < images).reshape(rounds, -1).astype(np.float64)
+    split = next(i for i, layer in enumerate(image.layers) if layer.connected)
+    passing_s = 2 * team.fetches_s(team.threads * image.layers[split].inputs)
+    waits_s = updates_s(team, lambda layer: 0.0 if layer.connected else team.waits_s(layer))
+    shared_s = sum(image.forward_s[split:]) + sum(image.backward_s[split:]) + passing_s
+    return _rounds([
+        Stage("conv forward", busy * sum(image.forward_s[:split]), team.meets_s()),
+        Stage("full", busy * shared_s, team.meets_s()),
+        Stage("conv backward", busy * (sum(image.backward_s[:split]) + waits_s), None),
+    ])  # fmt: skip
+
+
+def _rounds(stages: Sequence[Stage]) -> TaskGraph:
+    """Return the graph: in each round, each stage's tasks in worker order, then its meeting."""
+    rounds, threads = stages[0].seconds.shape
+    seconds: list[npt.NDArray[np.float64]] = []
+    kinds: list[str] = []
+    edges: list[Indices] = []
+    before: Indices | None = None
+    n = 0
+    for turn in range(rounds):
+        for stage in stages:
+            own = np.arange(n, n + threads)
+            n += threads
+            seconds.append(stage.seconds[turn])
+            kinds += [stage.kind] * threads
+            if before is not None:
+                edges.append(pairs(np.broadcast_to(before, threads), own))
+            before = own
+            if stage.meeting_s is not None:
+                before = np.array([n])
+                edges.append(pairs(own, np.broadcast_to(before, threads)))
+                seconds.append(np.array([stage.meeting_s]))
+                kinds.append("meeting")
+                n += 1
+    return TaskGraph.from_edges(
+        np.concatenate(seconds), np.concatenate(edges or [np.empty((0, 2), np.int64)]), kinds=kinds
+    )
+
 
 _STRATEGIES: Mapping[str, Callable[[Team, int], TaskGraph]] = {
     "chaos": chaos,

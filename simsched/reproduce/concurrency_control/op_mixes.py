@@ -8,13 +8,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from simsched.costs import CostModel, Curve, two_point_curve
 from simsched.costs.fitting.climbing import widest
 from simsched.costs.fitting.points import Op, Sharing
 from simsched.errors import CostError
 from simsched.graph import TaskGraph
+from simsched.graph.columns import Floats
 from simsched.machine import Machine
 from simsched.replay import simulate
 from simsched.reproduce.concurrency_control.op_times import (
@@ -93,8 +93,6 @@ def published_ops(machine: Machine) -> Iterator[MixedOp]:
             yield MixedOp(op, 1, seconds, curve)
 
 
-Array = npt.NDArray[np.float64]
-
 #: Placements that let threads share tiles, or not.
 PLACEMENTS: dict[Sharing, str] = {"shared": "compact", "apart": "scatter"}
 
@@ -111,7 +109,7 @@ class OpCurve:
     """
 
     op: Op
-    seconds: Mapping[Sharing, Array]
+    seconds: Mapping[Sharing, Floats]
 
     @property
     def best_s(self) -> float:
@@ -125,9 +123,9 @@ def op_curves(mix: Sequence[MixedOp], machine: Machine) -> list[OpCurve]:
     return [OpCurve(one.op, distinct[i]) for i, one in enumerate(mix) for _ in range(one.count)]
 
 
-def _replayed(mix: Sequence[MixedOp], machine: Machine) -> list[dict[Sharing, Array]]:
+def _replayed(mix: Sequence[MixedOp], machine: Machine) -> list[dict[Sharing, Floats]]:
     graph, costs = _chain(mix)
-    found: list[dict[Sharing, Array]] = [{} for _ in mix]
+    found: list[dict[Sharing, Floats]] = [{} for _ in mix]
     for sharing, most in widest(machine).items():
         policy, columns = f"fifo[placement={PLACEMENTS[sharing]}]", []
         for width in range(1, most + 1):

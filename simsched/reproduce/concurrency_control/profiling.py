@@ -14,10 +14,11 @@ import pandas as pd
 from simsched.costs.fitting.climbing import Climb, accuracy, errors_together, hill_climb, most_steps, widest
 from simsched.costs.fitting.interpolation import Method
 from simsched.costs.fitting.points import Op, Sharing
+from simsched.graph.columns import Floats
 from simsched.machine import Machine, machine as machine_of
 from simsched.reproduce.concurrency_control.op_mixes import OpCurve, op_curves, op_mix
 from simsched.reproduce.concurrency_control.op_times import MACHINE, NETWORKS, paper
-from simsched.reproduce.concurrency_control.regression import Array, ModelName, OpRegression, model
+from simsched.reproduce.concurrency_control.regression import ModelName, OpRegression, model
 
 STEPS = (2, 4, 8, 16)
 
@@ -36,7 +37,7 @@ def curves(network: str, machine: str | Machine = MACHINE) -> list[OpCurve]:
 
 def measured(
     ops: Sequence[OpCurve], noise: float, generator: np.random.Generator
-) -> list[Mapping[Sharing, Array]]:
+) -> list[Mapping[Sharing, Floats]]:
     """Return a profiler's measurements: each number once, with its own log-normal noise."""
     return [
         {s: row * np.exp(noise * generator.standard_normal(len(row))) for s, row in one.seconds.items()}
@@ -44,11 +45,11 @@ def measured(
     ]
 
 
-def climbs(rows: Sequence[Mapping[Sharing, Array]], machine: Machine, step: int) -> list[Climb]:
+def climbs(rows: Sequence[Mapping[Sharing, Floats]], machine: Machine, step: int) -> list[Climb]:
     """Return the climb of each op through its measured seconds."""
     most = widest(machine)
 
-    def measure(row: Mapping[Sharing, Array], width: int, sharing: Sharing) -> float:
+    def measure(row: Mapping[Sharing, Floats], width: int, sharing: Sharing) -> float:
         return float(row[sharing][width - 1])
 
     return [hill_climb(row, measure, most, step) for row in rows]
@@ -143,7 +144,7 @@ def regression(
         by which the width predicted to be fastest is slower than the fastest).
     """
     target = machine_of(machine)
-    known = {name: _distinct(curves(name, target)) for name in NETWORKS}
+    known = {name: list({one.op: one for one in curves(name, target)}.values()) for name in NETWORKS}
     seen = {
         name: measured(ops, noise, np.random.default_rng([seed, 1, i]))
         for i, (name, ops) in enumerate(known.items())
@@ -170,16 +171,12 @@ def regression(
     return pd.DataFrame(rows, columns=["network", "split", "model", "probes", "accuracy", "optimum"])
 
 
-_Example = tuple[OpCurve, Mapping[Sharing, Array]]
-
-
-def _distinct(ops: Sequence[OpCurve]) -> list[OpCurve]:
-    return list({one.op: one for one in ops}.values())
+_Example = tuple[OpCurve, Mapping[Sharing, Floats]]
 
 
 def _split(
     known: Mapping[str, list[OpCurve]],
-    seen: Mapping[str, list[Mapping[Sharing, Array]]],
+    seen: Mapping[str, list[Mapping[Sharing, Floats]]],
     name: str,
     split: str,
     generator: np.random.Generator,
@@ -203,9 +200,9 @@ def _trial(
     test: Sequence[_Example],
     probes: tuple[int, ...],
     generator: np.random.Generator,
-) -> tuple[list[Array], list[float]]:
+) -> tuple[list[Floats], list[float]]:
     """Return the errors of one model, each sharing learned separately, and the slowdowns of its choices."""
-    errors: list[Array] = []
+    errors: list[Floats] = []
     picked: list[tuple[float, float]] = [(np.inf, np.inf)] * len(test)
     for sharing in dict.fromkeys(s for _, rows in test for s in rows):
         ops: list[Op] = [one.op for one, _ in train]

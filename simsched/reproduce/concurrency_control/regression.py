@@ -12,16 +12,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, Protocol, get_args
 
 import numpy as np
-import numpy.typing as npt
 
 from simsched.costs.fitting.points import Op
 from simsched.errors import CostError, GraphError
+from simsched.graph.columns import Floats
 from simsched.graph.shapes import numel, parse_shape
 
 if TYPE_CHECKING:
     from scipy.spatial import KDTree
-
-Array = npt.NDArray[np.float64]
 
 
 #: "ridge": linear, with a penalty; "nearest": the mean of near examples; "random": ridge on random Fourier features.
@@ -32,26 +30,26 @@ ModelName = Literal["ridge", "nearest", "random"]
 class _Scale:
     """Features with mean 0 and standard deviation 1, as in the examples; constant ones are 0."""
 
-    mean: Array
-    scale: Array
+    mean: Floats
+    scale: Floats
 
     @classmethod
-    def of(cls, rows: Array) -> _Scale:
+    def of(cls, rows: Floats) -> _Scale:
         scale = np.asarray(rows.std(axis=0), np.float64)
         return cls(np.asarray(rows.mean(axis=0)), np.where(scale > 0, scale, 1.0))
 
-    def __call__(self, rows: Array) -> Array:
+    def __call__(self, rows: Floats) -> Floats:
         return np.asarray((rows - self.mean) / self.scale)
 
 
 class Model(Protocol):
     """Regression model: learns numbers from rows of features."""
 
-    def learn(self, rows: Array, target: Array) -> None:
+    def learn(self, rows: Floats, target: Floats) -> None:
         """Learn `target`, shape (n,), from `rows`, shape (n, features)."""
         ...
 
-    def predict(self, rows: Array) -> Array:
+    def predict(self, rows: Floats) -> Floats:
         """Return one number per row."""
         ...
 
@@ -68,10 +66,10 @@ class Ridge:
 
     penalty: float = 1e-3
     _scale: _Scale = field(init=False, repr=False)
-    _weights: Array = field(init=False, repr=False)
+    _weights: Floats = field(init=False, repr=False)
     _level: float = field(init=False, repr=False)
 
-    def learn(self, rows: Array, target: Array) -> None:
+    def learn(self, rows: Floats, target: Floats) -> None:
         """Learn; see `Model`."""
         self._scale = _Scale.of(rows)
         self._level = float(target.mean())
@@ -79,7 +77,7 @@ class Ridge:
         square = x.T @ x / len(x) + self.penalty * np.eye(x.shape[1])
         self._weights = np.asarray(np.linalg.solve(square, x.T @ (target - self._level) / len(x)))
 
-    def predict(self, rows: Array) -> Array:
+    def predict(self, rows: Floats) -> Floats:
         """Return one number per row."""
         return self._level + self._scale(rows) @ self._weights
 
@@ -97,16 +95,16 @@ class Nearest:
     k: int = 5
     _scale: _Scale = field(init=False, repr=False)
     _tree: KDTree = field(init=False, repr=False)
-    _target: Array = field(init=False, repr=False)
+    _target: Floats = field(init=False, repr=False)
 
-    def learn(self, rows: Array, target: Array) -> None:
+    def learn(self, rows: Floats, target: Floats) -> None:
         """Keep the examples."""
         from scipy.spatial import KDTree
 
         self._scale = _Scale.of(rows)
         self._tree, self._target = KDTree(self._scale(rows)), target
 
-    def predict(self, rows: Array) -> Array:
+    def predict(self, rows: Floats) -> Floats:
         """Return one number per row."""
         k = min(self.k, len(self._target))
         distance, near = self._tree.query(self._scale(rows), k=k)
@@ -139,10 +137,10 @@ class RandomFeatures:
     penalty: float = 1e-4
     _ridge: Ridge = field(init=False, repr=False)
     _scale: _Scale = field(init=False, repr=False)
-    _projection: Array = field(init=False, repr=False)
-    _phase: Array = field(init=False, repr=False)
+    _projection: Floats = field(init=False, repr=False)
+    _phase: Floats = field(init=False, repr=False)
 
-    def learn(self, rows: Array, target: Array) -> None:
+    def learn(self, rows: Floats, target: Floats) -> None:
         """Learn; see `Model`."""
         self._scale = _Scale.of(rows)
         self._projection = self.generator.normal(0, 1 / self.width, (rows.shape[1], self.n))
@@ -150,11 +148,11 @@ class RandomFeatures:
         self._ridge = Ridge(self.penalty)
         self._ridge.learn(self._lifted(rows), target)
 
-    def predict(self, rows: Array) -> Array:
+    def predict(self, rows: Floats) -> Floats:
         """Return one number per row."""
         return self._ridge.predict(self._lifted(rows))
 
-    def _lifted(self, rows: Array) -> Array:
+    def _lifted(self, rows: Floats) -> Floats:
         x = self._scale(rows)
         return np.concatenate([x, np.cos(x @ self._projection + self._phase)], axis=1)
 
@@ -198,7 +196,7 @@ class OpRegression:
 
     @classmethod
     def learned(
-        cls, learner: Model, ops: Sequence[Op], seconds: Sequence[Array], probes: Sequence[int] = ()
+        cls, learner: Model, ops: Sequence[Op], seconds: Sequence[Floats], probes: Sequence[int] = ()
     ) -> OpRegression:
         """Learn from ops and their seconds on 1, 2, 3, ... threads.
 
@@ -221,18 +219,18 @@ class OpRegression:
         learner.learn(np.concatenate(rows), np.concatenate(target))
         return made
 
-    def seconds(self, op: Op, widest: int, probed: Array | None = None) -> Array:
+    def seconds(self, op: Op, widest: int, probed: Floats | None = None) -> Floats:
         """Return the seconds on 1 to `widest` threads; only the probes among `probed` are read."""
         curve = np.empty(0) if probed is None else probed
         if len(curve) < max(self.probes, default=0):
             raise CostError(f"the model reads the seconds on {self.probes} threads; give them")
         return np.exp(self.learner.predict(self.features(op, widest, curve)) + self.base(curve))
 
-    def base(self, curve: Array) -> float:
+    def base(self, curve: Floats) -> float:
         """Return the log seconds to subtract: those of the first probe."""
         return float(np.log(curve[self.probes[0] - 1])) if self.probes else 0.0
 
-    def features(self, op: Op, widest: int, curve: Array) -> Array:
+    def features(self, op: Op, widest: int, curve: Floats) -> Floats:
         """Return one row per width."""
         width = np.arange(1, widest + 1, dtype=np.float64)
         work = [np.log1p(value) for value in (op.flops or 0.0, op.bytes_B or 0.0, _elements(op))]

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from simsched.graph import TaskGraph
-from simsched.machine import Machine
 from simsched.policies.corun import CoRun
 from simsched.policy import Layout
 from simsched.reproduce.crossed.jobs import Column
@@ -39,17 +38,13 @@ class Choice:
 Rule = Callable[["Column"], Iterator[Choice]]
 
 
-def _ways(machine: Machine) -> list[int]:
-    return sorted({1, machine.smt_ways})
-
-
 def graphi(column: Column) -> Iterator[Choice]:
     """Critical path first: 1, 2, 4, ... executors of equal teams; two cores are the scheduler's."""
     machine = column.machine
     # A core group of Sunway has a management core in addition to the 64 that compute.
     reserved = 0 if "ldm" in machine.tables else 2
     policy = f"critical-path[small_s=1e-06,reserved={reserved}]"
-    for ways in _ways(machine):
+    for ways in sorted({1, machine.smt_ways}):
         threads = max(machine.n_cores - reserved, 0) * ways
         for k in (2**i for i in range(threads.bit_length())):
             yield Choice(column.ops, 1, ways, policy, Layout(k, threads // k))
@@ -70,7 +65,7 @@ def _corun(column: Column, rule: CoRun, ways: int) -> Choice:
 def swtvm(column: Column) -> Iterator[Choice]:
     """One op after another, on all cores or on those of one memory domain."""
     machine = column.machine
-    for ways in _ways(machine):
+    for ways in sorted({1, machine.smt_ways}):
         for cores in sorted({machine.n_cores, machine.n_cores // machine.n_domains}):
             yield Choice(column.ops, 1, ways, "sequential", Layout(1, cores * ways))
 
@@ -79,7 +74,7 @@ def chaos(column: Column) -> Iterator[Choice]:
     """One worker per hardware thread takes the next part of the batch, runs it alone and updates the parameters."""
     machine, samples = column.machine, column.job.samples
     for parts in column.divisors:
-        for ways in _ways(machine):
+        for ways in sorted({1, machine.smt_ways}):
             fits = machine.n_cores * ways
             # More threads than parts would only leave threads idle.
             if ways == 1 or parts * samples > machine.n_cores:

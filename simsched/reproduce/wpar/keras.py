@@ -13,18 +13,16 @@ from dataclasses import dataclass, replace
 from math import inf
 
 import numpy as np
-import numpy.typing as npt
 
 from simsched.costs.kernels import Team, elementwise_s, gemm_s, parameters
 from simsched.errors import MachineError
 from simsched.graph import TaskGraph
+from simsched.graph.columns import Floats
 from simsched.graph.shapes import parse_shape
 from simsched.machine import Machine
 from simsched.reproduce.one_core_seconds import LIBRARY
 from simsched.reproduce.wpar.setting import Setting
 from simsched.workloads.tensor import ELEMENT_B
-
-Floats = npt.NDArray[np.float64]
 
 #: Number of steps beyond which each further one adds the same.
 ALIKE = 4

@@ -30,7 +30,7 @@ def add(a: Tensor, b: Tensor) -> Tensor:
     >>> y.dims, net.graph("net").kinds.to_list(), net.graph("net").flops.tolist()
     ((64, 20), ['AddV2'], [1280.0])
     """
-    return _binary("AddV2", a, b, lambda dy: (_as(dy, a), _as(dy, b)))
+    return elementwise("AddV2", a, b, lambda dy: (_as(dy, a), _as(dy, b)))
 
 
 def add_n(parts: Sequence[Tensor]) -> Tensor:
@@ -95,7 +95,7 @@ def subtract(a: Tensor, b: Tensor) -> Tensor:
     >>> y.dims, net.graph("net").kinds.to_list(), net.graph("net").flops.tolist()
     ((64, 20), ['Sub'], [1280.0])
     """
-    return _binary("Sub", a, b, lambda dy: (_as(dy, a), _as(negative(dy), b) if b.trained else None))
+    return elementwise("Sub", a, b, lambda dy: (_as(dy, a), _as(negative(dy), b) if b.trained else None))
 
 
 def multiply(a: Tensor, b: Tensor) -> Tensor:
@@ -120,7 +120,7 @@ def multiply(a: Tensor, b: Tensor) -> Tensor:
     >>> y.dims, net.graph("net").kinds.to_list(), net.graph("net").flops.tolist()
     ((64, 20), ['Mul'], [1280.0])
     """
-    return _binary(
+    return elementwise(
         "Mul",
         a,
         b,
@@ -153,7 +153,7 @@ def divide(a: Tensor, b: Tensor) -> Tensor:
     >>> y.dims, net.graph("net").kinds.to_list(), net.graph("net").flops.tolist()
     ((64, 20), ['RealDiv'], [1280.0])
     """
-    y = _binary(
+    y = elementwise(
         "RealDiv",
         a,
         b,
@@ -187,13 +187,13 @@ def floor_mod(a: Tensor, b: Tensor) -> Tensor:
     >>> y.dims, net.graph("net").kinds.to_list(), net.graph("net").flops.tolist()
     ((64, 20), ['FloorMod'], [1280.0])
     """
-    return _binary(
+    return elementwise(
         "FloorMod",
         a,
         b,
         lambda dy: (
             _as(dy, a),
-            _as(multiply(dy, negative(_binary("FloorDiv", a, b))), b) if b.trained else None,
+            _as(multiply(dy, negative(elementwise("FloorDiv", a, b))), b) if b.trained else None,
         ),
     )
 
@@ -220,7 +220,7 @@ def less(a: Tensor, b: Tensor) -> Tensor:
     >>> y.dims, net.graph("net").kinds.to_list(), net.graph("net").flops.tolist()
     ((64, 20), ['Less'], [1280.0])
     """
-    return _binary("Less", a, b)
+    return elementwise("Less", a, b)
 
 
 def where(condition: Tensor, a: Tensor, b: Tensor) -> Tensor:
@@ -301,7 +301,7 @@ def bias_add(x: Tensor, bias: Tensor) -> Tensor:
     >>> y.dims, net.graph("net").kinds.to_list(), net.graph("net").flops.tolist()
     ((64, 20), ['BiasAdd'], [1280.0])
     """
-    return _binary(
+    return elementwise(
         "BiasAdd",
         x,
         bias,
@@ -312,7 +312,8 @@ def bias_add(x: Tensor, bias: Tensor) -> Tensor:
     )
 
 
-def _binary(kind: str, a: Tensor, b: Tensor, gradient: Gradient | None = None) -> Tensor:
+def elementwise(kind: str, a: Tensor, b: Tensor, gradient: Gradient | None = None) -> Tensor:
+    """Return an op of the given kind on two operands, one of which may be broadcast."""
     return a.net.op(kind, [a, b], broadcast(a.dims, b.dims), max(a.elements, b.elements), gradient)
 
 
