@@ -87,6 +87,20 @@ HOSTS = [(2, 10), (4, 5), (2, 10), (2, 10), (4, 5), (2, 5), (1, 5), (4, 5)]
 ENDS_S = [60, 120, 180, 180, 240, 240, 240, 300]
 
 
+#: WRENCH's EASY service of depth 1 (BatchServiceEASYBFTest): nodes, and (nodes, seconds, end) of each job.
+EASY = [
+    (4, [(2, 60, 60), (4, 30, 90), (2, 30, 30), (2, 50, 140)]),
+    (6, [(1, 6000, 6000), (2, 70, 70), (4, 20, 90), (5, 20, 6020), (1, 6000, 6000)]),
+]
+
+
+@pytest.mark.parametrize(("nodes", "jobs"), EASY)
+def test_easy_of_wrench(engine, nodes, jobs):
+    widths, seconds, ends = zip(*jobs, strict=True)
+    schedule = run(zip(seconds, widths, strict=True), nodes, "easy", engine=engine)
+    assert schedule.finish_s.tolist() == list(ends)
+
+
 def on_hosts(tasks, mode, engine="auto", seconds=60.0):
     graph = ss.TaskGraph.from_edges([seconds] * len(tasks), widths=[hosts * cores for hosts, cores in tasks])
     spread = ";".join(str(hosts) for hosts, _ in tasks)
