@@ -131,6 +131,11 @@ def edited(content: Mapping[str, Any], params: Mapping[str, Scalar], spec: str) 
         else:
             _set_place(now, key, value, spec)
     _follow(content, now)
+    flat = content["structure"]["kind"] == "flat"
+    if flat and "cores" in params and is_whole(tile := params.get("cores.per_tile"), 1):
+        # Another number stands for the file's own, which has to be whole tiles, too.
+        count = now["cores"]["count"]
+        count["value"] = max(round(count["value"] / tile), 1) * tile
     if params:
         effects = now.setdefault("effects", {})
         effects.update(dict.fromkeys(meant(params, now["memory"]["mode"]), True))

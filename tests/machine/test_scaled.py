@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import simsched as ss
+from simsched.errors import MachineError
 from simsched.plugins import registered
 
 NAMES = sorted(set(registered("machines")) - {"host"})
@@ -107,3 +108,14 @@ def test_more_cores_do_not_slow_independent_work_down(name):
     # A device takes some microseconds to begin.
     assert runs[0].makespan_s == pytest.approx(slowest_s, rel=1e-5)
     assert runs[1].makespan_s == pytest.approx(runs[0].makespan_s)
+
+
+@pytest.mark.parametrize(
+    ("asked", "cores"), [("cores=12,cores.per_tile=3", 12), ("cores=10,cores.per_tile=10", 10)]
+)
+def test_tiles_of_another_size_hold_the_given_cores(asked, cores):
+    """The file's own 16 cores are not whole tiles of that size, and nobody asked for them."""
+    machine = ss.machine(f"generic[{asked}]")
+    assert (machine.n_cores, machine.memory.bandwidth_Bps) == (cores, 160e9)
+    with pytest.raises(MachineError, match="16 cores are not whole tiles of 3"):
+        ss.machine("generic[cores.per_tile=3]")
