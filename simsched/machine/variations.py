@@ -131,15 +131,19 @@ def edited(content: Mapping[str, Any], params: Mapping[str, Scalar], spec: str) 
         else:
             _set_place(now, key, value, spec)
     _follow(content, now)
-    flat = content["structure"]["kind"] == "flat"
-    if flat and "cores" in params and is_whole(tile := params.get("cores.per_tile"), 1):
-        # Another number stands for the file's own, which has to be whole tiles, too.
-        count = now["cores"]["count"]
-        count["value"] = max(round(count["value"] / tile), 1) * tile
+    if "cores" in params and is_whole(tile := params.get("cores.per_tile"), 1):
+        _make_whole(now, tile)
     if params:
         effects = now.setdefault("effects", {})
         effects.update(dict.fromkeys(meant(params, now["memory"]["mode"]), True))
     return now
+
+
+def _make_whole(content: dict[str, Any], tile: int) -> None:
+    """Let the file's own number of cores, for which another one stands, be whole tiles where nothing else counts it."""
+    count = content["cores"]["count"]
+    if content["structure"]["kind"] == "flat":
+        count["value"] = max(round(count["value"] / tile), 1) * tile
 
 
 def _copied(content: Any) -> Any:
