@@ -110,6 +110,23 @@ def test_a_recording_is_off_as_a_whole_and_on_more_cores_than_it_had():
     assert spread_of(1) < spread_of(4) < spread_of(64)
 
 
+def test_a_recording_tells_less_of_fewer_cores_than_it_had_as_tasks_have_less_company_there():
+    """Of pairs of undisturbed recordings, intervals of 95 % on one core from two held 57 to 73 %."""
+    lanes = np.arange(4, dtype=np.int32)
+    run = Recording(np.zeros(4), np.ones(4), lanes, tuple("abcd"))
+    graph = ss.TaskGraph.from_edges([1.0] * 4, kinds="Add", recording=run)
+    logs = [
+        np.log([of(seed, graph, ss.CostModel(), ss.machine(f"generic[cores={n}]")).one_core_s[0] for n in (1, 4, 16)])
+        for seed in range(100)
+    ]  # fmt: skip
+    one, four, sixteen = np.std(logs, axis=0)
+    assert one == pytest.approx(sixteen, rel=0.25)
+    assert one > 2 * four
+    # A host on which more cores slow tasks down is one on which fewer do not.
+    (down, up) = (np.array(logs)[:, i] - np.array(logs)[:, 1] for i in (0, 2))
+    assert down == pytest.approx(-up)
+
+
 def test_seconds_are_less_certain_the_wider_the_team_beyond_what_was_measured():
     widths = (1, 2, 4, 16, 64)
     logs = np.log([[of(seed).seconds(width)[0] for width in widths] for seed in range(100)])
