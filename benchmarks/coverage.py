@@ -1,9 +1,10 @@
 """How many measured values lie in the 95 % intervals predicted for them: python benchmarks/coverage.py [--bars].
 
-Three sources. *By shape*: each row of the measured tables in an interval around its model, fitted again without the
+Four sources. *By shape*: each row of the measured tables in an interval around its model, fitted again without the
 row's group of shapes where `measured.py --leave-out` does so, as long as the errors of the other groups tell. *By
 default*: DeepBench's ops in the intervals that `predict` samples, machine and costs together. *On this host*: makespans
 on two threads, predicted from a calibration on one, and of graphs that a calibration on both widths has not seen.
+*Recordings*: the project's own of two hosts, each predicted from every other of its program and runtime.
 
 Every group shall hold 90 to 99 % (all, where it has fewer than a hundred values); the median width of its intervals,
 over the prediction, stands beside: without it, a share says nothing. --sigmas prints what belongs into
@@ -18,17 +19,18 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from covered import default, host, tables
+from covered import default, host, recordings, tables
 from covered.group import LEAST, MOST, Group
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "measurements"
-SOURCES = ("tables", "default", "host")
+OF_TABLES = {"tables", "default"}
+SOURCES = ("tables", "default", "host", "recordings")
 
 
 def main() -> int:
     """Print every group, and return 1 where one misses the bar and bars are asked for."""
     options = _options()
-    if not options.shared.is_dir() and set(options.only) != {"host"}:
+    if not options.shared.is_dir() and OF_TABLES & set(options.only):
         print(
             f"{options.shared} is no folder; name the one of the measured tables: --shared PATH",
             file=sys.stderr,
@@ -39,6 +41,7 @@ def main() -> int:
             print(f'modelled: family = "{family}"  regime = "{regime}"  sigma = {sigma:.3f}  ({rows} rows)')
         for name, errors, samples, ops in default.sigmas(options.shared):
             print(f"{name}: errors {errors:.3f}, samples {samples:.3f}  ({ops} ops)")
+        print("recorded: common = {:.3f}  ({} pairs)".format(*recordings.sigmas()))
         return 0
     print(f"{'group':68s} {'values':>6s} {'held':>6s} {'median width':>12s}")
     missed = 0
@@ -63,6 +66,8 @@ def _groups(options: argparse.Namespace) -> Iterator[Group]:
         yield from default.groups(options.shared)
     if "host" in options.only:
         yield from host.groups(options.repeats)
+    if "recordings" in options.only:
+        yield from recordings.groups()
 
 
 def _options() -> argparse.Namespace:

@@ -34,6 +34,9 @@ from simsched.graph import TaskGraph
 from simsched.graph.taskgraph import Seconds
 from simsched.machine import Machine
 
+#: Origins of seconds that tasks took beside others, of whose number they depend on: fewer are off, too.
+IN_COMPANY = ("recorded", "carried")
+
 
 @dataclass(frozen=True)
 class Sigmas:
@@ -42,7 +45,8 @@ class Sigmas:
     Parameters
     ----------
     common, cores, disturbed : float
-        Of all tasks alike: always; per doubling of the cores beyond those seen; per share of runs that were disturbed.
+        Of all tasks alike: always; per doubling of the cores beyond those seen, and per halving where tasks were seen
+        in company; per share of runs that were disturbed.
     discrepancy : float
         Of a kind in a regime, where `rows` has none.
     rows : mapping of (str, str) to float
@@ -142,7 +146,10 @@ class Discrepancy:
         if group.origin == "measured":
             common = float(np.linalg.norm([common, known.disturbed * self.disturbed, self.scatter]))
         off = common * self._z(group.origin) + known.of(group.family, group.regime) * self._z(name)
-        off += known.cores * max(log2(cores), 0.0) * self._z(f"{group.origin} cores")
+        more = log2(cores)
+        if group.origin not in IN_COMPANY:
+            more = max(more, 0.0)
+        off += known.cores * more * self._z(f"{group.origin} cores")
         return float(np.exp(off))
 
     def _power(self, group: Group) -> float:

@@ -342,6 +342,8 @@ class TaskCosts:
             return share
         seconds = self.seconds_of(task, width)
         added = float(self.terms.thread_overhead[label]) * sqrt(REFERENCE_S * t1) * (width - 1)
+        if self.stretch is not None:
+            added *= float(self.stretch[label, min(width, self.widest)])
         return added / seconds if 0 < seconds < t1 else 0.0
 
     def overhead(self, width: Width) -> Seconds:
@@ -355,6 +357,8 @@ class TaskCosts:
     def _overhead(self, width: Width) -> Seconds:
         t1, seconds = self.one_core_s, self.seconds(width)
         added = self.terms.thread_overhead[self.labels] * np.sqrt(REFERENCE_S * t1) * (width - np.int64(1))
+        if self.stretch is not None:
+            added = added * self.stretch[self.labels, np.minimum(width, self.widest)]
         share = np.zeros(len(seconds))
         np.divide(added, seconds, out=share, where=(seconds > 0) & (seconds < t1))
         return share if self.table is None else self.table.overhead(share, seconds, width)

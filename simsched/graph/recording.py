@@ -136,7 +136,8 @@ class Recording:
     priorities : float64 array, shape (n,), or None
         Priorities that the program gave to its tasks, the highest first; None where it gave none.
     origin_ns : int or None
-        Reading of the recording's clock at second 0, by which recordings of one clock are put together; not saved.
+        Reading of the recording's clock at second 0, by which recordings of one clock are put together; None where the
+        clock begins with the recorded process; not saved.
 
     Examples
     --------

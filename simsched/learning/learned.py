@@ -326,7 +326,8 @@ class Learned:
         width : int
             Cores of each executor.
         samples : int
-            Replays with numbers sampled from what the recordings allow, and interruptions at random moments.
+            Replays with numbers sampled from what the recordings allow, and interruptions at random moments; 1 for no
+            interval.
         seed : int
         validate : bool
             Whether to predict each recording from the others, too, under this policy; the notes have the errors.

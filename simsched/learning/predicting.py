@@ -109,7 +109,9 @@ class Case:
             return self._sampled_s(learned, share, sigma, generator)
 
         nominal_s = float(np.mean(parallel_map(usual_s, range(samples if share > 0 else 1))))
-        found = spread([nominal_s, *parallel_map(world_s, range(1, samples + 1))])
+        # One replay tells no interval.
+        worlds = range(1, samples + 1) if samples > 1 else range(0)
+        found = spread([nominal_s, *parallel_map(world_s, worlds)])
         recorded_s = [
             run.makespan_s
             for run in learned.runs

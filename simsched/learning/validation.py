@@ -99,9 +99,10 @@ def _summary(rows: Sequence[Mapping[str, Any]]) -> str:
     errors = np.abs([row["error"] for row in rows])
     apart = np.abs([row["undisturbed_error"] for row in rows])
     held = np.mean([row["within"] for row in rows])
+    within = "" if np.isnan(rows[0]["low_s"]) else f"; {held:.0%} within their intervals"
     said = (
         f"{len(rows)} settings, each predicted from the others: median error {np.median(errors):.1%}, 90th percentile "
         f"{np.quantile(errors, 0.9):.1%}; without interruptions {np.median(apart):.1%} and "
-        f"{np.quantile(apart, 0.9):.1%}; {held:.0%} within their intervals"
+        f"{np.quantile(apart, 0.9):.1%}{within}"
     )
     return Note(said, Weight.FACT)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 from pathlib import Path
 from shutil import copyfile
 
@@ -43,6 +44,43 @@ def test_a_folder_on_one_clock(tmp_path: Path) -> None:
     assert graph.report.facts["covered_s"] == pytest.approx(12e-6)
     assert "what ranks wait for of each other is not in the graph" in graph.report.doubts[0]
     assert any(note.startswith("3 of 3 ranks: a Chrome trace records no dep") for note in graph.report.doubts)
+
+
+@pytest.mark.parametrize(
+    ("seed", "name"), [("onnxruntime", "main.json"), ("starpu", "main.rec"), ("ninja", "main.log")]
+)
+def test_clocks_that_begin_with_their_process_tell_nothing_of_other_ranks(
+    tmp_path: Path, seed: str, name: str
+) -> None:
+    """Two runs of one program, one of which took 1 s to set up: its tasks lay 1 s behind those of the other."""
+    source = next(path for path in sorted((SEEDS / seed).rglob("main*")) if path.suffix == Path(name).suffix)
+    later = {"onnxruntime": _later_onnxruntime, "starpu": _later_starpu, "ninja": _later_ninja}[seed]
+    suffix = ".ninja_log" if seed == "ninja" else source.suffix
+    copyfile(source, tmp_path / f"rank0{suffix}")
+    (tmp_path / f"rank1{suffix}").write_text(later(source.read_text()))
+    alone, graph = ss.load(source), ss.load(tmp_path)
+    assert alone.recorded is not None
+    assert graph.recorded is not None
+    assert graph.recorded.makespan_s == pytest.approx(alone.recorded.makespan_s)
+    assert any("clocks are not one clock" in doubt for doubt in graph.report.doubts)
+
+
+def _later_onnxruntime(text: str) -> str:
+    return re.sub(r'("ts"\s*:\s*)([0-9]+)', lambda found: f"{found[1]}{int(found[2]) + 10**6}", text)
+
+
+def _later_starpu(text: str) -> str:
+    return re.sub(
+        r"((?:Start|End)Time: )([0-9.]+)", lambda found: f"{found[1]}{float(found[2]) + 1e3:.6f}", text
+    )
+
+
+def _later_ninja(text: str) -> str:
+    return re.sub(
+        r"(?m)^([0-9]+)\t([0-9]+)\t",
+        lambda found: f"{int(found[1]) + 1000}\t{int(found[2]) + 1000}\t",
+        text,
+    )
 
 
 def test_seconds_on_kinds_of_cores() -> None:

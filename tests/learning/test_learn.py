@@ -74,6 +74,16 @@ def test_predictions_say_which_tasks_no_recording_knows() -> None:
     assert not any("no kind and shape" in note for note in learned.predict(recorded(1), cores=[1]).notes)
 
 
+def test_one_replay_has_no_interval() -> None:
+    """As `simsched predict --samples` says; the interval reached from the prediction to one other replay."""
+    runs = [recorded(1), recorded(2, slowdown=1.3, seed=2)]
+    found = ss.learn(runs).predict(runs[0], cores=[1, 2], samples=1)
+    assert found[["low_s", "high_s"]].isna().all(axis=None)
+    assert np.isfinite(found["makespan_s"]).all()
+    found.plot()
+    assert "within their intervals" not in str(ss.learn(runs).validate(samples=1).notes)
+
+
 def test_predictions_have_the_notes_of_the_graph() -> None:
     """A trace without dependencies has one chain per lane, on which more cores do nothing."""
     graph = recorded(1)

@@ -327,7 +327,7 @@ def _graph(
     if lanes is not None:
         report.note("ninja does not tell which job ran a command: lanes are as few as its overlaps need")
         names = [f"job {i}" for i in range(1, int(lanes.max()) + 2)]
-        run = recording(path, starts_ns, finishes_ns, lanes, names)
+        run = recording(path, starts_ns, finishes_ns, lanes, names, own_clock=True)
     return TaskGraph.from_edges(
         (finishes_ns - starts_ns) / 1e9,
         np.array(edges, np.int64).reshape(-1, 2),

@@ -263,7 +263,7 @@ def _graph(
     rows, pairs, found = _chains(kept, report) if model is None else _joined(path, kept, model, report)
     start_ns = np.array([row.event.start_us for row in rows], np.int64) * 1000
     finish_ns = np.array([row.event.finish_us for row in rows], np.int64) * 1000
-    recorded = recording(path, start_ns, finish_ns, *_lanes(rows, run))
+    recorded = recording(path, start_ns, finish_ns, *_lanes(rows, run), own_clock=True)
     describe_tasks(report, run, rows, recorded)
     graph = TaskGraph.from_edges(
         (finish_ns - start_ns) / 1e9,

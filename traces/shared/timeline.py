@@ -65,6 +65,8 @@ def recording(
     lanes: Sequence[int] | npt.NDArray[np.integer],
     names: Sequence[str],
     origin_ns: int | None = None,
+    *,
+    own_clock: bool = False,
 ) -> Recording:
     """Return time and place of tasks.
 
@@ -80,6 +82,8 @@ def recording(
         Of the lanes.
     origin_ns : int, optional
         What becomes second 0; the first start when not given.
+    own_clock : bool
+        Whether the clock begins with the recorded process, and so tells nothing of when other recordings began.
 
     Raises
     ------
@@ -100,7 +104,7 @@ def recording(
         finish_s=_seconds(finish_ns, origin_ns),
         lanes=np.asarray(lanes, np.int32),
         lane_names=tuple(names),
-        origin_ns=origin_ns,
+        origin_ns=None if own_clock else origin_ns,
     )
 
 

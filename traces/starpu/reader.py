@@ -173,7 +173,7 @@ def _graph(path: Path, jobs: Sequence[Record], edges: list[Edge], report: Import
         name=plain_name(path, ".rec", ".tasks"),
         report=report,
         recording=replace(
-            recording(path, starts, finishes, *numbered(lanes)),
+            recording(path, starts, finishes, *numbered(lanes), own_clock=True),
             priorities=np.array([record.whole("Priority") or 0 for record in rows], np.float64),
         ),
     )
