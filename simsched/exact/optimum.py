@@ -163,7 +163,7 @@ def optimum(
     choices = _choices(graph, task_costs, wanted)
     limits = bounds(graph, target, costs, runtime, thorough=True).bound_s
     best, chosen, units, found = _Search.of(graph, choices).found(limits, seed, limit_s)
-    notes = left_out(target, model, runtime or target.runtime)
+    notes = left_out(graph, target, model, runtime or target.runtime)
     said = (*task_costs.notes, *notes)
     schedule = schedule_of(graph, target, wanted, best, choices.seconds[chosen], said, seed)
     # Sums of floats in another order may differ in their last digits.

@@ -12,6 +12,7 @@ from simsched.exact.placing import Placed, Times
 from simsched.graph import TaskGraph
 from simsched.graph.adjacency import Csr
 from simsched.machine import Machine, RuntimeProfile
+from simsched.machine.ways import DataWays
 from simsched.policy import Layout
 from simsched.policy.placement import executor_cores
 from simsched.schedule import Schedule
@@ -22,12 +23,16 @@ DECISIONS = (
 )  # fmt: skip
 
 
-def left_out(machine: Machine, costs: CostModel, runtime: RuntimeProfile) -> tuple[str, ...]:
-    """Return, one sentence each, the parts of a replay on a machine that its optimum leaves out."""
-    return tuple(_left_out(machine, costs, runtime))
+def left_out(
+    graph: TaskGraph, machine: Machine, costs: CostModel, runtime: RuntimeProfile
+) -> tuple[str, ...]:
+    """Return, one sentence each, the parts of a graph's replay on a machine that its optimum leaves out."""
+    return tuple(_left_out(machine, costs, runtime, None if graph.data is None else machine.data))
 
 
-def _left_out(machine: Machine, costs: CostModel, runtime: RuntimeProfile) -> Iterator[str]:
+def _left_out(
+    machine: Machine, costs: CostModel, runtime: RuntimeProfile, ways: DataWays | None
+) -> Iterator[str]:
     shared = [field.name for field in fields(machine.effects) if getattr(machine.effects, field.name)]
     if shared:
         yield (
@@ -38,6 +43,11 @@ def _left_out(machine: Machine, costs: CostModel, runtime: RuntimeProfile) -> It
         yield (
             f"left out: what the software costs between tasks ({', '.join(paid)}), which delays them: the bound holds, "
             "the makespan may be out of reach"
+        )
+    if ways is not None:
+        yield (
+            f"left out: moves of data ([data={ways.mode}]), for which tasks wait: the bound holds, the makespan "
+            "may be out of reach; the policy optimal counts them"
         )
     if costs.noise:
         yield "left out: noise; a noisy replay can be shorter than the bound"
