@@ -24,6 +24,14 @@ def test_the_best_policy_and_how_far_it_is_from_the_bounds(three):
     assert three.sentences[1] == "Of the cores' time 75.0% is work; most of the rest is idle: tail (25.0%)."
 
 
+def test_all_policies_that_are_level_are_counted():
+    graph = ss.TaskGraph.from_edges([1.0] * 4)
+    policies = ["fifo", "critical-path", "wavefront"]
+    made = ss.report(graph, "knl-7250[cores=2,smt=2,contention=false]", policies, seeds=1, replays=0)
+    assert "level with fifo and 1 other, sequential" in made.headline
+    assert made.sentences[1].startswith("Of the hardware threads' time")
+
+
 def test_the_table_of_policies(three):
     first, *_, last = three.tables()["Policies on generic[cores=2], the shortest first"]
     assert first == {
