@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from simsched.defaults import BASELINE
-from simsched.explain.core_time import labelled
+from simsched.explain.core_time import SHARED, labelled
 from simsched.plots.canvas import plain
 from simsched.report.findings import Findings
 from simsched.report.run import PolicyRun
@@ -126,8 +126,11 @@ def _bound(found: Findings) -> str:
 
 
 def _core_time(found: Findings) -> str:
-    frame = found.why.core_time
+    frame = found.why.core_time.copy()
     work = float(frame.loc[frame["cause"] == "work", "share"].sum())
+    # Where threads take turns on a core, what they wait for each other is counted, and removed again.
+    shared = float(frame.loc[frame["cause"] == SHARED, "share"].sum())
+    frame.loc[frame["cause"] == "hardware threads", "share"] += shared
     rest = frame[(frame["cause"] != "work") & (frame["share"] > SAME)].sort_values("share")
     whose = "cores'" if found.question.machine.smt == 1 else "hardware threads'"
     if rest.empty:

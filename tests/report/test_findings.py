@@ -32,6 +32,13 @@ def test_all_policies_that_are_level_are_counted():
     assert made.sentences[1].startswith("Of the hardware threads' time")
 
 
+def test_turns_of_threads_on_a_core_are_no_loss():
+    """Six threads on two cores take three times as long, side by side: the cores do nothing but work."""
+    graph, policy = ss.TaskGraph.from_edges([1.0] * 6), "fifo[oversubscribe=fair]"
+    made = ss.report(graph, "generic[cores=2]", [policy], layout="6x1", seeds=1, replays=0)
+    assert made.sentences[1] == "Of the cores' time 100.0% is work."
+
+
 def test_the_table_of_policies(three):
     first, *_, last = three.tables()["Policies on generic[cores=2], the shortest first"]
     assert first == {
