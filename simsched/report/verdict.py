@@ -126,21 +126,18 @@ def _bound(found: Findings) -> str:
 
 
 def _core_time(found: Findings) -> str:
-    frame = found.why.core_time.copy()
+    frame = found.why.core_time
     work = float(frame.loc[frame["cause"] == "work", "share"].sum())
-    # Where threads take turns on a core, what they wait for each other is counted, and removed again.
-    shared = float(frame.loc[frame["cause"] == SHARED, "share"].sum())
-    frame.loc[frame["cause"] == "hardware threads", "share"] += shared
     rest = frame[(frame["cause"] != "work") & (frame["share"] > SAME)].sort_values("share")
     whose = "cores'" if found.question.machine.smt == 1 else "hardware threads'"
     if rest.empty:
         return _of_first(found, f"Of the {whose} time {work:.1%} is work.")
     most = rest.iloc[-1]
     what = labelled(str(most["group"]), str(most["cause"]))
-    share = float(most["share"])
-    return _of_first(
-        found, f"Of the {whose} time {work:.1%} is work; most of the rest is {what} ({share:.1%})."
-    )
+    said = f"{what} ({float(most['share']):.1%})"
+    if (frame["cause"].eq(SHARED) & (frame["share"] < -SAME)).any() and most["cause"] == "hardware threads":
+        said += ", counted for each of the threads that share a core"
+    return _of_first(found, f"Of the {whose} time {work:.1%} is work; most of the rest is {said}.")
 
 
 def _of_first(found: Findings, sentence: str) -> str:

@@ -32,11 +32,13 @@ def test_all_policies_that_are_level_are_counted():
     assert made.sentences[1].startswith("Of the hardware threads' time")
 
 
-def test_turns_of_threads_on_a_core_are_no_loss():
-    """Six threads on two cores take three times as long, side by side: the cores do nothing but work."""
+def test_turns_of_threads_on_a_core_are_said_to_be_those_of_each():
+    """Six threads on two cores take three times as long, side by side: each waits two thirds of its time."""
     graph, policy = ss.TaskGraph.from_edges([1.0] * 6), "fifo[oversubscribe=fair]"
     made = ss.report(graph, "generic[cores=2]", [policy], layout="6x1", seeds=1, replays=0)
-    assert made.sentences[1] == "Of the cores' time 100.0% is work."
+    assert made.sentences[1].endswith(
+        "slow-down: hardware threads (200.0%), counted for each of the threads that share a core."
+    )
 
 
 def test_the_table_of_policies(three):
