@@ -161,7 +161,7 @@ def _lengthen(lives: Lives, uses: _Uses) -> None:
     np.maximum.at(lives.end_s, life[life >= 0], uses.end_s[life >= 0])
 
 
-def _latest(key: Ints, begin_s: Seconds, of: Ints, at_s: Seconds) -> Ints:
+def _latest(key: Index | Ints, begin_s: Seconds, of: Index | Ints, at_s: Seconds) -> Ints:
     """Return, for each of some moments, the entry of its key that begins last, at the latest then; -1 for none."""
     keys, times_s = np.concatenate([key, of]), np.concatenate([begin_s, at_s])
     # Entries before moments that begin with them.
