@@ -19,7 +19,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
-from math import log, log2
+from math import copysign, log, log2, sqrt
 from typing import Any, Literal, get_args
 from zlib import crc32
 
@@ -45,8 +45,8 @@ class Sigmas:
     Parameters
     ----------
     common, cores, disturbed : float
-        Of all tasks alike: always; per doubling of the cores beyond those seen, and per halving where tasks were seen
-        in company; per share of runs that were disturbed.
+        Of all tasks alike: always; for a doubling of the cores beyond those seen, or a halving where tasks were seen in
+        company (`doublings`); per share of runs that were disturbed.
     discrepancy : float
         Of a kind in a regime, where `rows` has none.
     rows : mapping of (str, str) to float
@@ -146,10 +146,7 @@ class Discrepancy:
         if group.origin == "measured":
             common = float(np.linalg.norm([common, known.disturbed * self.disturbed, self.scatter]))
         off = common * self._z(group.origin) + known.of(group.family, group.regime) * self._z(name)
-        more = log2(cores)
-        if group.origin not in IN_COMPANY:
-            more = max(more, 0.0)
-        off += known.cores * more * self._z(f"{group.origin} cores")
+        off += known.cores * group.doublings(cores) * self._z(f"{group.origin} cores")
         return float(np.exp(off))
 
     def _power(self, group: Group) -> float:
@@ -254,6 +251,8 @@ class Group:
         Width on which their seconds are known; of tables the widest.
     divides : bool
         Whether other teams may gain differently from the seconds by width.
+    shares : bool
+        Whether the replay has them wait for bandwidth that others use: their bytes are known, and it is shared.
     """
 
     label: int
@@ -262,6 +261,23 @@ class Group:
     family: str
     width: int
     divides: bool
+    shares: bool
+
+    def doublings(self, cores: float) -> float:
+        """Return how many times over seconds are as uncertain as on twice the cores.
+
+        What tasks wait for in company may double, too, with each doubling of the cores. Where the replay has most of
+        that, what it lacks for one doubling says nothing of the next: such errors grow with the root of their number.
+
+        Parameters
+        ----------
+        cores : float
+            Over those on which the seconds were obtained.
+        """
+        more = log2(cores)
+        if self.origin not in IN_COMPANY:
+            more = max(more, 0.0)
+        return copysign(sqrt(abs(more)), more) if self.shares and abs(more) > 1 else more
 
     @property
     def tabled(self) -> bool:
@@ -283,8 +299,9 @@ def grouped(
     curves : sequence of Curve
         Of each label of the graph's kinds.
     """
+    shares = (costs.traffic_B > 0) & (machine.effects.share_bandwidth)
     columns = (_origins(costs, graph, machine), _regimes(costs, graph, machine),
-               graph.kinds.codes.astype(np.int64), _widths(costs, graph, machine))  # fmt: skip
+               graph.kinds.codes.astype(np.int64), _widths(costs, graph, machine), shares.astype(np.int64))  # fmt: skip
     key, most = np.zeros(graph.n_tasks, np.int64), 1
     for column in columns:
         key += column * most
@@ -295,13 +312,13 @@ def grouped(
 
 
 def _group(
-    graph: TaskGraph, curves: Sequence[Curve], origin: int, regime: int, label: int, width: int
+    graph: TaskGraph, curves: Sequence[Curve], origin: int, regime: int, label: int, width: int, shares: int
 ) -> Group:
     family = family_of(graph.kinds.labels[label])
     # Curves given as numbers are exact; beyond a table, none are given.
     tabled = ORIGINS[origin] in ("measured", "modelled")
     divides = family not in UNDIVIDED and (tabled or curves[label].family in ranges())
-    return Group(label, ORIGINS[origin], REGIMES[regime], family, width, divides)
+    return Group(label, ORIGINS[origin], REGIMES[regime], family, width, divides, bool(shares))
 
 
 @cache

@@ -165,7 +165,7 @@ def optimum(
     choices = _choices(graph, task_costs, wanted)
     limits = bounds(graph, target, costs, runtime, thorough=True).bound_s
     best, chosen, units, found = _Search.of(graph, choices).found(limits, seed, limit_s)
-    notes = tuple(left_out(target, model, runtime or target.runtime))
+    notes = tuple(left_out(graph, target, model, runtime or target.runtime))
     said = (*task_costs.notes, *notes)
     schedule = schedule_of(graph, target, wanted, best, choices.seconds[chosen], said, seed)
     # Sums of floats in another order may differ in their last digits.
@@ -265,8 +265,8 @@ DECISIONS = (
 )  # fmt: skip
 
 
-def left_out(machine: Machine, costs: CostModel, runtime: RuntimeProfile) -> Iterator[str]:
-    """Yield, one sentence each, the parts of a replay on a machine that its optimum leaves out."""
+def left_out(graph: TaskGraph, machine: Machine, costs: CostModel, runtime: RuntimeProfile) -> Iterator[str]:
+    """Yield, one sentence each, the parts of a graph's replay on a machine that its optimum leaves out."""
     shared = [field.name for field in fields(machine.effects) if getattr(machine.effects, field.name)]
     if shared:
         yield (
@@ -277,6 +277,11 @@ def left_out(machine: Machine, costs: CostModel, runtime: RuntimeProfile) -> Ite
         yield (
             f"left out: what the software costs between tasks ({', '.join(paid)}), which delays them: the bound holds, "
             "the makespan may be out of reach"
+        )
+    if graph.data is not None and machine.data is not None:
+        yield (
+            f"left out: moves of data ([data={machine.data.mode}]), for which tasks wait: the bound holds, the "
+            "makespan may be out of reach; the policy optimal counts them"
         )
     if costs.noise:
         yield "left out: noise; a noisy replay can be shorter than the bound"

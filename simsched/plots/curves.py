@@ -46,8 +46,8 @@ def model_curves_frame(
     DataFrame
         The columns of `cost_curves_frame`, one row per kind and width from 1 to the hardware threads, in powers of two:
         fitted_s as in replays; measured_s as recorded, on any machine, NaN where that is unknown; sharing is
-        "", and the others are NaN. Seconds by kind of cores are those of the kind that `speedup` is over, and
-        measured_s is NaN.
+        "", and the others are NaN. Where the graph gives seconds by kind of cores, fitted_s are those of the kind on
+        which all tasks in sequence take the least, and measured_s is NaN.
 
     Examples
     --------

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from simsched.defaults import BASELINE
-from simsched.explain.core_time import labelled
+from simsched.explain.core_time import SHARED, labelled
 from simsched.plots.canvas import plain
 from simsched.report.findings import Findings
 from simsched.report.run import PolicyRun
@@ -62,12 +62,19 @@ def _over_others(found: Findings) -> str:
     if not best.interval.middle:
         return ""
     ratio = second.interval.middle / best.interval.middle
-    said = f"; {_against(second.name, ratio)}" if ratio >= 1 + SAME else f", level with {second.name}"
+    said = f"; {_against(second.name, ratio)}" if ratio >= 1 + SAME else f", level with {_level(found)}"
     if overlapping(best, second):
         said += ", a difference within the spread of the seeds"
     if BASELINE in {best.name, second.name}:
         return said
     return f"{said}, {_against(BASELINE, found.sequential.interval.middle / best.interval.middle)}"
+
+
+def _level(found: Findings) -> str:
+    """Return the policies whose makespan is that of the best: the first by name, the others by number."""
+    best, *others = found.done
+    level = [run.name for run in others if run.interval.middle < best.interval.middle * (1 + SAME)]
+    return level[0] + (f" and {counted(len(level) - 1, 'other')}" if len(level) > 1 else "")
 
 
 def _against(name: str, ratio: float) -> str:
@@ -122,14 +129,15 @@ def _core_time(found: Findings) -> str:
     frame = found.why.core_time
     work = float(frame.loc[frame["cause"] == "work", "share"].sum())
     rest = frame[(frame["cause"] != "work") & (frame["share"] > SAME)].sort_values("share")
+    whose = "cores'" if found.question.machine.smt == 1 else "hardware threads'"
     if rest.empty:
-        return _of_first(found, f"Of the cores' time {work:.1%} is work.")
+        return _of_first(found, f"Of the {whose} time {work:.1%} is work.")
     most = rest.iloc[-1]
     what = labelled(str(most["group"]), str(most["cause"]))
-    share = float(most["share"])
-    return _of_first(
-        found, f"Of the cores' time {work:.1%} is work; most of the rest is {what} ({share:.1%})."
-    )
+    said = f"{what} ({float(most['share']):.1%})"
+    if (frame["cause"].eq(SHARED) & (frame["share"] < -SAME)).any() and most["cause"] == "hardware threads":
+        said += ", counted for each of the threads that share a core"
+    return _of_first(found, f"Of the {whose} time {work:.1%} is work; most of the rest is {said}.")
 
 
 def _of_first(found: Findings, sentence: str) -> str:

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 #: Most characters of a file name without its ending: file systems take 255 bytes, too many to read.
 MOST_CHARACTERS = 80
+#: Endings of files that who gives a folder such a name expects.
+FILES = {".png", ".svg", ".pdf", ".html", ".md", ".csv", ".parquet", ".json"}
 
 
 def write_gallery(folder: Path, schedules: Sequence[Schedule], frame: pd.DataFrame) -> Iterator[Path]:
@@ -80,8 +82,12 @@ def make_folder(folder: Path) -> None:
     Raises
     ------
     SimschedError
-        If it cannot be made.
+        If it cannot be made, or has the name of a file.
     """
+    if folder.suffix.lower() in FILES and not folder.is_dir():
+        raise SimschedError(
+            f"{folder}: what is written is a folder of files; give its name, as in {folder.stem}"
+        )
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

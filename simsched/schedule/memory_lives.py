@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 from typing import TYPE_CHECKING
 
@@ -84,10 +84,17 @@ def _aborted(schedule: Schedule, task: Index) -> tuple[Ints, Ints]:
 
 
 def _messages(schedule: Schedule) -> Messages | None:
-    """Return the messages where objects are sent, even if none was; engines have an empty list where they are read."""
-    machine = schedule.machine
-    sends = machine is not None and machine.data is not None and machine.data.mode == "sent"
-    return schedule.messages if sends else None
+    """Return the messages that take objects elsewhere; where they are read, those of objects that have to leave."""
+    network = None if schedule.machine is None else schedule.machine.network
+    sent = schedule.messages
+    if network is None:
+        return None
+    if sent is None or network.ways.mode == "sent":
+        return sent
+    # Tasks read where they run, and objects leave for where none does.
+    leaves = np.isin(sent.place, network.place_of, invert=True)
+    moved = {name: vars(sent)[name][leaves] for name in ("object", "source", "place", "depart_s", "arrive_s")}
+    return replace(sent, **moved)
 
 
 def _home(schedule: Schedule, data: DataObjects, place_of: Index) -> Index:
@@ -131,11 +138,16 @@ def _uses(
     start_s, finish_s = runs.start_s[run], runs.end_s[run]
     if sent is None:
         return _Uses(of, home[of], start_s, finish_s)
-    network = None if schedule.machine is None else schedule.machine.network
-    everywhere = (data.producer[of] == NOBODY) & (network is None or network.ways.home == "everywhere")
+    network = schedule.require_machine().network
+    if network is not None and network.ways.mode == "read":
+        moved = _latest(sent.object, sent.depart_s, of, start_s)
+        used_at = np.where(moved >= 0, np.append(sent.place, -1)[moved], home[of])
+    else:
+        everywhere = (data.producer[of] == NOBODY) & (network is None or network.ways.home == "everywhere")
+        used_at = np.where(everywhere, home[of], place_of[run])
     return _Uses(
         np.concatenate([of, sent.object]),
-        np.concatenate([np.where(everywhere, home[of], place_of[run]), sent.source]),
+        np.concatenate([used_at, sent.source]),
         np.concatenate([start_s, sent.depart_s]),
         np.concatenate([finish_s, sent.arrive_s]),
     )
@@ -146,15 +158,22 @@ def _lengthen(lives: Lives, uses: _Uses) -> None:
     n = np.int64(max(lives.place.max(initial=0), uses.place.max(initial=0)) + 1)
     of_life = lives.object.astype(np.int64) * n + lives.place
     of_use = uses.object.astype(np.int64) * n + uses.place
-    # Lives before uses that begin with them.
-    keys, begin_s = np.concatenate([of_life, of_use]), np.concatenate([lives.begin_s, uses.begin_s])
-    is_use = np.arange(len(keys)) >= len(of_life)
-    order = np.lexsort((is_use, begin_s, keys))
-    last = np.maximum.accumulate(np.where(is_use[order], -1, np.arange(len(order))))
-    used = np.flatnonzero(is_use[order] & (last >= 0))
-    life, use = order[last[used]], order[used] - len(of_life)
-    same = of_life[life] == of_use[use]
-    np.maximum.at(lives.end_s, life[same], uses.end_s[use[same]])
+    life = _latest(of_life, lives.begin_s, of_use, uses.begin_s)
+    np.maximum.at(lives.end_s, life[life >= 0], uses.end_s[life >= 0])
+
+
+def _latest(key: Index | Ints, begin_s: Seconds, of: Index | Ints, at_s: Seconds) -> Ints:
+    """Return, for each of some moments, the entry of its key that begins last, at the latest then; -1 for none."""
+    keys, times_s = np.concatenate([key, of]), np.concatenate([begin_s, at_s])
+    # Entries before moments that begin with them.
+    asks = np.arange(len(keys)) >= len(key)
+    order = np.lexsort((asks, times_s, keys))
+    last = np.maximum.accumulate(np.where(asks[order], -1, np.arange(len(order))))
+    asked = np.flatnonzero(asks[order] & (last >= 0))
+    entry, moment = order[last[asked]], order[asked] - len(key)
+    found = np.full(len(of), -1)
+    found[moment] = np.where(key[entry] == of[moment], entry, -1)
+    return found
 
 
 def _let_outputs_stay(lives: Lives, data: DataObjects) -> None:

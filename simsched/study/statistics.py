@@ -223,6 +223,8 @@ def _told(row: object) -> tuple[str, str]:
             "a single pair tells of no spread"
             if np.isnan(p_holm)
             else f"{_percent(low - 1, '+')} to {_percent(high - 1, '+')} %"
+            # The interval is of this row alone, and the verdict of all rows together.
+            + (", which among so many pairs may be chance" if not low <= 1 <= high else "")
         )
         return "no difference shown", f"{where}: no difference shown between {policy} and {other} ({why})"
     first, second, low, high = (policy, other, low, high) if high < 1 else (other, policy, 1 / high, 1 / low)

@@ -120,6 +120,18 @@ def test_a_recording_is_off_as_a_whole_and_on_more_cores_than_it_had():
     assert spread_of(1) < spread_of(4) < spread_of(64)
 
 
+@pytest.mark.parametrize(
+    ("bytes_B", "on", "times"), [(1e6, "true", 2), (1e6, "false", 4), (float("nan"), "true", 4)]
+)
+def test_what_the_replay_has_of_company_is_not_as_uncertain_again_with_each_doubling(bytes_B, on, times):
+    """Sixteen times the cores are four doublings, or two where tasks of known bytes wait for shared bandwidth."""
+    run = Recording(np.zeros(1), np.ones(1), np.zeros(1, np.int32), ("main",))
+    graph = ss.TaskGraph.from_edges([1.0], kinds="mine", bytes_B=[bytes_B], recording=run)
+    machines = [ss.machine(f"generic[cores={n},share_bandwidth={on}]") for n in (1, 2, 16)]
+    off = [np.log(of(7, graph, ss.CostModel(), machine).one_core_s[0]) for machine in machines]
+    assert (off[2] - off[0]) / (off[1] - off[0]) == pytest.approx(times)
+
+
 def test_a_recording_tells_less_of_fewer_cores_than_it_had_as_tasks_have_less_company_there():
     """Of pairs of undisturbed recordings, intervals of 95 % on one core from two held 57 to 73 %."""
     lanes = np.arange(4, dtype=np.int32)

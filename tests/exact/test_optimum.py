@@ -160,6 +160,16 @@ def test_same_inputs_same_bits():
     assert one.bound_s == two.bound_s
 
 
+@pytest.mark.parametrize("mode", ["sent", "read"])
+def test_it_says_that_moves_of_data_are_left_out(mode):
+    """1 s, then 2 s on each core: 3 s, though the object of 4 B takes 2 s to core 1."""
+    graph = ss.TaskGraph.from_edges([1.0, 2.0, 2.0], [(0, 1), (0, 2)], edge_bytes=4)
+    found = ss.optimum(graph, f"generic[cores=2,link_Bps=2,data={mode}]")
+    assert found.makespan_s == 3
+    assert any(note.startswith(f"left out: moves of data ([data={mode}])") for note in found.notes)
+    assert ss.optimum(graph, "generic[cores=2]").notes == ()
+
+
 def test_it_is_a_schedule_like_any_other():
     graph = ss.TaskGraph.from_edges([3.0, 3.0, 2.0, 2.0, 2.0], [(0, 3)], names=["<b>", "b", "c", "d", "e"])
     found = ss.optimum(graph, "knl-7250[cores=4]", costs=ss.CostModel(noise=0.1))

@@ -188,3 +188,12 @@ def test_the_extent_holds_every_box_and_link():
         assert all(left <= b.x and b.x + b.width <= right for b in picture.boxes)
         assert all(bottom <= b.y and b.y + b.height <= top for b in picture.boxes)
         assert all(left <= x <= right and bottom <= y <= top for link in picture.links for x, y in link)
+
+
+def test_the_label_of_a_small_machines_colour_bar_is_whole():
+    small = ss.machine("generic[cores=3]")
+    figure = small.draw(values=np.zeros(3), label="busiest link (% of the makespan)").figure
+    figure.canvas.draw()
+    (bar,) = (ax for ax in figure.axes if ax.get_ylabel())
+    box = bar.yaxis.label.get_window_extent()
+    assert 0 <= box.y0 < box.y1 <= figure.bbox.height

@@ -133,7 +133,7 @@ class Page:
             assert ratio_near(over(row["above bound"]), seconds(row["makespan"]), bound_s)
 
     def check_core_time(self) -> None:
-        if not (said := self.sentence("f the cores' time")):
+        if not (said := self.sentence("% is work")):
             return
         rows = {row["what"]: row["share"] for row in self.tables["Where the cores' time went"]}
         assert f"{rows.get('work', '0.0%')} is work" in said

@@ -24,6 +24,23 @@ def test_the_best_policy_and_how_far_it_is_from_the_bounds(three):
     assert three.sentences[1] == "Of the cores' time 75.0% is work; most of the rest is idle: tail (25.0%)."
 
 
+def test_all_policies_that_are_level_are_counted():
+    graph = ss.TaskGraph.from_edges([1.0] * 4)
+    policies = ["fifo", "critical-path", "wavefront"]
+    made = ss.report(graph, "knl-7250[cores=2,smt=2,contention=false]", policies, seeds=1, replays=0)
+    assert "level with fifo and 1 other, sequential" in made.headline
+    assert made.sentences[1].startswith("Of the hardware threads' time")
+
+
+def test_turns_of_threads_on_a_core_are_said_to_be_those_of_each():
+    """Six threads on two cores take three times as long, side by side: each waits two thirds of its time."""
+    graph, policy = ss.TaskGraph.from_edges([1.0] * 6), "fifo[oversubscribe=fair]"
+    made = ss.report(graph, "generic[cores=2]", [policy], layout="6x1", seeds=1, replays=0)
+    assert made.sentences[1].endswith(
+        "slow-down: hardware threads (200.0%), counted for each of the threads that share a core."
+    )
+
+
 def test_the_table_of_policies(three):
     first, *_, last = three.tables()["Policies on generic[cores=2], the shortest first"]
     assert first == {

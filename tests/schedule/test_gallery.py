@@ -1,6 +1,11 @@
 """File names of a folder of results."""
 
-from simsched.schedule.gallery import MOST_CHARACTERS, file_stem
+from pathlib import Path
+
+import pytest
+
+from simsched.errors import SimschedError
+from simsched.schedule.gallery import MOST_CHARACTERS, file_stem, make_folder
 
 
 def test_names_of_long_policies_are_cut_and_stay_distinct() -> None:
@@ -14,3 +19,12 @@ def test_names_of_long_policies_are_cut_and_stay_distinct() -> None:
 
 def test_names_keep_what_files_may_be_called() -> None:
     assert file_stem("corun[candidates=2]", set()) == "corun_candidates=2"
+
+
+def test_a_folder_is_not_called_as_a_picture(tmp_path: Path) -> None:
+    with pytest.raises(
+        SimschedError, match=r"charts\.png: what is written is a folder of files.* as in charts$"
+    ):
+        make_folder(tmp_path / "charts.png")
+    assert not any(tmp_path.iterdir())
+    make_folder(tmp_path / "charts-0.2")

@@ -111,6 +111,18 @@ def test_a_recorded_run_has_one_place():
     assert (use.peak["share"] == 0).all()
 
 
+def test_an_object_that_had_to_leave_is_read_where_it_went():
+    """2 needs 4 B when 0 and 1 have filled the place, so the object of 0 goes to memory, from where 3 reads it."""
+    graph = ss.TaskGraph.from_edges([1.0] * 4, [(0, 3), (1, 2), (2, 3)], edge_bytes=4)
+    machine = "generic[cores=1,link_Bps=2,data=read,place_B=8]"
+    schedule = ss.simulate(graph, machine, "fifo", memory_limit="spill")
+    use = schedule.memory()
+    assert schedule.transfers[["object", "depart_s", "arrive_s"]].values.tolist() == [[0, 2, 4]]
+    assert steps(use, 0)[1] == [4, 8, 8, 4, 0]
+    assert steps(use, 1) == [[0, 2, schedule.finish_s[3]], [0, 4, 0]]
+    assert not any("would hold" in note for note in schedule.notes)
+
+
 @pytest.mark.parametrize(("size_B", "drawn"), [(40, True), (4000, False)])
 def test_a_size_far_above_all_bytes_is_told_and_not_drawn(size_B, drawn):
     """4 B are a line at 0 in a picture that reaches to 4000 B."""
