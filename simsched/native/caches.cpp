@@ -22,6 +22,13 @@ void Caches::write(std::span<const std::int32_t> objects, std::int32_t place) {
         keep(object, place);
 }
 
+void Caches::leave(std::int32_t object, std::int32_t place) {
+    if (auto &near = near_[at(place)]; near.has(object)) {
+        near.unlink(object);
+        near.used_B -= size(object);
+    }
+}
+
 std::int32_t Caches::source(std::int32_t object, std::int32_t place) const {
     const bool kept = plan_.cache_B == never_s || at(place) >= near_.size() || near_[at(place)].has(object);
     return kept ? place : plan_.below(place, object);

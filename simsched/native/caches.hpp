@@ -21,6 +21,8 @@ class Caches {
               std::vector<std::pair<std::int32_t, std::int32_t>> &found);
     bool has(std::int32_t object, std::int32_t place) const { return near_[at(place)].has(object); }
     void write(std::span<const std::int32_t> objects, std::int32_t place);
+    // Notes that an object is not near a place any more.
+    void leave(std::int32_t object, std::int32_t place);
 
   private:
     // The objects near a place, in a list from the one used longest ago to the one used last.

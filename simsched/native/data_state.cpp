@@ -243,8 +243,11 @@ void DataState::arrived(std::size_t number) {
     }
     if (room_) {
         room_->arrives(message);
-        if (spills_.contains(number) && room_->spilled(object, message.source))
+        if (spills_.contains(number) && room_->spilled(object, message.source)) {
             at_place_[at(object)] = message.place;
+            if (caches_)
+                caches_->leave(object, message.source);
+        }
     }
     if (message.place == plan_.through && at_place_[at(object)] == nowhere)
         available(object, message.place);

@@ -9,6 +9,7 @@ from simsched.drawing import Axes
 from simsched.plots.canvas import open_axes, plain, set_title
 from simsched.plots.gantt import gantt_title
 from simsched.schedule import Schedule
+from simsched.schedule.busy import what_runs
 from simsched.schedule.runs import Events, Runs
 from simsched.units import time_unit
 
@@ -70,13 +71,13 @@ def corunning(schedule: Schedule, ax: Axes | None = None) -> Axes:
     'time (s)'
     """
     ax = open_axes((10.0, 3.2), ax)
-    frame = corunning_frame(schedule)
+    frame, what = corunning_frame(schedule), what_runs(schedule)
     unit = time_unit(schedule.makespan_s)
     time = frame["time_s"].to_numpy() * unit.per_s
     busy = frame["cores_busy"].to_numpy()
     ax.fill_between(time, busy, step="post", color="#56B4E9", alpha=0.35, linewidth=0)
     # Wider than lines on top of it: tasks of one core are as many as their cores.
-    ax.plot(time, busy, drawstyle="steps-post", color="#56B4E9", linewidth=3.5, label="cores busy")
+    ax.plot(time, busy, drawstyle="steps-post", color="#56B4E9", linewidth=3.5, label=f"{what} busy")
     ax.plot(
         time,
         frame["tasks_running"],
@@ -85,7 +86,9 @@ def corunning(schedule: Schedule, ax: Axes | None = None) -> Axes:
         linewidth=1.5,
         label="tasks running",
     )
-    ax.axhline(schedule.n_cores, color="black", linestyle=":", linewidth=1, label=f"{schedule.n_cores} cores")
+    ax.axhline(
+        schedule.n_cores, color="black", linestyle=":", linewidth=1, label=f"{schedule.n_cores} {what}"
+    )
     if len(time) and time[-1] > time[0]:
         ax.set_xlim(time[0], time[-1])
     ax.set_ylim(0, 1.05 * max(schedule.n_cores, int(busy.max(initial=0)), 1))

@@ -44,6 +44,12 @@ class Caches:
         for one in objects:
             self._keep(one, place)
 
+    def leave(self, one: int, place: int) -> None:
+        """Note that an object is not near a place any more."""
+        if one in self._near[place]:
+            del self._near[place][one]
+            self._used_B[place] -= int(self._size_B[one])
+
     def _source(self, one: int, at: int) -> int:
         """Return whence an object is read: where it was written, while it is kept there; else the memory below."""
         kept = self._capacity_B == inf or at >= self._n_caches or one in self._near[at]

@@ -245,6 +245,8 @@ class DataState:
             self._room.arrives(message)
             if number in self._spills and self._room.spilled(one, message.source):
                 self._at[one] = place
+                if self._caches:
+                    self._caches.leave(one, message.source)
         if place == self._through and self._at[one] == NOWHERE:
             self._available(one, place)
 

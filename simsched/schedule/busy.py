@@ -56,3 +56,17 @@ def busy_cores(schedule: Schedule, n_cores: int) -> Steps:
     same = core[1:] == core[:-1]
     begin_s[1:][same] = np.maximum(begin_s[1:], until_s[:-1])[same]
     return Steps.of(begin_s, until_s, np.ones(len(core), np.int64))
+
+
+def what_runs(schedule: Schedule) -> str:
+    """Return what `Schedule.n_cores` counts: "hardware threads" where several of a core are in use, else "cores".
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> graph = ss.TaskGraph.from_edges([1.0])
+    >>> [what_runs(ss.simulate(graph, machine, "fifo")) for machine in ("knl-7250", "knl-7250[smt=2]")]
+    ['cores', 'hardware threads']
+    """
+    machine = schedule.machine
+    return "hardware threads" if machine is not None and schedule.n_cores > machine.n_cores else "cores"

@@ -37,7 +37,7 @@ Curve = tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]
 class MemoryUse:
     """Bytes of live data objects at each place over time; made by `Schedule.memory`.
 
-    docs/semantics.md defines when an object is live. The replay neither waits for memory nor spills.
+    docs/semantics.md defines when an object is live.
 
     Parameters
     ----------

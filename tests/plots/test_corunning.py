@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+import simsched as ss
 from simsched.plots import corunning, corunning_frame
 from simsched.schedule import Schedule
 
@@ -41,3 +42,12 @@ def test_it_is_drawn(make_schedule: MakeSchedule, durations: list[float]) -> Non
         "4 cores",
     ]
     ax.figure.canvas.draw()
+
+
+def test_hardware_threads_are_not_called_cores() -> None:
+    schedule = ss.simulate(ss.TaskGraph.from_edges([1.0] * 4), "knl-7250[cores=2,smt=2]", "fifo", "4x1")
+    names = [text.get_text() for text in corunning(schedule).get_legend().get_texts()]
+    assert (names[0], names[-1]) == ("hardware threads busy", "4 hardware threads")
+    page = schedule.explore()._repr_html_()
+    assert "hardware threads busy" in page
+    assert "cores busy" not in page

@@ -217,6 +217,8 @@ class Moves:
             self.room.gives_up(one, place)
             if message.spills and self.room.has_left(one, message.source):
                 self.at[one] = place
+                if one in self.near[message.source]:
+                    self.near[message.source].remove(one)
         if place == self.network.host and self.ways.route == "host" and one not in self.at:
             self.available(one, place)
 

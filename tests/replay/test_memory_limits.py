@@ -66,6 +66,14 @@ def test_objects_leave_for_memory_and_come_back(replay):
 
 
 @pytest.mark.rule("Limits of memory")
+def test_what_has_left_is_read_from_afar(replay):
+    """At 2 the 8 bytes of the place are taken; 0's 4 leave for 2 s, so 2 runs from 4 on, and 3 reads them for 2 s."""
+    machine = "generic[cores=1,data=read,place_B=8.0,link_Bps=2.0]"
+    schedule = replay([1, 1, 1, 1], [(0, 3), (1, 2), (2, 3)], [4, 4, 4], "spill", machine)
+    assert (schedule.start_s.tolist(), schedule.makespan_s) == ([0, 1, 4, 5], 8)
+
+
+@pytest.mark.rule("Limits of memory")
 def test_copies_are_dropped_rather_than_sent(engine):
     """Core 1 reads 0's object in 2 and in 4, and between them writes an output of 6 bytes in 3.
 

@@ -117,7 +117,7 @@ def test_an_object_that_had_to_leave_is_read_where_it_went():
     machine = "generic[cores=1,link_Bps=2,data=read,place_B=8]"
     schedule = ss.simulate(graph, machine, "fifo", memory_limit="spill")
     use = schedule.memory()
-    assert schedule.transfers[["object", "depart_s", "arrive_s"]].values.tolist() == [[0, 2, 4]]
+    assert schedule.transfers[["object", "depart_s", "arrive_s"]].values.tolist() == [[0, 2, 4], [0, 5, 7]]
     assert steps(use, 0)[1] == [4, 8, 8, 4, 0]
     assert steps(use, 1) == [[0, 2, schedule.finish_s[3]], [0, 4, 0]]
     assert not any("would hold" in note for note in schedule.notes)

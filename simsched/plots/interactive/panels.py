@@ -11,6 +11,7 @@ from simsched.plots.interactive.columns import domain_shares
 from simsched.plots.interactive.figures import BORDER_PX, TOOLS
 from simsched.plots.interactive.pages import script
 from simsched.plots.palette import OKABE_ITO
+from simsched.schedule.busy import what_runs
 
 if TYPE_CHECKING:
     from bokeh import plotting
@@ -43,9 +44,12 @@ def panels(
     if len(set(names)) < len(names):
         names = [f"{place}. {name}" for place, name in enumerate(names, 1)]
     named = list(zip(names, charts, strict=True))
+    # Where schedules are exchanged, they may come from other machines.
+    whats = {"cores"} if exchanged else {what_runs(schedule) for schedule in schedules}
+    what = whats.pop() if len(whats) == 1 else "cores or hardware threads"
     below = [
         _panel(
-            "cores busy", x_range, draw, [(name, c, {"by_team": c["teams"]["width"]}) for name, c in named]
+            f"{what} busy", x_range, draw, [(name, c, {"by_team": c["teams"]["width"]}) for name, c in named]
         ),
         _panel("tasks running", x_range, draw, [(name, c, {}) for name, c in named]),
         _panel("ready tasks that wait", x_range, draw, [(name, c, {"waits": True}) for name, c in named]),
