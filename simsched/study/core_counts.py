@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 
 from simsched.errors import GraphError, MachineError
-from simsched.graph import TaskGraph
+from simsched.graph import Recording, TaskGraph
 from simsched.machine import Machine
 from simsched.parameters import is_whole
 
@@ -126,7 +127,15 @@ def grown(graph: TaskGraph | Callable[[int], TaskGraph], cores: Sequence[int], w
 
 
 def _copies(graph: TaskGraph, number: int) -> TaskGraph:
-    return graph.cleaned(f"unroll[iterations={number},between=nothing]")
+    """Return independent copies of a graph; of a recorded one as if the run had been repeated on the same lanes."""
+    copies, run = graph.cleaned(f"unroll[iterations={number},between=nothing]"), graph.recording
+    if run is None:
+        return copies
+    # Without a recording their seconds would pass for numbers that are given, which are exact.
+    begin_s = np.repeat(np.arange(number) * run.finish_s.max(initial=0.0), graph.n_tasks)
+    start_s, finish_s = np.tile(run.start_s, number) + begin_s, np.tile(run.finish_s, number) + begin_s
+    again = Recording(start_s, finish_s, np.tile(run.lanes, number), run.lane_names)
+    return replace(copies, recording=again)
 
 
 def knee(cores: npt.ArrayLike, speedup: npt.ArrayLike) -> int | None:

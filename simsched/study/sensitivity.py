@@ -17,7 +17,7 @@ from simsched.document.result import Result
 from simsched.errors import SimschedError
 from simsched.graph import TaskGraph
 from simsched.machine import Machine, RuntimeProfile
-from simsched.notes import Note
+from simsched.notes import Note, Weight
 from simsched.plots.tornado import tornado
 from simsched.policy import Layout, Policy
 from simsched.policy.layout import BEST
@@ -37,7 +37,8 @@ ROUNDING = 1e-9
 #: Remark where nothing has a swing.
 UNMOVED = Note(
     "none of the numbers moves the makespan: recorded durations and their dependencies set it; with recorded_on= "
-    "they are carried to the machine by its numbers"
+    "they are carried to the machine by its numbers",
+    Weight.DOUBT,
 )
 
 

@@ -8,6 +8,7 @@ from hypothesis import given, settings, strategies as st
 import simsched as ss
 from simsched.costs.fitting import MeasuredCurves, MeasuredOp, Op, Point
 from simsched.errors import GraphError, SimschedError
+from simsched.graph import Recording
 from simsched.intervals import spread
 from simsched.study.binding import RESOURCES, binding, bound_by
 from simsched.study.core_counts import knee
@@ -195,6 +196,16 @@ def test_weak_scaling_by_copies():
     assert frame["efficiency"].tolist() == pytest.approx([1, 1, 1])
     assert frame["speedup"].tolist() == pytest.approx([1, 2, 8])
     assert not frame["knee"].any(), "with more work on more cores there is none"
+
+
+def test_copies_of_a_recording_are_as_uncertain_as_it():
+    """Their seconds passed for numbers that are given: intervals of two and more copies had no width."""
+    run = Recording(np.array([0.0, 1.0]), np.array([1.0, 3.0]), np.array([0, 0], np.int32), ("main",))
+    chain = ss.TaskGraph.from_edges([1.0, 2.0], [(0, 1)], kinds="k", recording=run)
+    frame = ss.predict(chain, policy="fifo", cores=[1, 2, 8], weak=True)
+    assert frame["makespan_s"].tolist() == [3, 3, 3]
+    assert (frame["high_s"] / frame["low_s"] > 1.2).all()
+    assert not any("recorded_on=" in note for note in frame.notes)
 
 
 def test_weak_scaling_of_a_graph_that_grows():
