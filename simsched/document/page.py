@@ -39,7 +39,8 @@ def _part(part: Part) -> str:
         case Folded():
             made = f"<details>\n<summary>{text(part.title)}</summary>\n{page_parts(part.parts)}</details>"
         case Picture():
-            made = f"<figure>{later('plots').svg.inline_picture(part.draw, part.width, part.height, part.alt)}</figure>"
+            drawn = later("plots").picture.inline_picture(part.draw, part.width, part.height, part.alt)
+            made = f"<figure>{drawn}</figure>"
         case Markup():
             made = part.make()
         case Section():
