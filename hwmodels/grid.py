@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from simsched.graph.adjacency import Csr, Index, Ints, steps
+from simsched.hwmodels.tiles import filled
 from simsched.machine.interconnect import Interconnect, Link, joined
+from simsched.machine.structure import Box
 
 TILE = "T"
 
@@ -76,6 +78,35 @@ class Grid:
         return np.array([at for at in self.positions().tolist() if tuple(at) not in off], np.int64).reshape(
             -1, 2
         )
+
+    def boxes(
+        self, tiles: Ints, per_tile: int, *, stops: Mapping[str, tuple[str, str]] = STOPS, outlined: bool
+    ) -> Iterator[Box]:
+        """Yield the boxes of all stops, of disabled tiles, and of cores.
+
+        Parameters
+        ----------
+        tiles : int array, shape (n, 2)
+            (row, column) of the tiles in use, in the order of their cores.
+        per_tile : int
+            Cores of a tile.
+        stops : mapping of str to (str, str), optional
+            Role and label of the other stops, by letter.
+        outlined : bool
+            Whether tiles have a box around their cores.
+        """
+        number = {(r, c): tile for tile, (r, c) in enumerate(tiles.tolist())}
+        for r, row in enumerate(self.rows):
+            for c, letter in enumerate(row):
+                x, y = c + 0.08, len(self.rows) - 1 - r + 0.08
+                if (r, c) in number:
+                    tile = Box(x, y, 0.84, 0.84, "tile")
+                    yield from [tile] if outlined else []
+                    yield from filled(tile, number[r, c] * per_tile, per_tile)
+                elif letter == TILE:
+                    yield Box(x, y, 0.84, 0.84, "disabled", "off")
+                else:
+                    yield Box(x, y, 0.84, 0.84, *stops[letter])
 
     def mistakes(self) -> list[str]:
         """Return the mistakes of the disabled positions."""

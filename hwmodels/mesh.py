@@ -13,8 +13,8 @@ from pydantic import AfterValidator, Field, StrictInt, model_validator
 
 from simsched.errors import MachineError
 from simsched.graph.adjacency import Index, Ints
-from simsched.hwmodels.grid import STOPS, TILE, Grid, GridLinks, parsed
-from simsched.hwmodels.tiles import filled, whole_tiles
+from simsched.hwmodels.grid import Grid, GridLinks, parsed
+from simsched.hwmodels.tiles import whole_tiles
 from simsched.machine.schema import Quantity, Strict, measures, si
 from simsched.machine.structure import Box, Picture, Structure
 
@@ -246,23 +246,8 @@ class Mesh(Structure):
         rows, columns = len(self.stops.rows), self.stops.width
         links = [((c + 0.5, r + 0.5), (c + 1.5, r + 0.5)) for r in range(rows) for c in range(columns - 1)]
         links += [((c + 0.5, r + 0.5), (c + 0.5, r + 1.5)) for r in range(rows - 1) for c in range(columns)]
-        return Picture(tuple(self._boxes()), tuple(links))
-
-    def _boxes(self) -> Iterator[Box]:
-        if self.cluster == "snc4":
-            yield from self._cluster_frames()
-        tiles = {(r, c): tile for tile, (r, c) in enumerate(self.places.tolist())}
-        for r, row in enumerate(self.stops.rows):
-            for c, letter in enumerate(row):
-                x, y = c + 0.08, len(self.stops.rows) - 1 - r + 0.08
-                if (r, c) in tiles:
-                    tile = Box(x, y, 0.84, 0.84, "tile")
-                    yield tile
-                    yield from filled(tile, tiles[r, c] * self.per_tile, self.per_tile)
-                elif letter == TILE:
-                    yield Box(x, y, 0.84, 0.84, "disabled", "off")
-                else:
-                    yield Box(x, y, 0.84, 0.84, *STOPS[letter])
+        frames = self._cluster_frames() if self.cluster == "snc4" else ()
+        return Picture((*frames, *self.stops.boxes(self.places, self.per_tile, outlined=True)), tuple(links))
 
     def _cluster_frames(self) -> Iterator[Box]:
         rows, columns = len(self.stops.rows), self.stops.width

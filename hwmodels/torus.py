@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Annotated, ClassVar, Literal, Self
@@ -13,10 +13,10 @@ from pydantic import AfterValidator, Field, StrictInt, model_validator
 
 from simsched.errors import MachineError
 from simsched.graph.adjacency import Index, Ints
-from simsched.hwmodels.grid import TILE, Grid, GridLinks, parsed
-from simsched.hwmodels.tiles import filled, whole_tiles
+from simsched.hwmodels.grid import Grid, GridLinks, parsed
+from simsched.hwmodels.tiles import whole_tiles
 from simsched.machine.schema import Quantity, Strict, measures, si
-from simsched.machine.structure import Box, Picture, Structure
+from simsched.machine.structure import Picture, Structure
 
 #: Stops that are not tiles: role in the picture, and label.
 STOPS = {"M": ("memory", "DRAM"), "E": ("memory", "HBM"), "I": ("io", "I/O"), "X": ("io", "misc")}
@@ -163,19 +163,8 @@ class Torus(Structure):
 
     def picture(self) -> Picture:
         """Return the grid: tiles, memory and I/O stops, disabled positions; links as far as the edges."""
-        return Picture(tuple(self._boxes()), tuple(link.line for link in self.interconnect.links))
-
-    def _boxes(self) -> Iterator[Box]:
-        cores = {(r, c): core for core, (r, c) in enumerate(self.stops.enabled.tolist())}
-        for r, row in enumerate(self.stops.rows):
-            for c, letter in enumerate(row):
-                x, y = c + 0.08, len(self.stops.rows) - 1 - r + 0.08
-                if (r, c) in cores:
-                    yield from filled(Box(x, y, 0.84, 0.84, "tile"), cores[r, c], 1)
-                elif letter == TILE:
-                    yield Box(x, y, 0.84, 0.84, "disabled", "off")
-                else:
-                    yield Box(x, y, 0.84, 0.84, *STOPS[letter])
+        boxes = self.stops.boxes(self.stops.enabled, 1, stops=STOPS, outlined=False)
+        return Picture(tuple(boxes), tuple(link.line for link in self.interconnect.links))
 
     def facts(self) -> Mapping[str, str]:
         """Return the facts for readers."""

@@ -39,8 +39,8 @@ def _part(part: Part) -> str:
         case Folded():
             made = f"<details>\n<summary>{text(part.title)}</summary>\n{page_parts(part.parts)}</details>"
         case Picture():
-            inline = later("plots").picture.inline_picture
-            made = f"<figure>{inline(part.draw, part.width, part.height, part.alt)}</figure>"
+            drawn = later("plots").picture.inline_picture(part.draw, part.width, part.height, part.alt)
+            made = f"<figure>{drawn}</figure>"
         case Markup():
             made = part.make()
         case Section():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -13,6 +13,7 @@ from typing import Any, BinaryIO
 from simsched.errors import FormatError
 from simsched.graph.budget import budget
 from simsched.graph.loading import Mend, open_plain, read_bounded
+from simsched.traces.pytorch.execution_trace import attributes_of
 from simsched.traces.shared.json_elements import objects
 from simsched.traces.shared.json_stream import shown
 from simsched.traces.shared.places import MAX_MICROSECONDS, Place
@@ -288,20 +289,28 @@ def read_linked(path: Path, mend: Mend | None) -> tuple[dict[str, Any], list[Rec
     FormatError
         If the file is damaged.
     """
+    return _listed(path, "nodes", ("schema",), mend, _of_object)
+
+
+def _listed(
+    path: Path,
+    key: str,
+    members: tuple[str, ...],
+    mend: Mend | None,
+    record_of: Callable[[dict[str, Any], Place], Record],
+) -> tuple[dict[str, Any], list[Record]]:
+    """Return other members of a JSON file, and the nodes of its array."""
     records: list[Record] = []
-    metadata, nodes = objects(path, "nodes", ("schema",), mend)
+    metadata, nodes = objects(path, key, members, mend)
     for value in nodes:
         place = Place(path, "node", len(records))
-        budget().check(place.file, len(records) + 1, "tasks")
-        records.append(_of_object(place.record(value), place))
+        budget().check(path, len(records) + 1, "tasks")
+        records.append(record_of(place.record(value), place))
     return metadata, records
 
 
 def _of_object(raw: dict[str, Any], place: Place) -> Record:
-    attrs = {}
-    for entry in place.array(raw.get("attrs", []), "attrs"):
-        attribute = place.record(entry)
-        attrs[place.text(attribute.get("name"), "attrs.name")] = attribute.get("value")
+    attrs = attributes_of(raw.get("attrs", []), place)
     device = raw.get("cat") in _DEVICE if isinstance(raw.get("cat"), str) else False
     name = place.text(raw.get("name"), "name")
     kind = COMM_COLL if device and _COLLECTIVE.match(name) else COMP
@@ -334,13 +343,7 @@ def read_workload(path: Path, mend: Mend | None) -> tuple[dict[str, Any], list[R
     FormatError
         If the file is damaged.
     """
-    records: list[Record] = []
-    _, nodes = objects(path, "workload_graph", (), mend)
-    for value in nodes:
-        place = Place(path, "node", len(records))
-        budget().check(place.file, len(records) + 1, "tasks")
-        records.append(_of_workload(place.record(value), place))
-    return {}, records
+    return _listed(path, "workload_graph", (), mend, _of_workload)
 
 
 def _of_workload(raw: dict[str, Any], place: Place) -> Record:

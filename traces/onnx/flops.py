@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from simsched.graph.shapes import MAX_RANK, Attributes, numel, same_padding, window_attributes
 
@@ -176,15 +177,36 @@ def flops(op_type: str, inputs: Sequence[Dims], outputs: Sequence[Dims], attribu
     >>> flops("MatMul", [(2, 3), (3, 4)], [(2, 4)], {})
     48.0
     """
-    if op_type in MOVES:
-        return 0.0
+    tables = (PER_OUTPUT, PER_INPUT, COUNTS)
+    return 0.0 if op_type in MOVES else counted(op_type, *tables, inputs, outputs, attributes)
+
+
+def counted(
+    op_type: str,
+    per_output: Mapping[str, float],
+    per_input: Mapping[str, float],
+    counts: Mapping[str, Callable[..., float]],
+    *call: Any,
+) -> float:
+    """Return the operations of a call (inputs, outputs, attributes) by tables of operators; NaN as for `flops`.
+
+    Parameters
+    ----------
+    op_type : str
+    per_output, per_input : mapping of str to float
+        Operations for each element of the first output, or input.
+    counts : mapping of str to callable
+        Functions of the call, of other operators.
+    *call
+        Inputs, outputs and attributes.
+    """
+    inputs, outputs, _ = call
     try:
-        if op_type in PER_OUTPUT:
-            return PER_OUTPUT[op_type] * numel(outputs[0])
-        if op_type in PER_INPUT:
-            return PER_INPUT[op_type] * numel(inputs[0])
-        count = COUNTS.get(op_type)
-        return math.nan if count is None else count(inputs, outputs, attributes)
+        if op_type in per_output:
+            return per_output[op_type] * numel(outputs[0])
+        if op_type in per_input:
+            return per_input[op_type] * numel(inputs[0])
+        return counts[op_type](*call) if op_type in counts else math.nan
     except (IndexError, ValueError, ZeroDivisionError):
         # An operator called with fewer or other inputs than its definition has.
         return math.nan

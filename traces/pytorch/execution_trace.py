@@ -274,7 +274,7 @@ def node_of(raw: dict[str, Any], place: Place, wanted: Collection[int] | None) -
     wanted : collection of int or None
         As for `read_execution_trace`.
     """
-    fields = _attributes(raw, place)
+    fields = attributes_of(raw["attrs"], place) if "attrs" in raw else raw
     name = sys.intern(place.text(raw.get("name"), "name"))
     # The oldest versions had flat fields and no such ids.
     rf_id = place.integer(fields.get("rf_id", 0 if fields is raw else None), "rf_id")
@@ -326,11 +326,10 @@ def _parts(name: str, schema: str, ins: Side, outs: Side) -> tuple[tuple[int, in
     )
 
 
-def _attributes(raw: dict[str, Any], place: Place) -> dict[str, Any]:
-    if "attrs" not in raw:
-        return raw
+def attributes_of(entries: object, place: Place) -> dict[str, Any]:
+    """Return the values of a node's attributes by name, from the list `attrs`; raise `FormatError` if it is none."""
     found = {}
-    for entry in place.array(raw["attrs"], "attrs"):
+    for entry in place.array(entries, "attrs"):
         attribute = place.record(entry)
         found[place.text(attribute.get("name"), "attrs.name")] = attribute.get("value")
     return found

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from simsched.graph.shapes import Attributes as ShapeAttributes, numel, same_padding, window_attributes
@@ -171,20 +172,8 @@ def flops(op: str, inputs: Sequence[Dims], outputs: Sequence[Dims], attributes: 
     >>> flops("MatMul", [(3, 2), (3, 4)], [(2, 4)], {"transpose_a": True})
     48.0
     """
-    if op in MOVES:
-        return 0.0
-    op = plain_op(op)
-    try:
-        if op in PER_OUTPUT:
-            return PER_OUTPUT[op] * numel(outputs[0])
-        if op in PER_INPUT:
-            return PER_INPUT[op] * numel(inputs[0])
-        if op in UPDATES:
-            return UPDATES[op] * max(map(numel, inputs))
-        count = COUNTS.get(op)
-        return math.nan if count is None else count(inputs, outputs, attributes)
-    except (IndexError, ValueError, ZeroDivisionError):
-        return math.nan
+    tables = (PER_OUTPUT, PER_INPUT, COUNTS)
+    return 0.0 if op in MOVES else onnx.counted(plain_op(op), *tables, inputs, outputs, attributes)
 
 
 def plain_op(op: str) -> str:
@@ -204,6 +193,10 @@ def plain_op(op: str) -> str:
 def _pool(inputs: Sequence[Dims], outputs: Sequence[Dims], attributes: Attributes) -> float:
     kernel = attributes.get("ksize")
     return numel(outputs[0]) * numel(kernel) if isinstance(kernel, tuple) and kernel else math.nan
+
+
+def _update(each: float, inputs: Sequence[Dims], outputs: Sequence[Dims], attributes: Attributes) -> float:
+    return each * max(map(numel, inputs))
 
 
 #: Of filters, output channels stand last: one element of the result meets all other weights.
@@ -235,4 +228,5 @@ COUNTS: dict[str, Count] = {
     ),
     "AddN": lambda ins, outs, _: max(len(ins) - 1, 0) * numel(outs[0]),
     **dict.fromkeys(["MaxPool", "AvgPool", "MaxPool3D", "AvgPool3D"], _pool),
+    **{op: partial(_update, each) for op, each in UPDATES.items()},
 }
