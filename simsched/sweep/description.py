@@ -92,7 +92,7 @@ def _hash(value: Any) -> str:
 def _plain(value: object) -> object:
     if isinstance(value, np.generic):
         return value.item()
-    raise SweepError(f"{value!r:.80}has no content that distinguishes it from another")
+    raise SweepError(f"{value!r:.80} has no content that distinguishes it from another")
 
 
 def content(value: Any) -> Any:
