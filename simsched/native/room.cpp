@@ -72,8 +72,12 @@ bool Room::has_room(std::int64_t held_B, std::int64_t need_B, std::int32_t place
 
 bool Room::fits(std::int64_t need_B, const Entry &entry) {
     const auto place = entry.place;
-    if (!has_room(0, need_B, place))
-        throw NoRoom(entry.task, place, need_B, held_B_[at(place)], false);
+    auto whole_B = need_B;
+    for (const auto &[object, where] : entry.used)
+        if (const auto *there = copy(object, place); there && where == place)
+            whole_B += there->size_B;
+    if (!has_room(0, whole_B, place))
+        throw NoRoom(entry.task, place, whole_B, held_B_[at(place)], false);
     if (plan_.spills)
         make_room(need_B, entry);
     return has_room(held_B_[at(place)], need_B, place);

@@ -145,10 +145,12 @@ class Room:
 
     def _fits(self, need_B: int, entry: Entry) -> bool:
         place = entry.place
-        if need_B > self._limit_B[place]:
-            raise no_room(self._plan, entry.task, place, need_B, self._held_B[place], waits=False)
+        wanted = {one for one, where in entry.used if where == place}
+        whole_B = need_B + sum(self._size_B[one] for one in wanted if one in self._copies[place])
+        if whole_B > self._limit_B[place]:
+            raise no_room(self._plan, entry.task, place, whole_B, self._held_B[place], waits=False)
         if self._spills:
-            self._make_room(need_B, place, {one for one, where in entry.used if where == place})
+            self._make_room(need_B, place, wanted)
         return self._held_B[place] + need_B <= self._limit_B[place]
 
     def _make_room(self, need_B: int, place: int, wanted: set[int]) -> None:

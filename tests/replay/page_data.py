@@ -323,7 +323,8 @@ class Room:
         moves, place = self.moves, self.moves.place[task]
         new, used = self.needs(task)
         need_B, limit_B = sum(moves.size[one] for one in new), moves.network.size_B[place]
-        if need_B > limit_B:
+        whole = {one for one, where in used if where == place} | set(new)
+        if sum(moves.size[one] for one in whole) > limit_B:
             raise EngineError("needs more than its place holds")
         if self.spills and limit_B < inf:
             self.make_room(place, need_B, limit_B, {one for one, where in used if where == place})

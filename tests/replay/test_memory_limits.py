@@ -95,6 +95,11 @@ def test_what_can_never_run_is_an_error(replay):
     ):
         replay([1, 1], [(0, 1)], [12], "wait", machine)
     with pytest.raises(
+        MemoryLimitError, match=r"task 1 needs 12 B for what it reads and writes at core 0, which holds"
+    ):
+        # Of these 6 are there, and 6 fit, but not both.
+        replay([1, 1, 1], [(0, 1), (1, 2)], [6, 6], "spill", machine)
+    with pytest.raises(
         MemoryLimitError,
         match=r"task 1 waits for 6 B at core 0 for ever: 6 B of 10 B .* memory_limit='spill' moves these",
     ):
