@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from simsched.errors import PolicyError
 from simsched.policy.planned_policy import PlannedPolicy
 from simsched.policy.planning.priorities import Priorities
 
@@ -45,7 +46,7 @@ class OnlineList(PlannedPolicy):
 
     def order(self, priorities: Priorities) -> Floats:
         """Return a number for each task: the lowest goes first."""
-        raise NotImplementedError
+        raise PolicyError(f"policy {self} has no order(); write one that returns a number for each task")
 
     def rank(self, problem: Problem) -> npt.ArrayLike:
         """Return the order of tasks that become ready together."""
