@@ -26,7 +26,8 @@ class Mcp(OnlineList):
     ----------
     online : bool
         Whether tasks are placed when they become ready, as by Estee: where they are expected to start first, with the
-        longest of their messages, on an executor that runs nothing at once, whatever is in its queue.
+        longest of their messages. One that neither runs a task nor can start one counts as free, whatever is in its
+        queue: all that is ready at the beginning goes to the first.
 
     References
     ----------

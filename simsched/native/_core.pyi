@@ -207,8 +207,8 @@ class Pushing:
     estimates: float64 like the seconds of the plan. alpha, beta: weights of the expected end and of missing data.
     aware: whether tasks are expected to wait for these. longest: whether these take as long as the longest message.
     sorts: whether queues are sorted. ready: whether of equals the one that misses fewest bytes goes first.
-    by_start: whether expected starts are compared. pairs: whether of tasks that become ready together the one of
-    the earliest goes first.
+    by_start: whether expected starts are compared. pairs: whether tasks that become ready together go in the
+    order of these.
     """
 
     def __init__(

@@ -45,7 +45,7 @@ constexpr auto pushing_doc = R"(Where tasks go when they become ready: see simsc
 estimates: float64 like the seconds of the plan. alpha, beta: weights of the expected end and of missing data. aware:
 whether tasks are expected to wait for these. longest: whether these take as long as the longest message. sorts: whether
 queues are sorted. ready: whether of equals the one that misses fewest bytes goes first. by_start: whether expected
-starts are compared. pairs: whether of tasks that become ready together the one of the earliest goes first.)";
+starts are compared. pairs: whether tasks that become ready together go in the order of these.)";
 
 constexpr auto list_plan_doc = R"(The plan of a static policy.
 

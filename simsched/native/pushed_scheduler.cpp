@@ -23,28 +23,17 @@ void PushedScheduler::release(std::span<const std::int32_t> tasks, double now) {
                          [&](auto a, auto b) { return pushing_.ranks[at(a)] < pushing_.ranks[at(b)]; });
     for (std::size_t e = 0; pushing_.by_start && e < busy_.size(); ++e)
         busy_[e] = is_busy(e);
-    if (!pushing_.pairs) {
+    if (pushing_.pairs) {
+        std::vector<std::pair<double, std::int32_t>> starts;
         for (const auto task : sorted_)
-            push(task, now);
-        return;
+            starts.push_back({expect(at(task), now), task});
+        std::stable_sort(starts.begin(), starts.end(),
+                         [](const auto &a, const auto &b) { return a.first < b.first; });
+        std::transform(starts.begin(), starts.end(), sorted_.begin(),
+                       [](const auto &one) { return one.second; });
     }
-    while (!sorted_.empty()) {
-        const auto found = sorted_.begin() + static_cast<std::ptrdiff_t>(next_of(now));
-        const auto task = *found;
-        sorted_.erase(found);
+    for (const auto task : sorted_)
         push(task, now);
-    }
-}
-
-std::size_t PushedScheduler::next_of(double now) {
-    auto least = std::numeric_limits<double>::infinity();
-    std::size_t found = 0;
-    for (std::size_t i = 0; i < sorted_.size(); ++i)
-        if (const auto start = expect(at(sorted_[i]), now); start < least) {
-            least = start;
-            found = i;
-        }
-    return found;
 }
 
 void PushedScheduler::push(std::int32_t task, double now) {

@@ -42,8 +42,6 @@ class PushedScheduler : public ListScheduler<FifoQueue> {
     std::int32_t first_thread(std::size_t executor) const {
         return plan_.executors.indices[static_cast<std::size_t>(plan_.executors.indptr[executor])];
     }
-    // Returns the task of sorted_ that is pushed next: the first, or the one that is expected to start first.
-    std::size_t next_of(double now);
     void push(std::int32_t task, double now);
     std::size_t chosen(std::size_t task, double now);
     // Sets when a task is expected to end on each executor, or to start there; returns the least.

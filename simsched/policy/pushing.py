@@ -29,7 +29,7 @@ class Pushing:
         Whether expected starts are compared, rather than ends. An executor that neither runs a task nor can start one
         is then expected to be free, whatever is in its queue.
     pairs : bool
-        Whether, of tasks that become ready together, the one goes first that is expected to start first.
+        Whether tasks that become ready together are pushed in the order in which they could start then.
 
     Examples
     --------

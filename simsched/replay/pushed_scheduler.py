@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left, insort
 from heapq import heappop, heappush
 from itertools import takewhile
+from math import inf
 
 from simsched.replay.data_state import DataState
 from simsched.replay.decision import Decision
@@ -43,20 +44,12 @@ class PushedScheduler(ListScheduler):
             tasks = sorted(tasks, key=self._rank.__getitem__)
         if self._rule.by_start:
             self._busy = [self._is_busy(executor) for executor in range(len(self._busy))]
-        left = tasks.copy()
-        while left:
-            task = self._next(left, now_s)
-            left.remove(task)
+        if self._rule.pairs:
+            tasks = sorted(tasks, key=lambda task: min(self._expected_s(task, now_s)))
+        for task in tasks:
             executor = self._pushed(task, now_s)
             if self._data is not None:
                 self._data.prefetch(task, self._cores[executor][0], now_s)
-
-    def _next(self, tasks: list[int], now_s: float) -> int:
-        """Return the task that is pushed next: the first, or the one that is expected to start first."""
-        if not self._rule.pairs:
-            return tasks[0]
-        starts_s = [min(self._expected_s(task, now_s)) for task in tasks]
-        return tasks[starts_s.index(min(starts_s))]
 
     def _pushed(self, task: int, now_s: float) -> int:
         """Add a task to the queue of the executor that the rule chooses, and return this."""
@@ -148,6 +141,10 @@ class PushedScheduler(ListScheduler):
         if self._rule.ready and (data := self._data) is not None:
             thread, first = self._cores[executor][0], queue[0][0]
             equals = takewhile(lambda entry: entry[0] == first, queue)
-            missing_B = [data.missing_B(task, thread) for _, _, task in equals]
-            found = missing_B.index(min(missing_B))
+            least = inf, inf
+            for place, (_, _, task) in enumerate(equals):
+                if (missing_B := data.missing_B(task, thread)) < least:
+                    found, least = place, missing_B
+                if not any(least):
+                    break
         return queue.pop(found)[2]

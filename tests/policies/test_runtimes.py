@@ -168,6 +168,14 @@ def test_etf_online_pushes_first_what_starts_first(engine):
     assert starts == [0, 1, 11, 3, 4, 24, 21]
 
 
+@pytest.mark.parametrize("policy", ["mcp[online=true]", "etf[online=true]"])
+def test_many_tasks_that_are_ready_together(policy):
+    """Each was compared with each, which of 100,000 would take hours. All go to the first, as nothing runs yet."""
+    graph = ss.TaskGraph.from_edges(np.ones(100_000))
+    schedule = ss.simulate(graph, "generic[cores=64]", policy, layout="64x1")
+    assert (schedule.makespan_s, set(schedule.executor.tolist())) == (100_000, {0})
+
+
 def in_order_of_readiness(platform):
     """Return what dm does without data: tasks by when they become ready, each where it would end first."""
     graph = platform.successors
