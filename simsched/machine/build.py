@@ -12,7 +12,7 @@ from simsched.errors import MachineError
 from simsched.later import later
 from simsched.machine.clocks import Clocks
 from simsched.machine.effects import Effects
-from simsched.machine.memory import SHARPNESS, Memory
+from simsched.machine.memory import LATENCY_S, SHARPNESS, Memory
 from simsched.machine.power import Power
 from simsched.machine.runtime import RuntimeProfile
 from simsched.machine.schema import CoreCount, MachineFile, factor, si
@@ -73,7 +73,7 @@ def built(content: Mapping[str, Any], spec: Spec, where: str = "") -> Machine:
         now["cores"]["count"].update(count)
         cores = before.n_cores / before.n_segments, structure.n_cores / structure.n_segments
         share = min(1.0, cores[0] / cores[1])
-    return _machine(file, spec, content, now, structure, memory, share, others)
+    return _machine(file, spec, content, now, structure, _with_far(memory, structure), share, others)
 
 
 def _resized(structure: Structure, cores: Scalar, unit: int, name: str) -> Structure:
@@ -200,7 +200,7 @@ def _memory(file: MachineFile, structure: Structure, stated: str | None) -> Memo
         own.get(key) or getattr(mode, key) for key in ("core_bandwidth", "bandwidth", "sharpness")
     )
     latency = mode.latency.get(cluster, mode.latency.get("any"))
-    remote = mode.remote_latency.get(cluster, mode.remote_latency.get("any", latency))
+    remote = mode.remote_latency.get(cluster, mode.remote_latency.get("any"))
     before = mode.latency.get(stated, mode.latency.get("any", latency)) if stated else latency
     slower = si(latency) / si(before) if latency and before and latency != before else 1.0
     return Memory(
@@ -214,6 +214,19 @@ def _memory(file: MachineFile, structure: Structure, stated: str | None) -> Memo
         link_bandwidth_Bps=si(mode.link_bandwidth) if mode.link_bandwidth else float("inf"),
         size_B=si(mode.size) if mode.size else float("inf"),
         cluster_bandwidth_Bps=si(mode.cluster_bandwidth) if mode.cluster_bandwidth else float("inf"),
+    )
+
+
+def _with_far(memory: Memory, structure: Structure) -> Memory:
+    """Return a memory with a latency of other domains; where none is stated, as docs/machines.md assumes it."""
+    if memory.remote_latency_s or structure.n_domains == 1:
+        return replace(memory, remote_latency_s=memory.remote_latency_s or memory.latency_s)
+    line_s, own = structure.transfer_s(0), structure.domain_of == structure.domain_of[0]
+    far_s, near_s = line_s[~own], line_s[own][1:]
+    longer_s = float(far_s.mean() - (near_s.mean() if len(near_s) else far_s.min()))
+    local_s = memory.latency_s or LATENCY_S
+    return replace(
+        memory, latency_s=local_s, remote_latency_s=local_s + max(longer_s, 0.0), assumes_remote=longer_s > 0
     )
 
 

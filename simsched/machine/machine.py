@@ -20,7 +20,7 @@ from simsched.machine.memory import Memory, team_reach_Bps
 from simsched.machine.network import Network, network_of
 from simsched.machine.power import Power
 from simsched.machine.runtime import RuntimeProfile
-from simsched.machine.stated import Fact, guessed, rounded, unused
+from simsched.machine.stated import Fact, guessed, remote, rounded, unused
 from simsched.machine.structure import Structure
 from simsched.machine.ways import DataWays, Kinds
 from simsched.parameters import is_whole
@@ -469,7 +469,7 @@ class Machine:
         ()
         """
         assumed = None if self.data is None else self.data.note(self)
-        return (*rounded(self), *guessed(self), *unused(self), *([assumed] if assumed else []))
+        return (*rounded(self), *guessed(self), *remote(self), *unused(self), *([assumed] if assumed else []))
 
     def __str__(self) -> str:
         return self.spec

@@ -12,6 +12,8 @@ import numpy.typing as npt
 #: Sharpness of a memory whose machine file states none: the one that meets best what 8 sockets reach between one core
 #: and all (SandyBridge, Haswell, Skylake, Cascade Lake, Zen, ThunderX2, A64FX twice); see docs/measured.md.
 SHARPNESS = 4.5
+#: Seconds of a load from memory where nobody has stated them, on a machine with several domains.
+LATENCY_S = 100e-9
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,9 @@ class Memory:
     cluster_bandwidth_Bps : float
         Bytes per second of the cores of one cluster (`Structure.cluster_of`) together; infinite where clusters do
         not limit it.
+    assumes_remote : bool
+        Whether nobody has stated `remote_latency_s`, which is then the local latency and what a cache line from another
+        domain takes longer than one from the same.
 
     Examples
     --------
@@ -66,6 +71,7 @@ class Memory:
     link_bandwidth_Bps: float = inf
     size_B: float = inf
     cluster_bandwidth_Bps: float = inf
+    assumes_remote: bool = False
 
     def reachable_Bps(self, cores: npt.ArrayLike) -> npt.NDArray[np.float64]:
         """Return the bytes per second that some cores reach together, shape of `cores`.

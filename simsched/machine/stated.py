@@ -10,6 +10,7 @@ from simsched.errors import MachineError
 from simsched.machine.effects import NAMES
 from simsched.mistakes import short
 from simsched.spec import Scalar, Spec, parse_path
+from simsched.units import format_time
 
 if TYPE_CHECKING:
     from simsched.machine.machine import Machine
@@ -167,6 +168,18 @@ def guessed(machine: Machine) -> Iterator[str]:
         f"assumed, as nobody has stated them of this machine: {', '.join(parts)}; machine.describe() says why, and "
         "each can be given between the brackets, as bandwidth_Bps=2e11"
     )
+
+
+def remote(machine: Machine) -> Iterator[str]:
+    """Yield a note where it is assumed how much slower memory of other domains is."""
+    memory = machine.memory
+    if memory.assumes_remote and machine.effects.remote_memory:
+        longer_s = memory.remote_latency_s - memory.latency_s
+        yield (
+            f"assumed, as nobody has stated it of {machine}: memory of another domain is {memory.remote_penalty:.2f} "
+            f"times as slow, since a cache line from there takes {format_time(longer_s)} longer; if you know latency "
+            "and remote_latency, state them in a machine file"
+        )
 
 
 def _effects_of(fact: Fact, machine: Machine) -> tuple[str, ...]:

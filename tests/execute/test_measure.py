@@ -3,6 +3,7 @@
 import json
 import math
 import tomllib
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,6 +19,8 @@ from simsched.execute.measure.measuring import PRODUCTS, sizes_graphs
 from simsched.execute.measure.probes import Probes, counts, pairs, undisturbed
 from simsched.hwmodels.host import cpus
 from simsched.intervals import Interval
+from simsched.machine.build import built
+from simsched.spec import Spec
 
 
 @pytest.fixture(scope="module")
@@ -100,6 +103,16 @@ def test_steps_are_what_progress_counts():
     assert sum(done) == probes.steps == len(rows)
 
 
+def test_streams_of_several_domains():
+    """One core in each of three domains, all of them one CPU: the first on its own memory, on both others, and all."""
+    done = []
+    probes = Probes([cpus()[0][0]] * 3, np.arange(3, dtype=np.int32), 3e4, done.append)
+    rows = probes.streams()
+    places = [(row["domain"], row["home"], row["cores"]) for row in rows]
+    assert places == [(0, 0, 1), (0, 1, 1), (0, 2, 1), (0, -1, 1), (-1, -1, 3)]
+    assert sum(done) == len(rows) == probes.steps - len(counts(3)) - len(pairs(3))
+
+
 def test_which_cores_and_pairs():
     assert counts(1) == [1]
     assert counts(6) == [1, 2, 4, 6]
@@ -137,6 +150,33 @@ def test_machine_files_by_hand():
     assert (mode["core_bandwidth"]["value"], mode["core_bandwidth"]["confidence"]) == (10.0, "med")
     assert (mode["bandwidth"]["value"], mode["bandwidth"]["confidence"]) == (15.0, "low")
     assert content["runtime"]["dispatch"]["value"] == pytest.approx(150)
+
+
+def test_memory_of_other_domains():
+    """A core reaches 20 GB/s of its own memory, 16 and 10 of two others: 1.25 and 2 times as long, 1.625 in the middle.
+
+    Its domain's four cores reach 80 GB/s of their own, and 30 of the others together.
+    """
+    host = ss.machine(f"{Path(__file__).parents[1] / 'machine/samples/sockets-1.2.xml'}[like=knl-7250]")
+    flat = [(0, 0, 1, 20e9), (0, 0, 4, 80e9), (0, 1, 1, 16e9), (0, 2, 1, 10e9), (0, -1, 4, 30e9), (-1, -1, 12, 2e11)]
+    numbers = Numbers(
+        clocks=[{"busy": 12, "clock_Hz": 2e9, "low_Hz": 2e9, "high_Hz": 2e9}],
+        streams=[
+            {"domain": d, "home": home, "cores": n, "rate_Bps": rate, "low_Bps": rate, "high_Bps": rate}
+            for d, home, n, rate in flat
+        ],
+        lines=[],
+        products=[{"shape": "8x8;8x8", "flops_per_s": 2e10, "low": 2e10, "high": 2e10}],
+        overheads=Overheads(),
+    )
+    content = tomllib.loads(toml(numbers.content(host)))
+    mode = content["memory"]["modes"][content["memory"]["mode"]]
+    assert mode["remote_latency"]["any"]["value"] == pytest.approx(1.625 * mode["latency"]["any"]["value"], rel=1e-4)
+    assert "latency times 1.62" in mode["remote_latency"]["any"]["source"]
+    assert mode["link_bandwidth"]["value"] == 30.0
+    machine = built(content, Spec("measured", {}))
+    assert machine.memory.remote_penalty == pytest.approx(1.625, rel=1e-4)
+    assert not machine.memory.assumes_remote
 
 
 def test_text_of_machine_files():

@@ -409,12 +409,12 @@ def machine_or_error(spec):
 
 
 def test_distances_of_nothing(tmp_path):
-    """Rated 0, or of domains of which one alone has cores: the latency of other domains is not told."""
+    """Rated 0, or of domains of which one alone has cores: latency of other domains is by their cache lines."""
     text = (SAMPLES / "sockets-1.2.xml").read_text()
     path = tmp_path / "zero.xml"
     path.write_text(text.replace('latency value="1.0', 'latency value="0.0'))
     machine = ss.machine(f"{path}[like=knl-7250]")
-    assert machine.memory.remote_penalty == 1
+    assert machine.memory.assumes_remote
     path.write_text(text.replace('os_index="1" cpuset="0x000000f0"', 'os_index="1" cpuset="0x0"', 1))
     assert ss.machine(f"{path}[like=knl-7250]").n_cores == 4
 

@@ -14,7 +14,7 @@ from simsched.costs.fitting import Overheads
 from simsched.intervals import Interval
 from simsched.machine import Machine
 from simsched.machine.confidence import FACTORS
-from simsched.machine.memory import saturated_Bps
+from simsched.machine.memory import LATENCY_S, saturated_Bps
 from simsched.machine.schema import Confidence
 
 Table = dict[str, Any]
@@ -112,6 +112,8 @@ class Numbers:
         )
         mode["core_bandwidth"] = quantity(_gigabytes(near[0]), "GB/s", "triad on one core")
         mode["bandwidth"] = quantity(_gigabytes(most), "GB/s", f"triad on {most['cores']} cores")
+        if far := [row for row in self.streams if row["domain"] == home and row["home"] != home]:
+            _put_far(mode, near, far)
         if len(near) > 3:
             mode["sharpness"] = {
                 "value": _sharpness(near), "unit": "", "confidence": "med",
@@ -131,6 +133,28 @@ class Numbers:
             )
             for key, times in found.items()
         }
+
+
+def _put_far(mode: Table, near: Rows, far: Rows) -> None:
+    """Put what triads on memories of other domains take longer, and what all cores of a domain move from there."""
+    alone = [row for row in far if row["cores"] == 1]
+    longer = [
+        max(float(near[0][by]) / float(row[over]), 1.0)
+        for by, over in (("rate_Bps", "rate_Bps"), ("low_Bps", "high_Bps"), ("high_Bps", "low_Bps"))
+        for row in alone
+    ]
+    local = mode.get("latency", {}).get("any") or quantity(Interval(*3 * [LATENCY_S * 1e9]), "ns", "", "low") | {
+        "source": "assumed: only what memory of other domains takes longer matters"
+    }
+    middle = float(np.median(longer[: len(alone)]))
+    remote = _scaled(Interval(middle, min(longer), max(longer)), local["value"])
+    mode["latency"] = {"any": local}
+    mode["remote_latency"] = {
+        "any": quantity(remote, "ns", f"latency times {middle:.3g}, triads on one core on its own memory over others")
+    }
+    # What one core moves from there is limited by latency, not by the links.
+    if far[-1]["cores"] > 1:
+        mode["link_bandwidth"] = quantity(_gigabytes(far[-1]), "GB/s", f"triad on {far[-1]['cores']} cores on others")
 
 
 def _near(host: Machine, first: int, second: int) -> str:

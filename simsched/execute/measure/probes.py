@@ -95,15 +95,19 @@ class Probes:
     def streams(self) -> list[dict[str, Any]]:
         """Return a row for each set of cores: domain, home, cores, and the triad's rate_Bps, low_Bps, high_Bps.
 
-        The first domain by numbers of its cores, all domains together, and one core of the first on memories of others.
-        `domain` and `home` are -1 for all of them.
+        The first domain by numbers of its cores; one of its cores on the memory of each of up to three others, and all
+        of its cores on those of all others; all domains together. `domain` and `home` are -1 for all of them.
         """
         domains = list(dict.fromkeys(self.domain_of.tolist()))
         first = np.flatnonzero(self.domain_of == domains[0])
         rows = [self._stream(domains[0], domains[0], first[:count]) for count in counts(len(first))]
-        others = [(home, np.flatnonzero(self.domain_of == home)[:1]) for home in domains[1:4]]
-        rows += [self._stream(domains[0], home, first[:1], homes) for home, homes in others]
-        if len(domains) > 1:
+        others = [np.flatnonzero(self.domain_of == home)[:1] for home in domains[1:]]
+        rows += [
+            self._stream(domains[0], home, first[:1], writers)
+            for home, writers in zip(domains[1:4], others[:3], strict=True)
+        ]
+        if others:
+            rows.append(self._stream(domains[0], -1, first, np.concatenate(others)))
             rows.append(self._stream(-1, -1, np.arange(len(self.cpus))))
         return rows
 
@@ -125,25 +129,28 @@ class Probes:
         """Number of measurements."""
         domains, n = len(set(self.domain_of.tolist())), len(self.cpus)
         first = int(np.sum(self.domain_of == self.domain_of[0]))
-        streams = len(counts(first)) + min(domains - 1, 3) + (domains > 1)
+        streams = len(counts(first)) + min(domains - 1, 3) + 2 * (domains > 1)
         return len(counts(n)) + len(pairs(n)) + streams
 
-    def _stream(self, domain: int, home: int, cores: Cores, homes: Cores | None = None) -> dict[str, Any]:
-        used = len(set(self.domain_of[cores].tolist()))
-        each = int(used * self.stream_B / TRIAD_B / len(cores))
-        writers = range(len(cores)) if homes is None else [len(cores)]
-        crew = self._crew([*cores.tolist(), *([] if homes is None else homes.tolist())])
-        elements = [each] * len(cores) + [0] * (0 if homes is None else len(homes))
-        placed = [*writers, *range(len(cores), len(elements))]
+    def _stream(
+        self, domain: int, home: int, cores: Cores, writers: Cores | Sequence[int] = ()
+    ) -> dict[str, Any]:
+        """Return the row of some cores, whose arrays `writers` write first, in turns; each its own by default."""
+        n, used = len(cores), len(set(self.domain_of[cores].tolist()))
+        each = int(used * self.stream_B / TRIAD_B / n)
+        crew = self._crew([*map(int, cores), *map(int, writers)])
+        elements = [each] * n + [0] * len(writers)
+        turns = [n + core % len(writers) for core in range(n)] if len(writers) else range(n)
+        placed = [*turns, *range(n, len(elements))]
         begin, end = _timed(module().triad_times, crew, placed, elements, STREAM_ROUNDS)
         shape = (len(elements), STREAM_ROUNDS)
-        begin, end = begin.reshape(shape)[: len(cores)], end.reshape(shape)[: len(cores)]
+        begin, end = begin.reshape(shape)[:n], end.reshape(shape)[:n]
         # The first round finds nothing in the caches, and pages that were just written.
         rounds_s = (end.max(axis=0) - begin.min(axis=0))[1:]
-        rate = _rate(TRIAD_B * each * len(cores), undisturbed(rounds_s))
+        rate = _rate(TRIAD_B * each * n, undisturbed(rounds_s))
         self.progress(1)
         named = {f"{_named(name, 'rate')}_Bps": value for name, value in rate.items()}
-        return {"domain": domain, "home": home, "cores": len(cores), **named}
+        return {"domain": domain, "home": home, "cores": n, **named}
 
     def _crew(self, cores: Sequence[int] | range) -> Any:
         try:

@@ -218,15 +218,21 @@ def test_failures_and_cancelled_futures(recorded: Callable[..., TaskGraph]) -> N
 
 
 def test_what_runs_when_the_recording_ends_is_left_out(recorded: Callable[..., TaskGraph]) -> None:
-    gate = threading.Event()
+    began, gate = threading.Event(), threading.Event()
     pool = ThreadPoolExecutor(2)
     late: list[Future[Any]] = []
 
+    def waits() -> bool:
+        began.set()
+        return gate.wait(60)
+
     def program() -> None:
         pool.submit(load, 0).result()
-        late.append(pool.submit(gate.wait))
+        late.append(pool.submit(waits))
         late.append(pool.submit(load, 1))
         late[1].result()
+        # One that had not even begun would be left out for another reason.
+        assert began.wait(60)
 
     graph = recorded(program)
     assert names(graph) == ["load 0", "load 2"]
