@@ -158,7 +158,14 @@ def test_memory_of_other_domains():
     Its domain's four cores reach 80 GB/s of their own, and 30 of the others together.
     """
     host = ss.machine(f"{Path(__file__).parents[1] / 'machine/samples/sockets-1.2.xml'}[like=knl-7250]")
-    flat = [(0, 0, 1, 20e9), (0, 0, 4, 80e9), (0, 1, 1, 16e9), (0, 2, 1, 10e9), (0, -1, 4, 30e9), (-1, -1, 12, 2e11)]
+    flat = [
+        (0, 0, 1, 20e9),
+        (0, 0, 4, 80e9),
+        (0, 1, 1, 16e9),
+        (0, 2, 1, 10e9),
+        (0, -1, 4, 30e9),
+        (-1, -1, 12, 2e11),
+    ]
     numbers = Numbers(
         clocks=[{"busy": 12, "clock_Hz": 2e9, "low_Hz": 2e9, "high_Hz": 2e9}],
         streams=[
@@ -171,7 +178,9 @@ def test_memory_of_other_domains():
     )
     content = tomllib.loads(toml(numbers.content(host)))
     mode = content["memory"]["modes"][content["memory"]["mode"]]
-    assert mode["remote_latency"]["any"]["value"] == pytest.approx(1.625 * mode["latency"]["any"]["value"], rel=1e-4)
+    assert mode["remote_latency"]["any"]["value"] == pytest.approx(
+        1.625 * mode["latency"]["any"]["value"], rel=1e-4
+    )
     assert "latency times 1.62" in mode["remote_latency"]["any"]["source"]
     assert mode["link_bandwidth"]["value"] == 30.0
     machine = built(content, Spec("measured", {}))

@@ -143,18 +143,22 @@ def _put_far(mode: Table, near: Rows, far: Rows) -> None:
         for by, over in (("rate_Bps", "rate_Bps"), ("low_Bps", "high_Bps"), ("high_Bps", "low_Bps"))
         for row in alone
     ]
-    local = mode.get("latency", {}).get("any") or quantity(Interval(*3 * [LATENCY_S * 1e9]), "ns", "", "low") | {
-        "source": "assumed: only what memory of other domains takes longer matters"
-    }
+    local = mode.get("latency", {}).get("any") or quantity(
+        Interval(*3 * [LATENCY_S * 1e9]), "ns", "", "low"
+    ) | {"source": "assumed: only what memory of other domains takes longer matters"}
     middle = float(np.median(longer[: len(alone)]))
     remote = _scaled(Interval(middle, min(longer), max(longer)), local["value"])
     mode["latency"] = {"any": local}
     mode["remote_latency"] = {
-        "any": quantity(remote, "ns", f"latency times {middle:.3g}, triads on one core on its own memory over others")
+        "any": quantity(
+            remote, "ns", f"latency times {middle:.3g}, triads on one core on its own memory over others"
+        )
     }
     # What one core moves from there is limited by latency, not by the links.
     if far[-1]["cores"] > 1:
-        mode["link_bandwidth"] = quantity(_gigabytes(far[-1]), "GB/s", f"triad on {far[-1]['cores']} cores on others")
+        mode["link_bandwidth"] = quantity(
+            _gigabytes(far[-1]), "GB/s", f"triad on {far[-1]['cores']} cores on others"
+        )
 
 
 def _near(host: Machine, first: int, second: int) -> str:
