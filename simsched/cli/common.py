@@ -19,7 +19,7 @@ from simsched.files import check_place
 from simsched.graph import TaskGraph
 from simsched.plugins import Group, registered
 from simsched.progress import on_terminal
-from simsched.spec import Engine, split
+from simsched.spec import Engine, parse_path, split
 from simsched.text import printable
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -91,7 +91,8 @@ GraphsArgument = Annotated[
     list[str],
     typer.Argument(
         metavar="GRAPH...",
-        help="Trace, model or graph files of one format, or workloads; reader options apply to all.",
+        help="Trace, model or graph files of one format, or workloads; reader options apply to all, "
+        "those in brackets to one: step.json[model=net.onnx].",
         autocompletion=names_of("workloads"),
     ),
 ]
@@ -198,6 +199,8 @@ def _read(graph: str, options: dict[str, str], own: Sequence[str] = ()) -> TaskG
     from simsched.graph.loading import load
     from simsched.workloads import workload
 
+    graph, of_file = with_options(graph)
+    options = {**options, **of_file}
     steps = split(options.pop("clean", ""))
     if makes_workload(graph) and options:
         raise no_reader(graph, list(options), own)
@@ -205,6 +208,20 @@ def _read(graph: str, options: dict[str, str], own: Sequence[str] = ()) -> TaskG
         raise no_graph(graph)
     tasks = workload(graph) if makes_workload(graph) else load(graph, **options)
     return tasks.cleaned(*steps)
+
+
+def with_options(graph: str) -> tuple[str, dict[str, str]]:
+    """Return the file of a command's argument, and the options for its reader between its brackets.
+
+    Examples
+    --------
+    >>> with_options("tests/traces/samples/nothing.json[step=2]"), with_options("rnn[layers=2]")
+    (('tests/traces/samples/nothing.json[step=2]', {}), ('rnn[layers=2]', {}))
+    """
+    if "=" not in graph or not graph.endswith("]") or Path(graph).exists() or makes_workload(graph):
+        return graph, {}
+    spec = parse_path(graph)
+    return (spec.name, dict(spec.texts)) if Path(spec.name).exists() else (graph, {})
 
 
 def makes_workload(graph: str) -> bool:
@@ -217,12 +234,12 @@ def makes_workload(graph: str) -> bool:
 def graphs_of(arguments: list[str]) -> dict[str, TaskGraph]:
     """Return the graphs among arguments by file name or workload, or by path where two files have one name.
 
-    The options among them go to the reader of every graph.
+    The options among them go to the reader of every graph, those in a file's brackets to its own.
     """
     paths, options = names_and_options(arguments)
     if not paths:
         raise FormatError("no graph was given; name one or more files or workloads")
-    names = [Path(path).name for path in paths]
+    names = [Path(with_options(path)[0]).name for path in paths]
     return {
         name if names.count(name) == 1 else path: _read(path, reader_options(options))
         for name, path in zip(names, paths, strict=True)

@@ -76,6 +76,22 @@ def test_graphs_and_options_of_their_reader(spinning, tmp_path):
         graphs_of(["--nonsense=3"])
 
 
+def test_options_of_one_file(tmp_path):
+    """Options between a file's brackets are for its reader alone; a name that has brackets itself is a name."""
+    table = tmp_path / "tasks.csv"
+    table.write_text("name,duration_s\na,1\nb,2\n")
+    for name, edge in (("one.csv", "0,1"), ("other.csv", "1,0")):
+        (tmp_path / name).write_text(f"before,after\n{edge}\n")
+    odd = tmp_path / "odd[step=2]"
+    odd.write_text("digraph odd { a [duration_s=1] }")
+    one, other = (f"{table}[edges={tmp_path / name}]" for name in ("one.csv", "other.csv"))
+    found = graphs_of([one, other, str(odd)])
+    assert [graph.to_frames()[1].iloc[:, 0].tolist() for graph in found.values()] == [[0], [1], []]
+    assert list(found) == [one, other, "odd[step=2]"]
+    with pytest.raises(SimschedError, match="nonsense"):
+        graphs_of([str(table), f"{odd}[nonsense=3]"])
+
+
 def test_calibrating_on_given_widths_and_pairs(spinning, tmp_path, piped):
     """Two graphs; the report has points, the threads' costs and the pairs; what cannot be is one clear line."""
     out = tmp_path / "host.json"
