@@ -89,7 +89,7 @@ def test_options_of_one_file(tmp_path):
     assert [graph.to_frames()[1].iloc[:, 0].tolist() for graph in found.values()] == [[0], [1], []]
     assert list(found) == [one, other, "odd[step=2]"]
     with pytest.raises(SimschedError, match="nonsense"):
-        graphs_of([str(table), f"{odd}[nonsense=3]"])
+        graphs_of([one, f"{odd}[nonsense=3]"])
 
 
 def test_calibrating_on_given_widths_and_pairs(spinning, tmp_path, piped):
