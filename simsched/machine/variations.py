@@ -296,8 +296,13 @@ def _set_place(content: dict[str, Any], key: str, value: Scalar, spec: str) -> N
         places = [place for place, _ in quantities(content) if _at_place(content, place)]
         kinds = content.get("kinds", {})
         places += [f"kinds.{row}.{name}" for row in kinds for name in kinds.get("names", ())]
-        near = get_close_matches(key, [*SHORT, *places], n=3)
-        known = f"; did you mean {' or '.join(near)}?" if near else f"; it has {', '.join(SHORT)}, and"
+        stem = key.rpartition("_")[0] or key
+        near = get_close_matches(key, [*SHORT, *places], n=3) or [
+            place for place in places if place.endswith(f".{stem}")
+        ]
+        units = {place: number["unit"] for place in near if (number := _at_place(content, place))}
+        shown = [f"{place} (in {units[place]})" if units.get(place) else place for place in near]
+        known = f"; did you mean {' or '.join(shown)}?" if near else f"; it has {', '.join(SHORT)}, and"
         raise MachineError(
             f"{spec} has no parameter {key!r}{known}{'' if near else ' any number of describe() by its key'}"
         )
