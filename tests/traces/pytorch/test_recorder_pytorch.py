@@ -61,13 +61,18 @@ class _Torch:
     def set_num_threads(count):
         assert count >= 1
 
+    @staticmethod
+    def set_num_interop_threads(count):
+        assert count >= 1
 
+
+@pytest.mark.parametrize("option", ["--threads", "--inter-op"])
 @pytest.mark.parametrize("threads", ["0", "-3", "65537", "99999999999999999999999"])
-def test_threads_that_cannot_be_are_refused_in_one_line(threads, tmp_path, capsys):
+def test_threads_that_cannot_be_are_refused_in_one_line(option, threads, tmp_path, capsys):
     with pytest.raises(SystemExit) as stopped:
-        main(["--model", "lstm", "--out", str(tmp_path / "x"), f"--threads={threads}"])
+        main(["--model", "lstm", "--out", str(tmp_path / "x"), f"{option}={threads}"])
     assert stopped.value.code == 2
-    assert capsys.readouterr().err == f"--threads is {threads}, expected 1 to 65536\n"
+    assert capsys.readouterr().err == f"{option} is {threads}, expected 1 to 65536\n"
 
 
 def test_where_nothing_can_be_written_nothing_is_recorded(monkeypatch, tmp_path, capsys):
