@@ -112,7 +112,7 @@ SYSTEMS = {
     ),
     "pytorch-interop": System(
         "Forks of TorchScript on PyTorch's inter-op pool", "c10/core/thread_pool.cpp: one std::queue; "
-        "torch/csrc/jit/runtime/interpreter.cpp: a fork is launched at once, and again when what it waits for has ended",
+        "torch/csrc/jit/runtime/interpreter.cpp: a fork is launched at once, and again when what it awaits has ended",
         created=True,
     ),
     "dask": System(

@@ -48,7 +48,7 @@ def test_one_worker_of_onnxruntime_runs_all_nodes(engine: str) -> None:
 
 
 def test_the_plan_of_onnxruntime_follows_the_numbers_of_its_session(engine: str) -> None:
-    """The highest number is on top of the stack. 0 and 1 lead to 2; the session has 0 as its node 9, and so goes to it first."""
+    """The highest number is on top of the stack: of 0 and 1, which lead to 2, it is 0 where the session calls it 9."""
     edges, zeros, ones = [(0, 2), (1, 2)], np.zeros(3), np.ones(3)
     recorded = Recording(zeros, ones, np.zeros(3, np.int32), ("a",), np.array([-9.0, -4.0, -5.0]))
     for recording, order in ((None, [1, 0, 2]), (recorded, [0, 1, 2])):

@@ -339,7 +339,7 @@ def _row(event: Event, size: Sizes, node: Node | None = None) -> Row:
 
 
 def _priorities(rows: Sequence[Row]) -> npt.NDArray[np.float64] | None:
-    """Return the negated numbers of the nodes in the session, from which its plan follows; None where one is unknown."""
+    """Return the negated numbers of the session's nodes, from which its plan follows; None where one is unknown."""
     numbers = [row.event.index for row in rows]
     if not all(number.isascii() and number.isdigit() and len(number) <= LONGEST_NUMBER for number in numbers):
         return None

@@ -23,6 +23,7 @@ import statistics
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,7 @@ from simsched.traces.recorders.runtimes.nodes import expressible, model as progr
 from simsched.traces.recorders.runtimes.realtime import be_realtime
 from simsched.traces.shared.libraries import cpu_model
 
-MODELS = tuple(name for name in NETWORKS if expressible(name))
+MODELS = tuple(name for name, network in NETWORKS.items() if expressible(network()))
 MAX_THREADS = 2**16
 
 
@@ -58,10 +59,8 @@ def record(
         Arrays by name.
     out : str or Path
         Prefix of the names of the files.
-    workers : int
-        Threads of the parallel executor (inter-op); 0 for the sequential one.
-    threads : int
-        Threads of each node (intra-op).
+    workers, threads : int
+        Threads of the parallel executor (inter-op; 0 for the sequential one), and of each node (intra-op).
     optimized : bool
         Whether the session fuses and replaces nodes.
     warmup : int
@@ -84,27 +83,21 @@ def record(
             f"record: {workers=}, {threads=}, {warmup=}, {repeats_untraced=}; at least 0, 1, 0 and 1 are needed"
         )
     library = _onnxruntime()
-    profile, optimized_model = Path(f"{out}.ortprof.json.gz"), Path(f"{out}.optimized.onnx.gz")
-    timing = Path(f"{out}.timing.json")
-    for file in (profile, optimized_model, timing):
+    files = [Path(f"{out}.{end}") for end in ("ortprof.json.gz", "optimized.onnx.gz", "timing.json")]
+    for file in files:
         check_place(file)
     given = model if isinstance(model, bytes) else str(model)
-    options = (library, workers, threads, optimized)
+    options = _Options(library, workers, threads, optimized)
     try:
-        seconds = _untraced(library.InferenceSession(given, _options(*options)), inputs, warmup, repeats_untraced)
-        with tempfile.TemporaryDirectory() as folder:
-            written, saved = _profiled(given, inputs, warmup, Path(folder), options)
-            _write(profile, written.read_bytes())
-            _write(optimized_model, saved.read_bytes())
-    except (RuntimeError, ValueError, OSError) as error:
+        seconds = _untraced(options, given, inputs, warmup, repeats_untraced)
+        _profiled(options, given, inputs, warmup, files[0], files[1])
+    except SimschedError:
+        raise
+    except Exception as error:  # ONNX Runtime's have no class in common
         raise SimschedError(f"ONNX Runtime {library.__version__} refused: {error!s:.300}") from None
-    described = {
-        "onnxruntime": library.__version__, "cpu_model": cpu_model(), "workers": workers, "threads": threads,
-        "untraced_s": {"median": statistics.median(seconds), "min": min(seconds), "n": len(seconds)},
-    }  # fmt: skip
-    with replacing(timing) as raw:
-        raw.write(json.dumps(described).encode("utf-8"))
-    return profile, optimized_model
+    with replacing(files[2]) as raw:
+        raw.write(json.dumps(_described(options, seconds)).encode("utf-8"))
+    return files[0], files[1]
 
 
 def _onnxruntime() -> Any:
@@ -116,16 +109,39 @@ def _onnxruntime() -> Any:
         ) from None
 
 
-def _options(library: Any, workers: int, threads: int, optimized: bool) -> Any:
-    options, modes, levels = library.SessionOptions(), library.ExecutionMode, library.GraphOptimizationLevel
-    options.intra_op_num_threads, options.inter_op_num_threads = threads, max(workers, 1)
-    options.execution_mode = modes.ORT_PARALLEL if workers else modes.ORT_SEQUENTIAL
-    options.graph_optimization_level = levels.ORT_ENABLE_ALL if optimized else levels.ORT_DISABLE_ALL
-    options.log_severity_level = 3  # optimized models are for this machine, it warns
-    return options
+@dataclass(frozen=True)
+class _Options:
+    """What the sessions of a recording have in common; see `record`."""
+
+    library: Any
+    workers: int
+    threads: int
+    optimized: bool
+
+    def made(self) -> Any:
+        options, modes, levels = (
+            self.library.SessionOptions(), self.library.ExecutionMode, self.library.GraphOptimizationLevel
+        )  # fmt: skip
+        options.intra_op_num_threads, options.inter_op_num_threads = self.threads, max(self.workers, 1)
+        options.execution_mode = modes.ORT_PARALLEL if self.workers else modes.ORT_SEQUENTIAL
+        options.graph_optimization_level = levels.ORT_ENABLE_ALL if self.optimized else levels.ORT_DISABLE_ALL
+        options.log_severity_level = 3  # it warns that optimized models are for this machine
+        return options
 
 
-def _untraced(session: Any, inputs: Mapping[str, Any], warmup: int, repeats: int) -> list[float]:
+def _described(options: _Options, seconds: Sequence[float]) -> dict[str, object]:
+    return {
+        "onnxruntime": options.library.__version__, "cpu_model": cpu_model(), "workers": options.workers,
+        "threads": options.threads,
+        "untraced_s": {"median": statistics.median(seconds), "min": min(seconds), "n": len(seconds)},
+    }  # fmt: skip
+
+
+def _untraced(
+    options: _Options, model: str | bytes, inputs: Mapping[str, Any], warmup: int, repeats: int
+) -> list[float]:
+    """Return the seconds of runs without profile."""
+    session = options.library.InferenceSession(model, options.made())
     for _ in range(warmup):
         session.run(None, inputs)
     seconds = []
@@ -137,16 +153,18 @@ def _untraced(session: Any, inputs: Mapping[str, Any], warmup: int, repeats: int
 
 
 def _profiled(
-    model: str | bytes, inputs: Mapping[str, Any], warmup: int, folder: Path, settings: tuple[Any, int, int, bool]
-) -> tuple[Path, Path]:
-    """Return the profile and the model of a session, which are in a folder."""
-    options, saved = _options(*settings), folder / "optimized.onnx"
-    options.enable_profiling, options.profile_file_prefix = True, str(folder / "profile")
-    options.optimized_model_filepath = str(saved)
-    session = settings[0].InferenceSession(model, options)
-    for _ in range(warmup + 1):
-        session.run(None, inputs)
-    return Path(session.end_profiling()), saved
+    options: _Options, model: str | bytes, inputs: Mapping[str, Any], warmup: int, profile: Path, saved: Path
+) -> None:
+    """Write the profile of one run after others, and the model of its session."""
+    with tempfile.TemporaryDirectory() as folder:
+        made, optimized = options.made(), Path(folder, "optimized.onnx")
+        made.enable_profiling, made.profile_file_prefix = True, str(Path(folder, "profile"))
+        made.optimized_model_filepath = str(optimized)
+        session = options.library.InferenceSession(model, made)
+        for _ in range(warmup + 1):
+            session.run(None, inputs)
+        _write(profile, Path(session.end_profiling()).read_bytes())
+        _write(saved, optimized.read_bytes())
 
 
 def _write(path: Path, content: bytes) -> None:
@@ -161,7 +179,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--model", choices=MODELS, required=True)
     parser.add_argument("--out", required=True, help="what the names of the files start with")
     parser.add_argument(
-        "--workers", type=int, default=0, help="threads of the parallel executor; 0 (default): the sequential one"
+        "--workers",
+        type=int,
+        default=0,
+        help="threads of the parallel executor; 0 (default): the sequential one",
     )
     parser.add_argument("--repeats", type=int, default=10, help="untraced runs that are timed (default 10)")
     parser.add_argument("--realtime", action="store_true", help="let nothing interrupt it (CAP_SYS_NICE)")
@@ -171,7 +192,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     try:
         if given.realtime:
             be_realtime()
-        model, inputs = program_model(given.model)
+        model, inputs = program_model(NETWORKS[given.model]())
         # As written: each node is an operator of the program.
         files = record(
             model, inputs, given.out, workers=given.workers, optimized=False, repeats_untraced=given.repeats

@@ -8,8 +8,8 @@ writes `resnet.kineto.json.gz` and `resnet.et.json.gz`, which `simsched.load` re
 
     graph = simsched.load("resnet.kineto.json.gz", execution_trace="resnet.et.json.gz")
 
-Two demonstration models are recorded from a shell, and the programs of `simsched.traces.recorders.runtimes`, whose operators
-are forks on the inter-op pool:
+Two demonstration models are recorded from a shell, and the programs of `simsched.traces.recorders.runtimes`, whose
+operators are forks on the inter-op pool:
 
     python -m simsched.traces.recorders.record_pytorch --model lstm --out lstm4
     python -m simsched.traces.recorders.record_pytorch --model forked-cholesky --inter-op 2 --out cholesky
@@ -99,10 +99,14 @@ def cnn() -> Callable[[], None]:
     return step
 
 
+def _forked(name: str) -> Callable[[], object]:
+    return forked(NETWORKS[name]())
+
+
 #: What names of models on the inter-op pool start with, and seconds that it takes at most to end records of a step.
 FORKED, SETTLE_S = "forked-", 0.05
 MODELS: dict[str, Callable[[], Callable[[], object]]] = {
-    "lstm": lstm, "cnn": cnn, **{f"{FORKED}{name}": partial(forked, name) for name in NETWORKS}
+    "lstm": lstm, "cnn": cnn, **{f"{FORKED}{name}": partial(_forked, name) for name in NETWORKS}
 }  # fmt: skip
 
 
@@ -168,12 +172,11 @@ def record(
     times_only: bool = False,
     settle_s: float = 0.0,
 ) -> tuple[Path, ...]:
-    """Record one call of `step`, and time it untraced.
+    """Record one call of `step`, which runs one training (or inference) step, and time it untraced.
 
     Parameters
     ----------
     step : callable
-        Runs one training (or inference) step.
     out : str or Path
         Prefix of the names of the two files.
     warmup : int
@@ -187,10 +190,9 @@ def record(
     label : str
         Description of the recording, for readers.
     times_only : bool
-        Whether to leave out the execution trace and all shapes: tracing then adds a few microseconds per operator less.
+        Whether to leave out the execution trace and all shapes, whose records take time.
     settle_s : float
-        Seconds to wait after a traced call. Its threads may still be ending their records when it returns, as those of
-        the inter-op pool are, and PyTorch crashes if the profiler has stopped.
+        Seconds to wait after a traced call: the profiler must not stop before all threads have ended their records.
 
     Returns
     -------
@@ -203,24 +205,19 @@ def record(
         If PyTorch is missing, its profiler wrote no traces, or the files cannot be written.
     """
     torch = _torch()
-    if warmup < 0 or repeats_untraced < 1 or captures < 1:
+    if warmup < 0 or repeats_untraced < 1 or captures < 1 or not settle_s >= 0:
         raise SimschedError(
-            f"record: {warmup=}, {repeats_untraced=}, {captures=}; at least 0, 1 and 1 are needed"
+            f"record: {warmup=}, {repeats_untraced=}, {captures=}, {settle_s=}; needed: 0, 1, 1, 0"
         )
-    kineto, execution = Path(f"{out}.kineto.json.gz"), Path(f"{out}.et.json.gz")
-    files = (kineto,) if times_only else (kineto, execution)
+    files = tuple(Path(f"{out}.{what}.json.gz") for what in ("kineto", "et")[: 2 - times_only])
     _require_writable(*files)
-    for _ in range(warmup):
-        step()
-    seconds = [_timed(step) for _ in range(repeats_untraced)]
-    untraced = {"median": statistics.median(seconds), "min": min(seconds), "n": repeats_untraced}
-    metadata = _describe(torch, label) | {"untraced_step_s": untraced}
+    untraced = _untraced(step, warmup, repeats_untraced)
     with tempfile.TemporaryDirectory() as folder:
         runs = [_capture(torch, step, Path(folder) / str(i), times_only, settle_s) for i in range(captures)]
-        _, at = min(runs)
-        metadata["traced_steps_s"] = [run[0] for run in runs]
-        _write(kineto, _kineto_text((at / "kineto.json").read_text("utf-8"), metadata))
-        if not times_only:
+        seconds = {"untraced_step_s": untraced, "traced_steps_s": [run[0] for run in runs]}
+        at, metadata = min(runs)[1], _describe(torch, label) | seconds
+        _write(files[0], _kineto_text((at / "kineto.json").read_text("utf-8"), metadata))
+        for execution in files[1:]:
             _write(execution, _execution_text((at / "et.json").read_text("utf-8"), slim))
     return files
 
@@ -238,6 +235,13 @@ def _require_writable(*files: Path) -> None:
         check_place(file)
         if not os.access(file if file.exists() else file.parent, os.W_OK):
             raise SimschedError(f"{file} cannot be written: no permission")
+
+
+def _untraced(step: Callable[[], object], warmup: int, repeats: int) -> dict[str, float]:
+    for _ in range(warmup):
+        step()
+    seconds = [_timed(step) for _ in range(repeats)]
+    return {"median": statistics.median(seconds), "min": min(seconds), "n": repeats}
 
 
 def _timed(call: Callable[[], object]) -> float:

@@ -120,3 +120,19 @@ def test_a_recorded_step_is_read(tmp_path):
     assert len(metadata["traced_steps_s"]) == 2
     with pytest.raises(SimschedError, match="captures=0"):
         record(step, tmp_path / "x", captures=0)
+
+
+def test_times_alone_are_recorded(tmp_path):
+    torch = pytest.importorskip("torch", reason="recording needs PyTorch")
+    one = torch.ones(8, 8)
+    (kineto,) = record(
+        lambda: torch.mm(one, one),
+        tmp_path / "x",
+        repeats_untraced=1,
+        captures=1,
+        times_only=True,
+        settle_s=0.01,
+    )
+    graph = PYTORCH.read(kineto)
+    assert (graph.kinds.to_list(), graph.shapes.to_list()) == (["mm"], [""])
+    assert [file.name for file in tmp_path.iterdir()] == ["x.kineto.json.gz"]

@@ -6,7 +6,7 @@ import importlib
 from collections.abc import Callable
 from typing import Any
 
-from simsched.traces.recorders.runtimes.networks import NETWORKS
+from simsched.traces.recorders.runtimes.networks import Network
 
 #: Each fork joins the queue of the inter-op pool when it is made, in the order of the program.
 SOURCE = """
@@ -35,7 +35,7 @@ def made(kind: str, x: List[Tensor]) -> List[Tensor]:
         around = x[1].size(3) // 2
         return [torch.conv2d(x[0], x[1], None, [1, 1], [around, around])]
     elif kind == "pool":
-        return [torch.max_pool2d(x[0], [3, 3], [1, 1], [1, 1])]
+        return [torch.nn.functional.avg_pool2d(x[0], [3, 3], [1, 1], [1, 1])]
     elif kind == "concat":
         return [torch.cat(x, 1)]
     elif kind == "join":
@@ -55,7 +55,9 @@ def made(kind: str, x: List[Tensor]) -> List[Tensor]:
         total = total / len(x)
     return [total]
 
-def task(name: str, kind: str, given: List[Tensor], before: List[Future[List[Tensor]]], which: List[int]) -> List[Tensor]:
+def task(
+    name: str, kind: str, given: List[Tensor], before: List[Future[List[Tensor]]], which: List[int]
+) -> List[Tensor]:
     x: List[Tensor] = []
     waited = 0
     for result in which:
@@ -69,7 +71,9 @@ def task(name: str, kind: str, given: List[Tensor], before: List[Future[List[Ten
     torch.ops.profiler._record_function_exit(handle)
     return found
 
-def run(names: List[str], kinds: List[str], given: List[List[Tensor]], before: List[List[int]], which: List[List[int]]) -> List[List[Tensor]]:
+def run(
+    names: List[str], kinds: List[str], given: List[List[Tensor]], before: List[List[int]], which: List[List[int]]
+) -> List[List[Tensor]]:
     tasks: List[Future[List[Tensor]]] = []
     for i in range(len(kinds)):
         needed: List[Future[List[Tensor]]] = []
@@ -83,10 +87,9 @@ def run(names: List[str], kinds: List[str], given: List[List[Tensor]], before: L
 """
 
 
-def forked(name: str) -> Callable[[], list[list[Any]]]:
+def forked(network: Network) -> Callable[[], list[list[Any]]]:
     """Return a step of a program, which returns all results; its operators are annotated `task[number]`."""
     torch: Any = importlib.import_module("torch")
-    network = NETWORKS[name]()
     values = [torch.from_numpy(one) for one in network.values()]
     arguments = (
         [f"task[{number}]" for number in range(len(network.reads))],

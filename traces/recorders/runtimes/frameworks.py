@@ -106,7 +106,8 @@ def times(graph: TaskGraph, tasks: int, workers: int) -> Times:
         raise SimschedError(f"{graph.name}: {lanes} threads ran tasks, expected 1 to {workers}")
     found = np.full((tasks, 3), (2**62, -1, -1), np.int64)
     starts, finishes = (np.rint(column * 1e9).astype(np.int64) for column in (run.start_s, run.finish_s))
-    for row, (name, scope) in enumerate(zip(graph.names.to_list(), graph.scopes.to_list(), strict=True)):
+    for row, scope in enumerate(graph.scopes.to_list()):
+        name = "" if graph.names is None else graph.names[row]
         number = _NUMBER.search(scope) or _NUMBER.search(name)
         if number is None or int(number[1]) >= tasks:
             raise SimschedError(f"{graph.name}: {name!r:.60} belongs to no task of the program")
@@ -128,7 +129,7 @@ def _of_pytorch(out: str) -> tuple[TaskGraph, float]:
     return graph, float(graph.report.facts["untraced_step_s"])
 
 
-_ONNX = tuple(name for name in NETWORKS if expressible(name))
+_ONNX = tuple(name for name, network in NETWORKS.items() if expressible(network()))
 _OF_ONNX = (("onnxruntime", "onnx"), "record_onnxruntime", "runtime[system=onnxruntime]", _ONNX)
 #: Frameworks by name.
 FRAMEWORKS: Mapping[str, Framework] = MappingProxyType({

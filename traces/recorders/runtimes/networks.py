@@ -11,8 +11,10 @@ import numpy.typing as npt
 
 from simsched.traces.recorders.runtimes.programs import Program
 
-#: Side of a tile; batch and hidden size of a cell; images, channels and side of these; words, size and heads of a layer.
-TILE, BATCH, HIDDEN = 160, 32, 128
+#: Side of a tile.
+TILE = 160
+#: Of the LSTM, the CNN, and the transformer, whose feed-forward part has several parts.
+BATCH, HIDDEN = 32, 128
 IMAGES, CHANNELS, SIDE = 4, 64, 28
 WORDS, SIZE, HEADS, PARTS = 256, 256, 8, 4
 #: Numbers in a row of the stencil.
@@ -46,7 +48,7 @@ class Given:
         found = generator.standard_normal(self.shape) / np.sqrt(prod(self.shape[1:]))
         if self.diagonal:
             found += self.diagonal * np.eye(self.shape[0])
-        return found.astype(np.float32)
+        return np.asarray(found, np.float32)
 
 
 @dataclass
@@ -143,9 +145,7 @@ def product(side: int = 5) -> Network:
 def lstm(layers: int = 4, steps: int = 16) -> Network:
     """Return a forward pass: each cell after the one below it, and after the one before it; cells make h and c."""
     network = Network()
-    weights = [
-        [network.array(4 * HIDDEN, HIDDEN, weights=True) for _ in range(2)] for _ in range(layers)
-    ]
+    weights = [[network.array(4 * HIDDEN, HIDDEN, weights=True) for _ in range(2)] for _ in range(layers)]
     state = [[network.array(BATCH, HIDDEN) for _ in range(2)] for _ in range(layers)]
     for _ in range(steps):
         below = network.array(BATCH, HIDDEN)

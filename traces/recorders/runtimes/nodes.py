@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from simsched.errors import SimschedError
-from simsched.traces.recorders.runtimes.networks import HIDDEN, NETWORKS, Network, Read
+from simsched.traces.recorders.runtimes.networks import HIDDEN, Network, Read
 
 #: First versions with the operator Attention.
 OPSET, IR_VERSION = 23, 11
@@ -43,7 +43,7 @@ NODES = {
     "gemm": _Node("Gemm", {"alpha": -1.0, "transB": 1}, (1, 2, 0)),
     "cell": _Node("LSTM", {"hidden_size": HIDDEN}, (0, 3, 4, -1, -1, 1, 2), ("", "0", "1")),
     **{f"conv{side}": _Node("Conv", {"pads": 4 * [side // 2]}) for side in (1, 3, 5)},
-    "pool": _Node("MaxPool", {"kernel_shape": [3, 3], "pads": 4 * [1]}),
+    "pool": _Node("AveragePool", {"kernel_shape": [3, 3], "pads": 4 * [1], "count_include_pad": 1}),
     "concat": _Node("Concat", {"axis": 1}),
     "join": _Node("Concat", {"axis": 2}),
     "attend": _Node("Attention", {"q_num_heads": 1, "kv_num_heads": 1}),
@@ -54,18 +54,19 @@ NODES = {
 }  # fmt: skip
 
 
-def expressible(name: str) -> bool:
+def expressible(network: Network) -> bool:
     """Return whether ONNX has all operators of a program.
 
     Examples
     --------
-    >>> expressible("cnn"), expressible("cholesky")
+    >>> from simsched.traces.recorders.runtimes.networks import cholesky, cnn
+    >>> expressible(cnn()), expressible(cholesky())
     (True, False)
     """
-    return set(NETWORKS[name]().program.kinds) <= NODES.keys()
+    return set(network.program.kinds) <= NODES.keys()
 
 
-def model(name: str) -> tuple[bytes, dict[str, npt.NDArray[np.float32]]]:
+def model(network: Network) -> tuple[bytes, dict[str, npt.NDArray[np.float32]]]:
     """Return a program as a model of ONNX, and its inputs; nodes are called `task[number]`.
 
     Raises
@@ -76,10 +77,12 @@ def model(name: str) -> tuple[bytes, dict[str, npt.NDArray[np.float32]]]:
     try:
         onnx: Any = importlib.import_module("onnx")
     except ImportError:
-        raise SimschedError("models are written with onnx, which is not installed: pip install onnx") from None
-    if not expressible(name):
-        raise SimschedError(f"ONNX has no operators for {name!r}; take another program")
-    network = NETWORKS[name]()
+        raise SimschedError(
+            "models are written with onnx, which is not installed: pip install onnx"
+        ) from None
+    if not expressible(network):
+        absent = ", ".join(sorted(set(network.program.kinds) - NODES.keys()))
+        raise SimschedError(f"ONNX has no operators for {absent}; take another program")
     arrays = {_name((-1, i)): value for i, value in enumerate(network.values())}
     if "cell" in network.program.kinds:
         arrays = {key: _of_cell(value) for key, value in arrays.items()}
@@ -88,7 +91,7 @@ def model(name: str) -> tuple[bytes, dict[str, npt.NDArray[np.float32]]]:
     inputs = {key: value for key, value in arrays.items() if key not in weights}
     graph = helper.make_graph(
         [_node(helper, network, task) for task in range(len(network.reads))],
-        name,
+        "program",
         [helper.make_tensor_value_info(key, kind, value.shape) for key, value in inputs.items()],
         [helper.make_tensor_value_info(key, kind, None) for key in _unread(network)],
         [onnx.numpy_helper.from_array(arrays[key], key) for key in sorted(weights)],
@@ -105,7 +108,7 @@ def _name(read: Read) -> str:
 
 
 def _of_cell(value: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
-    """Return an array as LSTM takes it: of one time step or direction, gates in the order input, output, forget, cell."""
+    """Return an array as LSTM takes it: of one time step or direction; gates are input, output, forget, cell."""
     if len(value) == 4 * HIDDEN:
         value = value.reshape(4, HIDDEN, -1)[[0, 3, 1, 2]].reshape(value.shape)
     return value[None]

@@ -202,7 +202,8 @@ def _of_framework(framework: Framework, realtime: bool, name: str, workers: int)
         done = _run(framework.command(name, workers, Path(folder) / name, realtime))
         if done.returncode:
             raise SimschedError(
-                f"{framework.recorder} of {name} on {workers} workers ended with {done.returncode}: {done.stderr[-300:]!r}"
+                f"{framework.recorder} of {name} on {workers} workers ended with {done.returncode}: "
+                f"{done.stderr[-300:]!r}"
             )
         times, untraced_s = framework.times(name, workers, Path(folder) / name)
     return recorded(NETWORKS[name]().program, name, times, untraced_s, workers, ranked=False)
