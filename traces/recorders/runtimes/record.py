@@ -285,11 +285,11 @@ def record(
         run_of = _ready(Path(folder), runtimes, realtime)
         for run in range(repeats):
             for name, runtime, count in product(programs, run_of, workers):
-                if _has(runtime, name, count):
+                if has(runtime, name, count):
                     yield Run(name, runtime, count, run, run_of[runtime](name, count))
 
 
-def _has(runtime: str, name: str, workers: int) -> bool:
+def has(runtime: str, name: str, workers: int) -> bool:
     """Return whether a runtime has a program, and as many workers."""
     framework = FRAMEWORKS.get(runtime)
     if framework is None:
