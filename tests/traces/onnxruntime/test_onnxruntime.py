@@ -196,7 +196,7 @@ def test_clock_tells_no_more_than_a_microsecond(hand: Any, tmp_path: Path) -> No
 def test_the_plan_follows_the_numbers_of_the_session(
     numbers: str, priorities: list[int] | None, order: str, hand: Any, tmp_path: Path
 ) -> None:
-    """b and c lead to d, back from which the plan goes: first to c, which the model has last, unless b's is higher."""
+    """Back from d, the plan goes first to c, which the model has last, unless the number of b is higher."""
     events = hand.diamond()
     for event, number in zip(events, numbers, strict=False):
         event["args"]["node_index"] = number
