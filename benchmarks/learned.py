@@ -1,13 +1,14 @@
 """How well recordings predict each other: each setting of real recordings, predicted from all others of its host.
 
-    python benchmarks/learned.py [--bars]
+    python benchmarks/learned.py [--bars] [--frameworks FOLDER]
 
-Three sets: ../shared/samples, where it is there, of a host that did other things meanwhile, and the project's own
-recordings, of two that let nothing interrupt them. For each, errors by runtime; the share of intervals (of 20 replays,
-so that 90 % should) that hold what was recorded; and the errors of predictions from one recording of the program and
-those of other programs. The ranking of policies: pairs of StarPU's on as many workers of a program, each predicted
-without both, in these and in further recordings of the project. The bars, over all settings: a median error of
-8 %, 20 % at the 90th percentile, no ranking wrong where recordings differ by more than their scatter. docs/learning.md
+The sets: ../shared/samples, where it is there, of a host that did other things meanwhile; the project's own
+recordings, of two that let nothing interrupt them; and, where they are there, those of ONNX Runtime and of PyTorch,
+of which each has its own kernels. For each, errors by runtime; the share of intervals (of 20 replays, so that 90 %
+should) that hold what was recorded; and the errors of predictions from one recording of the program and those of
+other programs. The ranking of policies: pairs of StarPU's on as many workers of a program, each predicted without
+both, in these and in further recordings of the project. The bars, over all settings: a median error of 8 %, 20 % at
+the 90th percentile, no ranking wrong where recordings differ by more than their scatter. docs/learning.md
 explains the rest.
 """
 
@@ -24,7 +25,16 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from scipy.stats import mannwhitneyu
-from settings import SAMPLES, Recorded, of_project, of_samples, of_schedulers, of_second_host
+from settings import (
+    OWN,
+    SAMPLES,
+    Recorded,
+    of_frameworks,
+    of_project,
+    of_samples,
+    of_schedulers,
+    of_second_host,
+)
 
 import simsched as ss
 from simsched.learning.observed import signature
@@ -129,8 +139,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("samples", nargs="?", type=Path, default=SAMPLES)
     parser.add_argument("--bars", action="store_true", help="fail where a bar is missed")
+    parser.add_argument(
+        "--frameworks", type=Path, default=OWN / "frameworks", help="recordings of frameworks"
+    )
     options = parser.parse_args()
     sets = {"own recordings": list(of_project()), "a second host": list(of_second_host())}
+    if options.frameworks.is_dir():
+        for framework in ("onnxruntime", "pytorch"):
+            sets[framework] = list(of_frameworks(framework, options.frameworks))
     if options.samples.is_dir():
         sets["samples"] = list(of_samples(options.samples))
     found = [told(name, recordings) for name, recordings in sets.items()]

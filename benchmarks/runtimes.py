@@ -1,9 +1,9 @@
 """How many recorded starts are in order under the runtime's own policy, and how far the makespan is off.
 
-    python benchmarks/runtimes.py [--bars]
+    python benchmarks/runtimes.py [--bars] [--frameworks FOLDER]
 
 The recordings of the project, and of ../shared/samples where these are. The bar: 90 % of the starts on one worker, of
-StarPU, Nanos++, ONNX Runtime and TensorFlow. docs/policies.md has the table.
+StarPU, Nanos++, ONNX Runtime, PyTorch's inter-op pool and TensorFlow. docs/policies.md has the table.
 """
 
 from __future__ import annotations
@@ -16,11 +16,13 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
-from settings import SAMPLES, Recorded, of_project, of_samples, of_second_host
+from settings import OWN, SAMPLES, Recorded, of_frameworks, of_project, of_samples, of_second_host
 
 import simsched as ss
 
 BAR = 0.9
+#: Systems whose recordings of the project have it.
+BARRED = ("starpu", "onnxruntime", "pytorch-interop")
 
 
 def in_order(replayed: ss.Schedule, recorded: ss.Schedule) -> float:
@@ -36,20 +38,20 @@ def in_order(replayed: ss.Schedule, recorded: ss.Schedule) -> float:
 
 def of_host(name: str, recordings: Iterable[Recorded]) -> bool:
     """Print the median share of each runtime and number of workers of a host; return whether a bar is missed."""
-    shares: dict[tuple[str, str], list[tuple[float, float]]] = defaultdict(list)
+    shares: dict[tuple[str, str, str], list[tuple[float, float]]] = defaultdict(list)
     for one in recordings:
         found = ss.replay_recorded(one.graph, one.policy)
-        shares[one.policy, one.name.split()[-1]].append(
+        shares[one.runtime, one.policy, one.name.split()[-1]].append(
             (in_order(found.plain, found.recorded), found.calibrated_error)
         )
     missed = False
-    for (policy, workers), several in sorted(shares.items()):
+    for (runtime, policy, workers), several in sorted(shares.items()):
         share, error = (
             np.median([pair[0] for pair in several]),
             np.median(np.abs([pair[1] for pair in several])),
         )
-        missed |= workers == "1" and "starpu" in policy and share < BAR
-        print(f"{f'{name}, median':36} {policy:30} {workers} workers {share:7.1%} in order, {error:.1%}")
+        missed |= workers == "1" and any(system in policy for system in BARRED) and share < BAR
+        print(f"{f'{name}, {runtime}':36} {policy:30} {workers} workers {share:7.1%} in order, {error:.1%}")
     return bool(missed)
 
 
@@ -58,8 +60,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("samples", nargs="?", type=Path, default=SAMPLES)
     parser.add_argument("--bars", action="store_true", help="fail where the bar is missed")
+    parser.add_argument(
+        "--frameworks", type=Path, default=OWN / "frameworks", help="recordings of frameworks"
+    )
     options = parser.parse_args()
     missed = int(of_host("own recordings", of_project())) + int(of_host("second host", of_second_host()))
+    if options.frameworks.is_dir():
+        missed += int(of_host("frameworks", of_frameworks("", options.frameworks)))
     for one in of_samples(options.samples) if options.samples.is_dir() else ():
         if not one.policy.startswith("runtime"):
             continue

@@ -11,7 +11,7 @@ from simsched.learning.observed import Observed
 from simsched.learning.predicting import Case
 from simsched.policy import Layout
 from simsched.traces.recorders.runtimes import load
-from simsched.traces.recorders.runtimes.record import RUNTIMES
+from simsched.traces.recorders.runtimes.record import KNOWN
 
 ROOT = Path(__file__).resolve().parents[1]
 SAMPLES = ROOT.parent / "shared" / "samples"
@@ -103,7 +103,12 @@ def of_schedulers() -> Iterator[Recorded]:
     yield from _loaded(OWN / "schedulers")
 
 
+def of_frameworks(framework: str, folder: Path = OWN / "frameworks") -> Iterator[Recorded]:
+    """Yield the programs as operators of `onnxruntime` or `pytorch`, each with its own library of kernels."""
+    yield from (one for one in _loaded(folder) if one.runtime.startswith(framework))
+
+
 def _loaded(folder: Path) -> Iterator[Recorded]:
     for run in load(folder):
         name = f"{run.runtime} {run.program} {run.workers}"
-        yield Recorded(name, run.runtime, RUNTIMES[run.runtime].policy, run.graph)
+        yield Recorded(name, run.runtime, KNOWN[run.runtime].policy, run.graph)

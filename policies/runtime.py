@@ -12,6 +12,7 @@ from math import inf
 import numpy as np
 
 from simsched.errors import SpecError
+from simsched.graph import TaskGraph
 from simsched.policy import Policy, Problem, Start, View
 
 
@@ -30,9 +31,9 @@ class System:
         Else all take the oldest of one queue.
     keeps : {"", "first", "last"}
         Which of the tasks that one made ready its worker runs next, past all queues.
-    ranked : {"", "priority", "levels", "index"}
+    ranked : {"", "priority", "levels", "index", "plan"}
         What the one queue, or each deque, is ordered by, in place of age: recorded priorities, the highest first; the
-        number of tasks on the longest path to a sink; the place in the program.
+        number of tasks on the longest path to a sink; the place in the program; the place in ONNX Runtime's plan.
     reverse : bool
         Whether tasks made ready at once join a deque from the last to the first.
     undeferred : bool
@@ -42,6 +43,9 @@ class System:
     inside : bool
         Whether worker 0 itself creates the tasks that are ready from the beginning, in its own deque; else they come
         from outside.
+    created : bool
+        Whether tasks join the one queue when they are created, in the order of the graph; a worker that takes one which
+        is not ready puts it aside, and it joins the queue again when it is.
     """
 
     title: str
@@ -53,6 +57,7 @@ class System:
     undeferred: bool = False
     single: bool = False
     inside: bool = False
+    created: bool = False
 
 
 #: Runtimes by name.
@@ -96,7 +101,8 @@ SYSTEMS = {
     ),
     "onnxruntime": System(
         "ONNX Runtime, sequential and (since 1.14, where the nodes of a device are one stream) parallel",
-        "onnxruntime/core/framework/sequential_executor.cc: the order of the plan", ranked="index", single=True,
+        "onnxruntime/core/framework/sequential_executor.cc: the order of the plan; core/graph/graph.cc, ReverseDFSFrom",
+        ranked="plan", single=True,
     ),
     "tensorflow": System(
         "TensorFlow's executor", "core/common_runtime/executor.cc, ScheduleReady: one expensive node stays on the "
@@ -104,7 +110,11 @@ SYSTEMS = {
         "recordings have the order of starts in place of that of edges: here it is the first",
         own=True, keeps="first", reverse=True,
     ),
-    "pytorch-interop": System("PyTorch's inter-op pool", "c10/core/thread_pool.cpp: one std::queue"),
+    "pytorch-interop": System(
+        "Forks of TorchScript on PyTorch's inter-op pool", "c10/core/thread_pool.cpp: one std::queue; "
+        "torch/csrc/jit/runtime/interpreter.cpp: a fork is launched at once, and again when what it awaits has ended",
+        created=True,
+    ),
     "dask": System(
         "Dask's workers", "distributed/worker_state_machine.py: a heap by priority, from dask.order", ranked="priority"
     ),
@@ -156,7 +166,8 @@ class Runtime(Policy):
         system = SYSTEMS[self.system]
         if system.undeferred and problem.machine.n_cores == 1:
             system = replace(system, own=False, ranked="index")
-        return _Workers(system, problem, _ranks(system, problem), problem.generator())
+        forks = deque(range(problem.graph.n_tasks if system.created else 0))
+        return _Workers(system, problem, _ranks(system, problem), problem.generator(), forks)
 
 
 def _ranks(system: System, problem: Problem) -> list[float]:
@@ -165,11 +176,35 @@ def _ranks(system: System, problem: Problem) -> list[float]:
     ranks = np.zeros(graph.n_tasks)
     if system.ranked == "index":
         ranks = np.arange(graph.n_tasks, dtype=np.float64)
+    elif system.ranked == "plan":
+        ranks[_plan(graph)] = np.arange(graph.n_tasks)
     elif system.ranked == "levels":
         ranks = -graph.levels(np.ones(graph.n_tasks))
     elif system.ranked == "priority" and run is not None and run.priorities is not None:
         ranks = np.asarray(-run.priorities, np.float64)
     found: list[float] = ranks.tolist()
+    return found
+
+
+def _plan(graph: TaskGraph) -> list[int]:
+    """Return ONNX Runtime's plan: depth first from what nothing depends on, the highest of the session's numbers first.
+
+    Priorities of recordings are these numbers, negated; without any, tasks have the order of the model.
+    """
+    run = graph.recording
+    numbers = np.arange(graph.n_tasks) if run is None or run.priorities is None else -run.priorities
+    order, after, before = np.argsort(numbers, kind="stable"), graph.successors, graph.predecessors
+    stack = [(task, False) for task in order.tolist() if not len(after.neighbours(task))]
+    found, seen = list[int](), set[int]()
+    while stack:
+        task, left = stack.pop()
+        if left:
+            found.append(task)
+        elif task not in seen:
+            seen.add(task)
+            stack.append((task, True))
+            near = before.neighbours(task)
+            stack += [(other, False) for other in near[np.argsort(numbers[near], kind="stable")].tolist()]
     return found
 
 
@@ -182,6 +217,8 @@ class _Workers(Policy):
     problem: Problem
     ranks: list[float]
     generator: np.random.Generator
+    forks: deque[int]  # in the queue since they were created, and taken by no worker yet
+    waiting: set[int] = field(default_factory=set)  # those of them that are ready
     deques: dict[int, deque[int]] = field(default_factory=dict)
     heap: list[tuple[float, int, int]] = field(default_factory=list)
     sorted: dict[int, list[tuple[float, int, int]]] = field(
@@ -214,6 +251,9 @@ class _Workers(Policy):
     def _add(self, ready: Iterable[int]) -> None:
         by_worker: dict[int, list[int]] = {}
         for task in ready:
+            if self.forks and task >= self.forks[0]:
+                self.waiting.add(task)
+                continue
             by_worker.setdefault(self._maker(task), []).append(task)
         for worker, tasks in by_worker.items():
             for task in self._left(worker, tasks):
@@ -242,6 +282,10 @@ class _Workers(Policy):
     def _next(self, core: int) -> int | None:
         if core in self.kept:
             return self.kept.pop(core)
+        while self.forks:
+            task = self.forks.popleft()
+            if task in self.waiting:
+                return task
         if not self.system.own:
             return heappop(self.heap)[2] if self.heap else None
         queues: Mapping[int, Sized] = self.sorted if self.system.ranked else self.deques

@@ -24,7 +24,7 @@ ORDERS = {
     "cilk": [0, 3, 5, 2, 1, 4],
     "onetbb": [0, 3, 5, 2, 1, 4],
     "taskflow": [0, 3, 5, 2, 1, 4],
-    "onnxruntime": [0, 1, 2, 3, 4, 5],
+    "onnxruntime": [0, 3, 5, 1, 4, 2],  # back from 5, then from 4 and 2
     "tensorflow": [0, 1, 4, 2, 3, 5],
     "starpu-prio": [0, 1, 2, 3, 4, 5],
     "starpu-lws": [0, 1, 2, 3, 4, 5],
@@ -43,8 +43,31 @@ def test_one_worker_of_onnxruntime_runs_all_nodes(engine: str) -> None:
     """They are one stream, which its parallel executor hands to one of its workers."""
     graph = ss.TaskGraph.from_edges([1.0] * 6, EDGES)
     found = ss.simulate(graph, "generic[cores=4]", "runtime[system=onnxruntime]", engine=engine)
-    assert found.start_order.tolist() == [0, 1, 2, 3, 4, 5]
+    assert found.start_order.tolist() == [0, 3, 5, 1, 4, 2]
     assert found.makespan_s == 6.0
+
+
+def test_the_plan_of_onnxruntime_follows_the_numbers_of_its_session(engine: str) -> None:
+    """The highest number is on top of the stack: of 0 and 1, which lead to 2, it is 0 where the session calls it 9."""
+    edges, zeros, ones = [(0, 2), (1, 2)], np.zeros(3), np.ones(3)
+    recorded = Recording(zeros, ones, np.zeros(3, np.int32), ("a",), np.array([-9.0, -4.0, -5.0]))
+    for recording, order in ((None, [1, 0, 2]), (recorded, [0, 1, 2])):
+        graph = ss.TaskGraph.from_edges(ones, edges, recording=recording)
+        found = ss.simulate(graph, "generic[cores=1]", "runtime[system=onnxruntime]", engine=engine)
+        assert found.start_order.tolist() == order
+
+
+def test_forks_are_queued_when_they_are_created(engine: str) -> None:
+    """On one worker 2, created before 3, runs before it, although 3 was ready first. On two, core 1 puts 1 and 2 aside.
+
+    They join the queue again when 0 has ended, behind 4 and 5, which no worker has taken yet.
+    """
+    graph = ss.TaskGraph.from_edges([1.0] * 4, [(1, 2)])
+    found = ss.simulate(graph, "generic[cores=1]", "runtime[system=pytorch-interop]", engine=engine)
+    assert found.start_order.tolist() == [0, 1, 2, 3]
+    graph = ss.TaskGraph.from_edges([3.0, 1.0, 1.0, 4.0, 1.0, 5.0], [(0, 1), (0, 2)])
+    found = ss.simulate(graph, "generic[cores=2]", "runtime[system=pytorch-interop]", engine=engine)
+    assert found.start_s.tolist() == [0.0, 4.0, 5.0, 0.0, 3.0, 4.0]
 
 
 @pytest.mark.parametrize(("system", "starts"), [("onetbb", [2, 1, 0]), ("taskflow", [0, 1, 2])])

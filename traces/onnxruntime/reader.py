@@ -19,10 +19,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 
 from simsched.errors import FormatError
 from simsched.graph import ImportReport, Recording, TaskGraph
@@ -41,6 +42,8 @@ from simsched.traces.shared.objects import Objects
 from simsched.traces.shared.options import TOLERANT, given, mends_if, whole_number
 from simsched.traces.shared.timeline import chain, covered, recording
 
+#: Digits of a whole number that a float holds exactly.
+LONGEST_NUMBER = 15
 #: Spans of more runs than this are not listed in the report.
 LISTED_RUNS = 20
 
@@ -263,7 +266,9 @@ def _graph(
     rows, pairs, found = _chains(kept, report) if model is None else _joined(path, kept, model, report)
     start_ns = np.array([row.event.start_us for row in rows], np.int64) * 1000
     finish_ns = np.array([row.event.finish_us for row in rows], np.int64) * 1000
-    recorded = recording(path, start_ns, finish_ns, *_lanes(rows, run), own_clock=True)
+    recorded = replace(
+        recording(path, start_ns, finish_ns, *_lanes(rows, run), own_clock=True), priorities=_priorities(rows)
+    )
     describe_tasks(report, run, rows, recorded)
     graph = TaskGraph.from_edges(
         (finish_ns - start_ns) / 1e9,
@@ -331,6 +336,14 @@ def _row(event: Event, size: Sizes, node: Node | None = None) -> Row:
         size=size_B,
         scope=node.scope if node else "",
     )
+
+
+def _priorities(rows: Sequence[Row]) -> npt.NDArray[np.float64] | None:
+    """Return the negated numbers of the session's nodes, from which its plan follows; None where one is unknown."""
+    numbers = [row.event.index for row in rows]
+    if not all(number.isascii() and number.isdigit() and len(number) <= LONGEST_NUMBER for number in numbers):
+        return None
+    return -np.array(numbers, np.float64)
 
 
 def _lanes(rows: Sequence[Row], run: ModelRun) -> tuple[list[int], list[str]]:

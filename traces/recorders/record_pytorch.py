@@ -8,9 +8,11 @@ writes `resnet.kineto.json.gz` and `resnet.et.json.gz`, which `simsched.load` re
 
     graph = simsched.load("resnet.kineto.json.gz", execution_trace="resnet.et.json.gz")
 
-Two demonstration models are recorded from a shell:
+Two demonstration models are recorded from a shell, and the programs of `simsched.traces.recorders.runtimes`, whose
+operators are forks on the inter-op pool:
 
     python -m simsched.traces.recorders.record_pytorch --model lstm --out lstm4
+    python -m simsched.traces.recorders.record_pytorch --model forked-cholesky --inter-op 2 --out cholesky
 """
 
 from __future__ import annotations
@@ -27,11 +29,15 @@ import statistics
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from simsched.errors import SimschedError
 from simsched.files import check_place, replacing
+from simsched.traces.recorders.runtimes.forked import forked
+from simsched.traces.recorders.runtimes.networks import NETWORKS
+from simsched.traces.recorders.runtimes.realtime import be_realtime
 from simsched.traces.shared.libraries import cpu_model
 
 LAYERS, STEPS, HIDDEN, BATCH, CLASSES = 4, 16, 256, 32, 10
@@ -93,7 +99,15 @@ def cnn() -> Callable[[], None]:
     return step
 
 
-MODELS: dict[str, Callable[[], Callable[[], None]]] = {"lstm": lstm, "cnn": cnn}
+def _forked(name: str) -> Callable[[], object]:
+    return forked(NETWORKS[name]())
+
+
+#: What names of models on the inter-op pool start with, and seconds that it takes at most to end records of a step.
+FORKED, SETTLE_S = "forked-", 0.05
+MODELS: dict[str, Callable[[], Callable[[], object]]] = {
+    "lstm": lstm, "cnn": cnn, **{f"{FORKED}{name}": partial(_forked, name) for name in NETWORKS}
+}  # fmt: skip
 
 
 def _leaf(torch: Any, *size: int) -> Any:
@@ -147,7 +161,7 @@ _UNUSED_ATTRIBUTES = ("kernel_backend", "kernel_file", "tensor_range")
 
 
 def record(
-    step: Callable[[], None],
+    step: Callable[[], object],
     out: str | Path,
     *,
     warmup: int = 3,
@@ -155,13 +169,14 @@ def record(
     captures: int = 3,
     slim: bool = False,
     label: str = "",
-) -> tuple[Path, Path]:
-    """Record one call of `step`, and time it untraced.
+    times_only: bool = False,
+    settle_s: float = 0.0,
+) -> tuple[Path, ...]:
+    """Record one call of `step`, which runs one training (or inference) step, and time it untraced.
 
     Parameters
     ----------
     step : callable
-        Runs one training (or inference) step.
     out : str or Path
         Prefix of the names of the two files.
     warmup : int
@@ -174,11 +189,15 @@ def record(
         Leave out of the execution trace what simsched does not read: strides and kernel files.
     label : str
         Description of the recording, for readers.
+    times_only : bool
+        Whether to leave out the execution trace and all shapes, whose records take time.
+    settle_s : float
+        Seconds to wait after a traced call: the profiler must not stop before all threads have ended their records.
 
     Returns
     -------
-    (Path, Path)
-        The Kineto trace and the execution trace; neither holds host name, user name or paths.
+    tuple of Path
+        The Kineto trace and, unless `times_only`, the execution trace; neither holds host name, user name or paths.
 
     Raises
     ------
@@ -186,24 +205,21 @@ def record(
         If PyTorch is missing, its profiler wrote no traces, or the files cannot be written.
     """
     torch = _torch()
-    if warmup < 0 or repeats_untraced < 1 or captures < 1:
+    if warmup < 0 or repeats_untraced < 1 or captures < 1 or not settle_s >= 0:
         raise SimschedError(
-            f"record: {warmup=}, {repeats_untraced=}, {captures=}; at least 0, 1 and 1 are needed"
+            f"record: {warmup=}, {repeats_untraced=}, {captures=}, {settle_s=}; needed: 0, 1, 1, 0"
         )
-    kineto, execution = Path(f"{out}.kineto.json.gz"), Path(f"{out}.et.json.gz")
-    _require_writable(kineto, execution)
-    for _ in range(warmup):
-        step()
-    seconds = [_timed(step) for _ in range(repeats_untraced)]
-    untraced = {"median": statistics.median(seconds), "min": min(seconds), "n": repeats_untraced}
-    metadata = _describe(torch, label) | {"untraced_step_s": untraced}
+    files = tuple(Path(f"{out}.{what}.json.gz") for what in ("kineto", "et")[: 2 - times_only])
+    _require_writable(*files)
+    untraced = _untraced(step, warmup, repeats_untraced)
     with tempfile.TemporaryDirectory() as folder:
-        runs = [_capture(torch, step, Path(folder) / str(i)) for i in range(captures)]
-        _, at = min(runs)
-        metadata["traced_steps_s"] = [run[0] for run in runs]
-        _write(kineto, _kineto_text((at / "kineto.json").read_text("utf-8"), metadata))
-        _write(execution, _execution_text((at / "et.json").read_text("utf-8"), slim))
-    return kineto, execution
+        runs = [_capture(torch, step, Path(folder) / str(i), times_only, settle_s) for i in range(captures)]
+        seconds = {"untraced_step_s": untraced, "traced_steps_s": [run[0] for run in runs]}
+        at, metadata = min(runs)[1], _describe(torch, label) | seconds
+        _write(files[0], _kineto_text((at / "kineto.json").read_text("utf-8"), metadata))
+        for execution in files[1:]:
+            _write(execution, _execution_text((at / "et.json").read_text("utf-8"), slim))
+    return files
 
 
 def _torch() -> Any:
@@ -219,6 +235,13 @@ def _require_writable(*files: Path) -> None:
         check_place(file)
         if not os.access(file if file.exists() else file.parent, os.W_OK):
             raise SimschedError(f"{file} cannot be written: no permission")
+
+
+def _untraced(step: Callable[[], object], warmup: int, repeats: int) -> dict[str, float]:
+    for _ in range(warmup):
+        step()
+    seconds = [_timed(step) for _ in range(repeats)]
+    return {"median": statistics.median(seconds), "min": min(seconds), "n": repeats}
 
 
 def _timed(call: Callable[[], object]) -> float:
@@ -255,12 +278,15 @@ def _roofline(torch: Any) -> dict[str, float]:
     return {"core_flops": 2 * MATRIX**3 / product_s, "core_bandwidth_Bps": 2 * COPY_B / copy_s}
 
 
-def _capture(torch: Any, step: Callable[[], None], folder: Path) -> tuple[float, Path]:
+def _capture(
+    torch: Any, step: Callable[[], object], folder: Path, times_only: bool, settle_s: float
+) -> tuple[float, Path]:
     """Trace one call; return the seconds it took, and the folder with the two files."""
     folder.mkdir()
-    profiler = torch.profiler
-    observer = profiler.ExecutionTraceObserver()
-    observer.register_callback(str(folder / "et.json"))
+    profiler, observer = torch.profiler, None
+    if not times_only:
+        observer = profiler.ExecutionTraceObserver()
+        observer.register_callback(str(folder / "et.json"))
     seconds = 0.0
     collecting = gc.isenabled()
     gc.collect()
@@ -270,18 +296,21 @@ def _capture(torch: Any, step: Callable[[], None], folder: Path) -> tuple[float,
             activities=[profiler.ProfilerActivity.CPU],
             schedule=profiler.schedule(wait=0, warmup=1, active=1, repeat=1),
             on_trace_ready=lambda p: p.export_chrome_trace(str(folder / "kineto.json")),
-            record_shapes=True,
+            record_shapes=not times_only,
             execution_trace_observer=observer,
         ) as running:
             step()
+            time.sleep(settle_s)
             running.step()
             seconds = _timed(step)
+            time.sleep(settle_s)
             running.step()
     finally:
-        observer.unregister_callback()
+        if observer is not None:
+            observer.unregister_callback()
         if collecting:
             gc.enable()
-    for name in ("kineto.json", "et.json"):
+    for name in ("kineto.json",) if times_only else ("kineto.json", "et.json"):
         if not (folder / name).is_file():
             raise SimschedError(f"PyTorch {torch.__version__} wrote no {name}; 2.1 or later is needed")
     return seconds, folder
@@ -319,19 +348,29 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--model", choices=sorted(MODELS), required=True)
     parser.add_argument("--out", required=True, help="what the names of the two files start with")
     parser.add_argument("--threads", type=int, default=1, help="intra-op threads (default 1)")
+    parser.add_argument("--inter-op", type=int, default=1, help="threads of the inter-op pool (default 1)")
     parser.add_argument(
         "--captures", type=int, default=3, help="traced steps; the quickest is kept (default 3)"
     )
     parser.add_argument("--repeats", type=int, default=10, help="untraced steps that are timed (default 10)")
     parser.add_argument("--slim", action="store_true", help="leave out what simsched does not read")
+    parser.add_argument("--times-only", action="store_true", help="leave out execution trace and shapes")
+    parser.add_argument("--realtime", action="store_true", help="let nothing interrupt it (CAP_SYS_NICE)")
     given = parser.parse_args(arguments)
-    if not 1 <= given.threads <= MAX_THREADS:
-        parser.exit(2, f"--threads is {given.threads}, expected 1 to {MAX_THREADS}\n")
+    for name in ("threads", "inter_op"):
+        if not 1 <= getattr(given, name) <= MAX_THREADS:
+            option = name.replace("_", "-")
+            parser.exit(2, f"--{option} is {getattr(given, name)}, expected 1 to {MAX_THREADS}\n")
     try:
-        _torch().set_num_threads(given.threads)
+        if given.realtime:
+            be_realtime()
+        torch = _torch()
+        torch.set_num_threads(given.threads)
+        torch.set_num_interop_threads(given.inter_op)
         files = record(
             MODELS[given.model](), given.out, captures=given.captures, repeats_untraced=given.repeats,
-            slim=given.slim, label=given.model,
+            slim=given.slim, label=given.model, times_only=given.times_only,
+            settle_s=SETTLE_S if given.model.startswith(FORKED) else 0.0,
         )  # fmt: skip
     except SimschedError as error:
         parser.exit(2, f"{error}\n")

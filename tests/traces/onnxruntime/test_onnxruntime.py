@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+import simsched as ss
 from simsched.errors import FormatError
 from simsched.traces.onnxruntime.reader import ONNXRUNTIME
 
@@ -186,3 +187,21 @@ def test_clock_tells_no_more_than_a_microsecond(hand: Any, tmp_path: Path) -> No
     events[3]["ts"] = 161  # c finishes at 162
     graph = hand.join(tmp_path, events)
     assert graph.report.facts["early_starts"] == 1
+
+
+@pytest.mark.parametrize(
+    ("numbers", "priorities", "order"),
+    [("0723", [0, -7, -2, -3], "abcd"), ("0123", [0, -1, -2, -3], "acbd"), ("0x23", None, "acbd")],
+)
+def test_the_plan_follows_the_numbers_of_the_session(
+    numbers: str, priorities: list[int] | None, order: str, hand: Any, tmp_path: Path
+) -> None:
+    """Back from d, the plan goes first to c, which the model has last, unless the number of b is higher."""
+    events = hand.diamond()
+    for event, number in zip(events, numbers, strict=False):
+        event["args"]["node_index"] = number
+    graph = hand.join(tmp_path, events)
+    found = graph.recording.priorities
+    assert (found if found is None else found.tolist()) == priorities
+    replayed = ss.replay_recorded(graph, "runtime[system=onnxruntime]").plain
+    assert "".join(graph.task_name(task) for task in replayed.start_order) == order

@@ -61,13 +61,18 @@ class _Torch:
     def set_num_threads(count):
         assert count >= 1
 
+    @staticmethod
+    def set_num_interop_threads(count):
+        assert count >= 1
 
+
+@pytest.mark.parametrize("option", ["--threads", "--inter-op"])
 @pytest.mark.parametrize("threads", ["0", "-3", "65537", "99999999999999999999999"])
-def test_threads_that_cannot_be_are_refused_in_one_line(threads, tmp_path, capsys):
+def test_threads_that_cannot_be_are_refused_in_one_line(option, threads, tmp_path, capsys):
     with pytest.raises(SystemExit) as stopped:
-        main(["--model", "lstm", "--out", str(tmp_path / "x"), f"--threads={threads}"])
+        main(["--model", "lstm", "--out", str(tmp_path / "x"), f"{option}={threads}"])
     assert stopped.value.code == 2
-    assert capsys.readouterr().err == f"--threads is {threads}, expected 1 to 65536\n"
+    assert capsys.readouterr().err == f"{option} is {threads}, expected 1 to 65536\n"
 
 
 def test_where_nothing_can_be_written_nothing_is_recorded(monkeypatch, tmp_path, capsys):
@@ -115,3 +120,19 @@ def test_a_recorded_step_is_read(tmp_path):
     assert len(metadata["traced_steps_s"]) == 2
     with pytest.raises(SimschedError, match="captures=0"):
         record(step, tmp_path / "x", captures=0)
+
+
+def test_times_alone_are_recorded(tmp_path):
+    torch = pytest.importorskip("torch", reason="recording needs PyTorch")
+    one = torch.ones(8, 8)
+    (kineto,) = record(
+        lambda: torch.mm(one, one),
+        tmp_path / "x",
+        repeats_untraced=1,
+        captures=1,
+        times_only=True,
+        settle_s=0.01,
+    )
+    graph = PYTORCH.read(kineto)
+    assert (graph.kinds.to_list(), graph.shapes.to_list()) == (["mm"], [""])
+    assert [file.name for file in tmp_path.iterdir()] == ["x.kineto.json.gz"]

@@ -2,7 +2,8 @@
 
     python -m simsched.traces.recorders.runtimes --out FOLDER [--workers 1,2] [--repeats 3] [--realtime]
 
-compiles `tasks.cc` for each runtime that is installed (GNU's and LLVM's OpenMP, oneTBB, StarPU) and writes
+compiles `tasks.cc` for each runtime that is installed (GNU's and LLVM's OpenMP, oneTBB, Taskflow, StarPU), runs the
+programs as operators under the frameworks that are (ONNX Runtime, PyTorch), and writes
 `PROGRAM.RUNTIME.WORKERSw.RUN.simsched` for each recorded run, which `simsched.load` reads; `runs.csv`: a row for each,
 with its makespan and that of an untraced run; and `tasks.csv.gz`, the times of all tasks, which `load` reads.
 `simsched.learn` takes all of these as recordings of one host.

@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 
 from simsched.errors import SimschedError
-from simsched.traces.recorders.runtimes.programs import PROGRAMS
-from simsched.traces.recorders.runtimes.record import RUNTIMES, record
+from simsched.traces.recorders.runtimes.frameworks import missing
+from simsched.traces.recorders.runtimes.record import KNOWN, NAMES, record
 from simsched.traces.recorders.runtimes.saved import save
 
 
@@ -19,8 +19,8 @@ def main() -> int:
     parser.add_argument("--out", type=Path, required=True, help="folder to write")
     parser.add_argument("--workers", help="numbers of workers, as 1,2,4; all from 1 to the host's cores")
     parser.add_argument("--repeats", type=int, default=3, help="recorded runs of each setting")
-    parser.add_argument("--programs", default=",".join(PROGRAMS), help="programs, between commas")
-    parser.add_argument("--runtimes", default=",".join(RUNTIMES), help="runtimes, between commas")
+    parser.add_argument("--programs", default=",".join(NAMES), help="programs, between commas")
+    parser.add_argument("--runtimes", default=",".join(KNOWN), help="runtimes, between commas")
     parser.add_argument(
         "--realtime", action="store_true", help="let nothing interrupt the runs (CAP_SYS_NICE)"
     )
@@ -39,6 +39,8 @@ def main() -> int:
         print(f"error: {error}", file=sys.stderr)
         return 2
     print(f"wrote {len(runs)} recordings to {options.out}")
+    if install := missing(runtimes):
+        print(f"some frameworks are not installed; for them: pip install {' '.join(install)}")
     return 0
 
 

@@ -1,4 +1,4 @@
-"""Compiling and running the programs, and a description of each run."""
+"""Building and running the programs, and a description of each run."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import product
 from pathlib import Path
 
@@ -17,6 +18,8 @@ import numpy.typing as npt
 from simsched.errors import SimschedError
 from simsched.graph import ImportReport, Recording, TaskGraph
 from simsched.parameters import is_whole
+from simsched.traces.recorders.runtimes.frameworks import FRAMEWORKS, Framework, missing
+from simsched.traces.recorders.runtimes.networks import NETWORKS
 from simsched.traces.recorders.runtimes.programs import PROGRAMS, Program
 from simsched.traces.shared.libraries import cpu_model
 
@@ -53,7 +56,7 @@ def _starpu(policy: str) -> Build:
 
 
 _OPENMP = ("-DUSE_OPENMP", "-fopenmp")
-#: Runtimes by name.
+#: Runtimes that `tasks.cc` is built for, by name.
 RUNTIMES = {
     "gnu-openmp": Build(_OPENMP, ("-fopenmp",), policy="runtime[system=gnu-openmp]"),
     "llvm-openmp": Build(_OPENMP, ("-l:libomp.so.5",), policy="runtime[system=llvm-openmp]"),
@@ -64,6 +67,21 @@ RUNTIMES = {
     "starpu-prio": _starpu("prio"),
     "starpu-lws": _starpu("lws"),
 }
+#: These and the frameworks.
+KNOWN: Mapping[str, Build | Framework] = {**RUNTIMES, **FRAMEWORKS}
+#: Names of all programs.
+NAMES = tuple(dict.fromkeys([*PROGRAMS, *NETWORKS]))
+
+
+def program_of(runtime: str, name: str) -> Program:
+    """Return a program as a runtime runs it: frameworks have operators in place of tasks.
+
+    Examples
+    --------
+    >>> len(program_of("gnu-openmp", "lstm").kinds), len(program_of("pytorch-interop", "lstm").kinds)
+    (128, 64)
+    """
+    return NETWORKS[name]().program if runtime in FRAMEWORKS else PROGRAMS[name]()
 
 
 @dataclass(frozen=True)
@@ -142,7 +160,7 @@ def installed(folder: Path, runtimes: Sequence[str] = tuple(RUNTIMES)) -> dict[s
     ...     set(installed(Path(folder), ["gnu-openmp"])) <= {"gnu-openmp"}
     True
     """
-    if shutil.which("g++") is None:
+    if runtimes and shutil.which("g++") is None:
         raise SimschedError("there is no g++ to build the recorder with; install it (Debian: g++)")
     found = {name: _built(RUNTIMES[name], folder, name) for name in runtimes}
     return {name: program for name, program in found.items() if program is not None}
@@ -173,18 +191,43 @@ class _Program:
         return recorded(self.graph, name, np.array(rows, np.int64).reshape(-1, 3), untraced_s, workers)
 
 
+def _of_runtime(build: Build, path: Path, realtime: bool, name: str, workers: int) -> TaskGraph:
+    """Return a program's graph with a recording under a runtime."""
+    return _Program(PROGRAMS[name](), build, path, realtime).recorded(name, workers)
+
+
+def _of_framework(framework: Framework, realtime: bool, name: str, workers: int) -> TaskGraph:
+    """Return a program's graph with a recording under a framework."""
+    with tempfile.TemporaryDirectory() as folder:
+        done = _run(framework.command(name, workers, Path(folder) / name, realtime))
+        if done.returncode:
+            raise SimschedError(
+                f"{framework.recorder} of {name} on {workers} workers ended with {done.returncode}: "
+                f"{done.stderr[-300:]!r}"
+            )
+        times, untraced_s = framework.times(name, workers, Path(folder) / name)
+    return recorded(NETWORKS[name]().program, name, times, untraced_s, workers, ranked=False)
+
+
 def recorded(
-    program: Program, name: str, times: npt.NDArray[np.int64], untraced_s: float, workers: int
+    program: Program,
+    name: str,
+    times: npt.NDArray[np.int64],
+    untraced_s: float,
+    workers: int,
+    *,
+    ranked: bool = True,
 ) -> TaskGraph:
     """Return a program's graph with a recording: a row of start, finish (in nanoseconds) and worker per task.
 
-    A worker that ran nothing has a lane, too: it was there.
+    A worker that ran nothing has a lane, too: it was there. `ranked` tells whether the runtime was given priorities.
     """
     first_ns = int(times[:, 0].min(initial=2**62))
     start_s, finish_s = (times[:, :2] - first_ns).T / 1e9
     report = ImportReport(name, "simsched", facts={"untraced_s": untraced_s, "machine": cpu_model()})
     lanes, names = times[:, 2].astype(np.int32), tuple(f"worker {worker}" for worker in range(workers))
-    run = Recording(start_s, finish_s, lanes, names, np.array(program.priorities(), np.float64))
+    priorities = np.array(program.priorities(), np.float64) if ranked else None
+    run = Recording(start_s, finish_s, lanes, names, priorities)
     return TaskGraph.from_edges(
         finish_s - start_s, program.edges, kinds=program.kinds, name=name, report=report, recording=run
     )
@@ -193,8 +236,8 @@ def recorded(
 def record(
     workers: Sequence[int],
     repeats: int = 3,
-    programs: Sequence[str] = tuple(PROGRAMS),
-    runtimes: Sequence[str] = tuple(RUNTIMES),
+    programs: Sequence[str] = NAMES,
+    runtimes: Sequence[str] = tuple(KNOWN),
     *,
     realtime: bool = False,
 ) -> Iterator[Run]:
@@ -210,7 +253,8 @@ def record(
     repeats : int
         Recorded runs of each setting; one without clocks goes before each.
     programs, runtimes : sequence of str
-        Names among `PROGRAMS` and `RUNTIMES`.
+        Names among `NAMES` and `KNOWN`; programs that a runtime does not have, and runtimes that are not installed,
+        are left out.
     realtime : bool
         Whether nothing of normal priority interrupts the runs (SCHED_FIFO, which needs CAP_SYS_NICE): recordings of a
         host that does other things, too, then show the programs alone.
@@ -218,14 +262,14 @@ def record(
     Raises
     ------
     SimschedError
-        If a name or number is impossible, a program fails, or there is no compiler.
+        If a name or number is impossible, a program fails, no runtime is installed, or there is no compiler.
 
     Examples
     --------
     >>> [run.name for run in record([1], 1, ["lu"], ["gnu-openmp"])]
     ['lu.gnu-openmp.1w.0']
     """
-    for what, names, known in (("program", programs, PROGRAMS), ("runtime", runtimes, RUNTIMES)):
+    for what, names, known in (("program", programs, NAMES), ("runtime", runtimes, tuple(KNOWN))):
         for name in names:
             if name not in known:
                 raise SimschedError(f"no {what} is called {name!r:.60}; there are {', '.join(known)}")
@@ -238,8 +282,34 @@ def record(
             f"{max(workers)} workers in real time would block {cores} cores; give at most {cores}"
         )
     with tempfile.TemporaryDirectory() as folder:
-        built = installed(Path(folder), runtimes)
+        run_of = _ready(Path(folder), runtimes, realtime)
         for run in range(repeats):
-            for name, runtime, count in product(programs, built, workers):
-                program = _Program(PROGRAMS[name](), RUNTIMES[runtime], built[runtime], realtime)
-                yield Run(name, runtime, count, run, program.recorded(name, count))
+            for name, runtime, count in product(programs, run_of, workers):
+                if has(runtime, name, count):
+                    yield Run(name, runtime, count, run, run_of[runtime](name, count))
+
+
+def has(runtime: str, name: str, workers: int) -> bool:
+    """Return whether a runtime has a program, and as many workers."""
+    framework = FRAMEWORKS.get(runtime)
+    if framework is None:
+        return name in PROGRAMS
+    return name in framework.programs and workers <= (framework.most or workers)
+
+
+def _ready(
+    folder: Path, runtimes: Sequence[str], realtime: bool
+) -> dict[str, Callable[[str, int], TaskGraph]]:
+    """Return what records a program on a number of workers, by runtime that is installed."""
+    built = installed(folder, [name for name in runtimes if name in RUNTIMES])
+    found: dict[str, Callable[[str, int], TaskGraph]] = {}
+    for name in runtimes:
+        if name in built:
+            found[name] = partial(_of_runtime, RUNTIMES[name], built[name], realtime)
+        elif name in FRAMEWORKS and not FRAMEWORKS[name].missing:
+            found[name] = partial(_of_framework, FRAMEWORKS[name], realtime)
+    if runtimes and not found:
+        install = missing(runtimes)
+        advice = f"; pip install {' '.join(install)}" if install else ""
+        raise SimschedError(f"none of {', '.join(runtimes)} is installed{advice}")
+    return found

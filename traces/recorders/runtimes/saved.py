@@ -9,8 +9,7 @@ import numpy as np
 import pandas as pd
 
 from simsched.errors import FormatError
-from simsched.traces.recorders.runtimes.programs import PROGRAMS
-from simsched.traces.recorders.runtimes.record import RUNTIMES, Run, recorded
+from simsched.traces.recorders.runtimes.record import KNOWN, RUNTIMES, Run, program_of, recorded
 
 KEYS = ["program", "runtime", "workers", "run"]
 RUNS, TASKS = "runs.csv", "tasks.csv.gz"
@@ -34,7 +33,8 @@ def save(runs: Sequence[Run], folder: Path) -> None:
     --------
     >>> from tempfile import TemporaryDirectory
     >>> times = np.array([[10 * task, 10 * task + 10, 0] for task in range(91)])
-    >>> run = Run("lu", "gnu-openmp", 1, 0, recorded(PROGRAMS["lu"](), "lu", times, untraced_s=9e-7, workers=1))
+    >>> program = program_of("gnu-openmp", "lu")
+    >>> run = Run("lu", "gnu-openmp", 1, 0, recorded(program, "lu", times, untraced_s=9e-7, workers=1))
     >>> with TemporaryDirectory() as folder:
     ...     save([run], Path(folder))
     ...     [(found.name, round(1e9 * found.makespan_s)) for found in load(folder)]
@@ -66,7 +66,8 @@ def load(folder: str | Path) -> list[Run]:
     --------
     >>> from tempfile import TemporaryDirectory
     >>> times = np.array([[10 * task, 10 * task + 10, 0] for task in range(91)])
-    >>> run = Run("lu", "gnu-openmp", 1, 0, recorded(PROGRAMS["lu"](), "lu", times, untraced_s=9e-7, workers=1))
+    >>> program = program_of("gnu-openmp", "lu")
+    >>> run = Run("lu", "gnu-openmp", 1, 0, recorded(program, "lu", times, untraced_s=9e-7, workers=1))
     >>> with TemporaryDirectory() as folder:
     ...     save([run], Path(folder))
     ...     [(found.name, round(1e9 * found.makespan_s)) for found in load(folder)]
@@ -79,11 +80,12 @@ def load(folder: str | Path) -> list[Run]:
         found = []
         for key, part in tasks.groupby(KEYS, sort=False):
             name, runtime, workers, run = str(key[0]), str(key[1]), int(str(key[2])), int(str(key[3]))
-            program = PROGRAMS[name]()
-            if runtime not in RUNTIMES or len(part) != len(program.kinds):
+            program = program_of(runtime, name)
+            if runtime not in KNOWN or len(part) != len(program.kinds):
                 raise FormatError(f"{place / TASKS}: {runtime!r:.40} {name!r:.40} has {len(part)} tasks")
             times = part[["start_ns", "finish_ns", "worker"]].to_numpy(np.int64)
-            graph = recorded(program, name, times, float(untraced_s[key]), workers)
+            ranked = runtime in RUNTIMES
+            graph = recorded(program, name, times, float(untraced_s[key]), workers, ranked=ranked)
             found.append(Run(name, runtime, workers, run, graph))
     except (OSError, ValueError, KeyError, EOFError) as error:
         raise FormatError(f"{place}: no runs of this recorder: {error!s:.200}") from None
