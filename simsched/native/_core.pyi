@@ -481,6 +481,9 @@ def plan_pairs(
     extra: Annotated[
         NDArray[numpy.float64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
     ],
+    column_of: Annotated[
+        NDArray[numpy.int32], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+    ],
     level: Annotated[
         NDArray[numpy.float64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
     ],
@@ -491,8 +494,9 @@ def plan_pairs(
     """
     Return the executor of each task, and all tasks by their starts.
 
-    rule: least, level, greatest or sufferage. extra: float64 (n * kinds,), what counts besides the start. level:
-    float64 (n,). batched: whether released tasks wait until all that are ready are placed.
+    rule: least, level, greatest, sufferage or global. extra: float64 (n * columns,), what counts besides the start.
+    column_of: int32 (executors,), the column of each. level: float64 (n,). batched: whether released tasks wait until
+    all that are ready are placed.
     """
 
 class Numbers(Sequence[int]):
