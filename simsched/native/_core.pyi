@@ -208,7 +208,7 @@ class Pushing:
     aware: whether tasks are expected to wait for these. longest: whether these take as long as the longest message.
     sorts: whether queues are sorted. ready: whether of equals the one that misses fewest bytes goes first.
     by_start: whether expected starts are compared. pairs: whether tasks that become ready together go in the
-    order of these.
+    order of these. levels: float64 (n,), what is added to these, or empty.
     """
 
     def __init__(
@@ -224,6 +224,9 @@ class Pushing:
         ready: bool,
         by_start: bool,
         pairs: bool,
+        levels: Annotated[
+            NDArray[numpy.float64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+        ],
     ) -> None: ...
 
 class ListPlan:

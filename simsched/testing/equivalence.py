@@ -64,6 +64,7 @@ PUSHED = (
     "t-level[online=true]",
     "mcp[online=true]",
     "etf[online=true]",
+    "dls[online=true]",
 )
 
 
