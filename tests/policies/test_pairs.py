@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given, settings, strategies as st
 
 import simsched as ss
+from simsched.native import find
+from simsched.testing import strategies as ours
+from simsched.testing.equivalence import check_same
 
 from .planned import ARABNEJAD, TOPCUOGLU
 
@@ -119,3 +123,62 @@ def test_a_task_goes_where_its_data_arrive_first(engine):
         machine = ss.machine("generic[cores=3,kinds=each]", pair_Bps=rates, pair_latency_s=latency_s)
         schedule = ss.simulate(graph, machine, "heft", engine=engine)
         assert (schedule.executor[1], schedule.start_s[1]) == (where, start)
+
+
+PLANNERS = (
+    "heft",
+    "cpop",
+    "peft",
+    "lookahead",
+    "etf",
+    "dls",
+    "gdl",
+    "bil",
+    "fcp",
+    "flb",
+    "wba",
+    "dmda",
+    "dls[online=true]",
+)
+
+
+@st.composite
+def networks(draw):
+    """Return a random graph with bytes and seconds per core, and its cores, whose links are all different."""
+    cores, generator = draw(st.integers(1, 5)), np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    graph = draw(ours.by_kind(draw(ours.graphs()), cores))
+    shared = str(draw(st.booleans())).lower()
+    tables = {
+        "pair_Bps": generator.choice([16.0, 100.0, 4e6, np.inf], (cores, cores)),
+        "pair_latency_s": generator.choice([0.0, 0.25, 1e-6], (cores, cores)),
+    }
+    return graph, ss.machine(f"generic[cores={cores},kinds=each,share_links={shared}]", **tables)
+
+
+@pytest.mark.skipif(find() is None, reason="installed without the compiled module")
+@pytest.mark.parametrize("policy", PLANNERS)
+@settings(max_examples=15, deadline=None)
+@given(network=networks())
+def test_both_engines_replay_plans_alike(policy, network):
+    graph, machine = network
+    layout = f"{machine.n_cores}x1"
+    one, other = (
+        ss.simulate(graph, machine, policy, layout, engine=engine) for engine in ("simpy", "native")
+    )
+    check_same(one, other)
+
+
+@settings(max_examples=60, deadline=None)
+@given(network=networks())
+def test_messages_take_what_the_matrices_say(network):
+    """Without shared links, each takes the latency of its pair, and its bytes over the pair's bandwidth."""
+    graph, machine = network
+    machine = machine.varied({"share_links": False})
+    transfers = ss.simulate(graph, machine, "heft", f"{machine.n_cores}x1").transfers
+    for row in transfers.itertuples():
+        latency_s, Bps = (
+            table[row.from_place][row.to_place]
+            for table in (machine.data.pair_latency_s, machine.data.pair_Bps)
+        )
+        seconds = latency_s + np.nan_to_num(row.bytes_B) / Bps
+        np.testing.assert_allclose(row.arrive_s - row.depart_s, seconds, rtol=1e-9, atol=1e-9)
