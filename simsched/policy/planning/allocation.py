@@ -99,9 +99,10 @@ class _Batch:
             executor, place = divmod(int(random.integers(len(self.ends) * self.left)), self.left)
             if self.ends[executor, place] - end_s <= enough:
                 return executor, place
-        pairs = np.argwhere(self.ends[:, : self.left] - end_s <= enough)
-        executor, place = pairs[random.integers(len(pairs))].tolist()
-        return executor, place
+        some = np.flatnonzero(self.least - end_s <= enough)
+        pairs = np.argwhere(self.ends[some, : self.left] - end_s <= enough)
+        row, place = pairs[random.integers(len(pairs))].tolist()
+        return int(some[row]), place
 
     def _remove(self, place: int) -> None:
         """Let the last task have the place of one that is planned."""
