@@ -6,13 +6,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from simsched.graph.columns import Floats
 from simsched.graph.taskgraph import Seconds
-from simsched.policy import Assignment, PlannedPolicy, Platform
-from simsched.policy.planning import Priorities, plan_pairs
+from simsched.policy import Assignment, Platform
+from simsched.policy.planning import OnlineList, Priorities, plan_pairs
+from simsched.policy.pushing import Pushing
 
 
 @dataclass(frozen=True, kw_only=True)
-class Dls(PlannedPolicy):
+class Dls(OnlineList):
     """Dynamic Level Scheduling: of all ready tasks and executors, the pair of the highest dynamic level.
 
     The dynamic level is the static level less the start there, plus the median of the task's seconds over the executors
@@ -25,11 +27,16 @@ class Dls(PlannedPolicy):
     ----------
     messages : bool
         Whether static levels count mean seconds of messages, too, as the simulator DSLab has it.
+    online : bool
+        Whether tasks are placed when they become ready, as by Estee: of those that do together, first the one whose
+        static level less its earliest expected start is greatest; each where it is expected to start first, with the
+        longest of its messages. An executor that neither runs a task nor can start one counts as free, whatever is in
+        its queue: all that is ready at the beginning goes to the first. Seconds that differ by executor do not count.
 
     References
     ----------
     Sih, Lee: A Compile-Time Scheduling Heuristic for Interconnection-Constrained Heterogeneous Processor Architectures.
-    IEEE TPDS 4(2), 1993, Sec. III and IV.
+    IEEE TPDS 4(2), 1993, Sec. III and IV. `online`: Estee, estee/schedulers/others.py, DLSScheduler.
 
     Examples
     --------
@@ -48,11 +55,20 @@ class Dls(PlannedPolicy):
 
     messages: bool = False
 
+    @property
+    def pushing(self) -> Pushing:
+        """Choice of an executor by the expected start."""
+        return Pushing(aware=True, longest=True, ready=True, by_start=True, pairs=True, levels=True)
+
+    def order(self, priorities: Priorities) -> Floats:
+        """Return the static level of each task, negative."""
+        platform = priorities.platform
+        return -priorities.level_of(medians(platform), platform.mean_message_s if self.messages else None)
+
     def plan(self, platform: Platform, seed: int) -> Assignment:
         """Return where each task runs, and in which order."""
-        seconds, median = platform.kind_seconds, medians(platform)
-        level = Priorities(platform).level_of(median, platform.mean_message_s if self.messages else None)
-        return plan_pairs(platform, "level", extra=seconds - median[:, None], level=level)
+        extra = platform.kind_seconds - medians(platform)[:, None]
+        return plan_pairs(platform, "level", extra=extra, level=-self.order(Priorities(platform)))
 
 
 def medians(platform: Platform) -> Seconds:

@@ -12,8 +12,9 @@ from simsched.policy.planning import Priorities, plan_list, positions
 class Heft(PlannedPolicy):
     """Heterogeneous Earliest Finish Time: the highest upward rank first, on the executor where the task finishes first.
 
-    The upward rank is the longest path to a sink, of mean seconds over the executors and mean seconds of messages over
-    their pairs. A task may start in an idle time between two that are planned, if it fits.
+    The upward rank is the longest path to a sink: of mean seconds over the executors, and for messages of the mean
+    latency, and their bytes over the mean bandwidth, of all pairs. A task may start in an idle time between two
+    that are planned, if it fits.
 
     Cost: O(edges + tasks x executors), and the search for idle times.
 

@@ -8,11 +8,14 @@ from functools import lru_cache
 from math import lcm
 from typing import TYPE_CHECKING, Any, cast
 
+import numpy as np
+
 from simsched.errors import MachineError
 from simsched.later import later
 from simsched.machine.clocks import Clocks
 from simsched.machine.effects import Effects
 from simsched.machine.memory import LATENCY_S, SHARPNESS, Memory
+from simsched.machine.network import check_pairs
 from simsched.machine.power import Power
 from simsched.machine.runtime import RuntimeProfile
 from simsched.machine.schema import CoreCount, MachineFile, factor, si
@@ -73,7 +76,9 @@ def built(content: Mapping[str, Any], spec: Spec, where: str = "") -> Machine:
         now["cores"]["count"].update(count)
         cores = before.n_cores / before.n_segments, structure.n_cores / structure.n_segments
         share = min(1.0, cores[0] / cores[1])
-    return _machine(file, spec, content, now, structure, _with_far(memory, structure), share, others)
+    machine = _machine(file, spec, content, now, structure, _with_far(memory, structure), share, others)
+    check_pairs(machine)
+    return machine
 
 
 def _resized(structure: Structure, cores: Scalar, unit: int, name: str) -> Structure:
@@ -290,7 +295,7 @@ def _clocks(cores: Cores) -> Clocks:
 
 
 def _value(value: Any) -> float | tuple[float, ...]:
-    return tuple(value) if isinstance(value, (list, tuple)) else value
+    return tuple(np.ravel(value).tolist()) if isinstance(value, (list, tuple)) else value
 
 
 def _runtime(table: Runtime, reuse_teams: Scalar, name: str) -> RuntimeProfile:

@@ -9,6 +9,9 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any, Protocol
 
+import numpy as np
+import numpy.typing as npt
+
 from simsched.errors import FormatError, MachineError, SpecError
 from simsched.files import parse_toml, read_small
 from simsched.machine.build import built
@@ -51,7 +54,12 @@ class MachineReader(Protocol):
         ...
 
 
-def machine(source: str | Path | Machine) -> Machine:
+def machine(
+    source: str | Path | Machine,
+    *,
+    pair_Bps: npt.ArrayLike | None = None,
+    pair_latency_s: npt.ArrayLike | None = None,
+) -> Machine:
     """Return a machine.
 
     Parameters
@@ -60,6 +68,10 @@ def machine(source: str | Path | Machine) -> Machine:
         A name (`knl-7250`, `host`) or the path of a TOML or hwloc XML file, each also with variations
         (`knl-7250[cores=128]`, `mine.toml[memory=cache]`, `lstopo.xml[like=xeon-8160x2]`); see
         `simsched.machine.variations`. A machine is returned unchanged.
+    pair_Bps, pair_latency_s : array_like, shape (places, places), optional
+        Bytes per second, and seconds of a message without bytes, from each place of cores to each other one, as the
+        table `[data]` of a file has them (`pair_bandwidth`, `pair_latency`); objects are sent unless the machine says
+        `data=read`. What is on the diagonals is not looked at. The machine's string does not say them.
 
     Returns
     -------
@@ -76,7 +88,16 @@ def machine(source: str | Path | Machine) -> Machine:
     --------
     >>> machine("knl-7250[cores=128]").n_tiles
     64
+
+    10 bytes from core 0 to core 2 of three, over a link of 5 B/s:
+
+    >>> Bps = [[0, 1, 5], [1, 0, 2], [4, 2, 0]]
+    >>> latency_s, s_per_B = machine("generic[cores=3,kinds=each]", pair_Bps=Bps).network.tables
+    >>> float(latency_s[0, 2] + 10 * s_per_B[0, 2])
+    2.0
     """
+    if pair_Bps is not None or pair_latency_s is not None:
+        return _with_pairs(source, pair_Bps, pair_latency_s)
     if isinstance(source, Machine):
         return source
     if not isinstance(source, (str, Path)):
@@ -93,6 +114,28 @@ def machine(source: str | Path | Machine) -> Machine:
     if reader is None:
         return _from(Path(spec.name), spec)
     return built(reader.read(Path(spec.name), *_origins(spec)), spec, spec.name)
+
+
+def _with_pairs(
+    source: str | Path | Machine, pair_Bps: npt.ArrayLike | None, pair_latency_s: npt.ArrayLike | None
+) -> Machine:
+    """Return a machine with the numbers of pairs in the table `[data]` of its content."""
+    known = source if isinstance(source, Machine) else machine(source)
+    given = {"pair_bandwidth": (pair_Bps, "B/s"), "pair_latency": (pair_latency_s, "s")}
+    data = {"mode": "sent", **known.content.get("data", {})}
+    for key, (table, unit) in given.items():
+        if table is None:
+            continue
+        try:
+            numbers = np.array(table, np.float64)
+        except (TypeError, ValueError) as error:
+            raise MachineError(f"{known}: data.{key}: expected a table of numbers ({error})") from None
+        if numbers.ndim != 2:
+            raise MachineError(f"{known}: data.{key}: expected rows and columns (got shape {numbers.shape})")
+        np.fill_diagonal(numbers, 0.0)
+        source_of = {"source": "given where the machine was made", "confidence": "unverified"}
+        data[key] = {"value": numbers.tolist(), "unit": unit, **source_of}
+    return built({**known.content, "data": data}, parse_path(known.spec))
 
 
 def _built_in(text: str, suffixes: tuple[str, ...]) -> Machine:

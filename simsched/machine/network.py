@@ -29,8 +29,9 @@ Floats = npt.NDArray[np.float64]
 class Network:
     """Places of a machine's data: those of cores, then memories, then the host; and the ways between them.
 
-    A way leads out of a place, over links of the interconnect, and into another place. Links are numbered: out of each
-    place, into each place, then those of the interconnect.
+    A way leads out of a place, over links of the interconnect, and into another place; or it is the link of that pair
+    of places alone. Links are numbered: out of each place, into each place, those of the interconnect, then those of
+    pairs, row by row.
 
     Parameters
     ----------
@@ -52,6 +53,8 @@ class Network:
     extra_latency_s : float64 array, shape (places,)
         What the way to or from a place takes besides, however little moves.
     interconnect : Interconnect
+    pair_Bps, pair_latency_s : float64 arrays, shape (k, k)
+        Bytes per second and seconds on the links of pairs of the first k places; k is 0 where pairs have none.
 
     Examples
     --------
@@ -71,6 +74,8 @@ class Network:
     capacity_Bps: Floats
     extra_latency_s: Floats
     interconnect: Interconnect
+    pair_Bps: Floats
+    pair_latency_s: Floats
 
     @property
     def n_places(self) -> int:
@@ -84,15 +89,23 @@ class Network:
 
     def link_names(self, links: npt.ArrayLike) -> list[str]:
         """Return the names of links."""
-        n, between = self.n_places, self.interconnect.links
-        return [
-            f"out of {self.names[link]}"
-            if link < n
-            else f"into {self.names[link - n]}"
-            if link < 2 * n
-            else between[link - 2 * n].name
-            for link in np.asarray(links).tolist()
-        ]
+        return [self._link_name(link) for link in np.asarray(links).tolist()]
+
+    def _link_name(self, link: int) -> str:
+        n, names, between = self.n_places, self.names, self.interconnect.links
+        if link < n:
+            return f"out of {names[link]}"
+        if link < 2 * n:
+            return f"into {names[link - n]}"
+        if link < self._first_pair:
+            return between[link - 2 * n].name
+        source, target = divmod(link - self._first_pair, len(self.pair_Bps))
+        return f"{names[source]} to {names[target]}"
+
+    @property
+    def _first_pair(self) -> int:
+        """Number of the first link of a pair."""
+        return 2 * self.n_places + len(self.interconnect.links)
 
     def home_of(self, n_objects: int) -> Index:
         """Return the place where each object lives that no task has written yet, shape (k,); -1 for everywhere.
@@ -128,22 +141,30 @@ class Network:
                 "share_links=false without hop_Bps and hop_latency_s"
             )
         source, target = np.divmod(np.arange(n * n), n)
-        between = self._between(source, target)
-        apart = (source != target).astype(np.int64)
-        counts = between.degrees() + 2 * apart
-        indptr = np.r_[0, np.cumsum(counts)]
+        paired = np.maximum(source, target) < len(self.pair_Bps)
+        between = self._between(source, target, paired)
+        apart = source != target
+        ends = apart & ~paired
+        indptr = np.r_[0, np.cumsum(between.degrees() + 2 * ends + (apart & paired))]
         links = np.empty(indptr[-1], np.int32)
-        first, last = indptr[:-1][apart > 0], indptr[1:][apart > 0] - 1
-        links[first], links[last] = source[apart > 0], n + target[apart > 0]
+        first, last, own = indptr[:-1][ends], indptr[1:][ends] - 1, indptr[:-1][apart & paired]
+        links[first], links[last] = source[ends], n + target[ends]
+        pair = source * len(self.pair_Bps) + target
+        links[own] = self._first_pair + pair[apart & paired]
         inner = np.ones(len(links), bool)
-        inner[first] = inner[last] = False
+        inner[first] = inner[last] = inner[own] = False
         links[inner] = 2 * n + between.indices
         return Csr(indptr, links)
 
-    def _between(self, source: npt.NDArray[np.int64], target: npt.NDArray[np.int64]) -> Csr:
-        """Return the links of the interconnect between places; none within a place, or beside it."""
+    def _between(
+        self,
+        source: npt.NDArray[np.int64],
+        target: npt.NDArray[np.int64],
+        paired: npt.NDArray[np.bool_],
+    ) -> Csr:
+        """Return the links of the interconnect between places; none within a place, beside it, or of some pairs."""
         one, other = self.stop_of[source].astype(np.int64), self.stop_of[target].astype(np.int64)
-        beside = (one < 0) | (other < 0) | (source == target)
+        beside = (one < 0) | (other < 0) | (source == target) | paired
         found = self.interconnect.ways(np.where(beside, 0, one), np.where(beside, 0, other))
         if not (kept := ~beside[found.sources()]).all():
             counts = np.where(beside, 0, found.degrees())
@@ -157,11 +178,13 @@ class Network:
         apart = 1.0 - np.eye(n)
         ends = self.extra_latency_s[:, None] + self.extra_latency_s[None]
         latency_s, slowest = (ways.latency_s + ends) * apart, self._slowest_ends()
-        between = self.capacity_Bps[2 * n :]
+        between = self.capacity_Bps[2 * n : self._first_pair]
         if len(between) and (ways.hop_latency_s or between.min() < inf):
             hops = np.maximum(self.listed.degrees() - 2, 0).reshape(n, n)
             latency_s = latency_s + hops * ways.hop_latency_s
             slowest = np.minimum(slowest, self._slowest_listed().reshape(n, n))
+        k = len(self.pair_Bps)
+        latency_s[:k, :k], slowest[:k, :k] = self.pair_latency_s, self.pair_Bps
         return latency_s, apart / slowest
 
     @cached_property
@@ -210,6 +233,7 @@ def network_of(machine: Machine, ways: DataWays) -> Network:
             "places=domain"
         )
     counts = np.bincount(domains, minlength=machine.n_domains)
+    pair_Bps, pair_latency_s = _pairs(ways)
     is_memory = np.zeros(len(names) + 1, bool)
     is_memory[memories] = True
     kind_of = np.append(
@@ -225,10 +249,41 @@ def network_of(machine: Machine, ways: DataWays) -> Network:
         ),
         stop_of=np.append(stop_of, -1).astype(np.int32),
         size_B=_sizes(machine, ways, is_memory, kind_of),
-        capacity_Bps=_capacities(machine, ways, is_memory, kind_of),
+        capacity_Bps=np.r_[_capacities(machine, ways, is_memory, kind_of), pair_Bps.ravel()],
         extra_latency_s=_latencies(machine, ways, is_memory, kind_of),
         interconnect=interconnect,
+        pair_Bps=pair_Bps,
+        pair_latency_s=pair_latency_s,
     )
+
+
+def check_pairs(machine: Machine) -> None:
+    """Check that the matrices of pairs, if any, have a row and a column for each place of cores.
+
+    Raises
+    ------
+    MachineError
+        If they have others.
+    """
+    if machine.data is None or not (given := len(machine.data.pair_Bps or machine.data.pair_latency_s)):
+        return
+    places = len(_core_places(machine, machine.data)[1])
+    if given != places:
+        raise MachineError(
+            f"{machine.spec}: data.pair_bandwidth and data.pair_latency are of {given} x {given} pairs, but the "
+            f"{machine.n_cores} cores have {places} places of data (places={machine.data.places}); give a row and a "
+            f"column for each, or write cores= or places= so that there are {given}"
+        )
+
+
+def _pairs(ways: DataWays) -> tuple[Floats, Floats]:
+    """Return bytes per second and seconds on the links of pairs; empty where there are none."""
+    k = len(ways.pair_Bps or ways.pair_latency_s)
+    Bps = np.array(ways.pair_Bps) if ways.pair_Bps else np.full((k, k), ways.link_Bps)
+    latency_s = np.array(ways.pair_latency_s) if ways.pair_latency_s else np.full((k, k), ways.latency_s)
+    np.fill_diagonal(Bps, inf)
+    np.fill_diagonal(latency_s, 0.0)
+    return Bps, latency_s
 
 
 def _core_places(machine: Machine, ways: DataWays) -> tuple[Index, Index, npt.NDArray[np.bool_]]:

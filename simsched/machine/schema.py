@@ -114,6 +114,35 @@ class Quantities(Strict):
     confidence: Confidence
 
 
+class Matrix(Strict):
+    """Numbers of one unit for pairs, row by row, as stated in a machine file; see `Quantity`."""
+
+    value: Annotated[tuple[tuple[Annotated[float, Field(strict=True)], ...], ...], Field(min_length=1)]
+    unit: str
+    source: Annotated[str, Field(min_length=1)]
+    confidence: Confidence
+
+
+def pairs(what: str, *, above: float = float("-inf"), zero: str = "") -> AfterValidator:
+    """Return the check that a matrix is square and measures `what`, from 0 up, and above a bound off its diagonal."""
+
+    def check(matrix: Matrix) -> Matrix:
+        rows, expected = matrix.value, ", ".join(map(repr, UNITS[what]))
+        if matrix.unit not in UNITS[what]:
+            raise ValueError(f"unit {matrix.unit!r} does not measure {what}; expected one of {expected}")
+        for p, row in enumerate(rows):
+            if len(row) != len(rows):
+                raise ValueError(
+                    f"row {p} has {len(row)} numbers, but there are {len(rows)} rows; expected a square"
+                )
+            for q, value in enumerate(row):
+                if p != q and not (value >= 0 and value > above):
+                    raise ValueError(f"from {p} to {q} it is {value:g}; expected {zero}")
+        return matrix
+
+    return AfterValidator(check)
+
+
 def _throughput(quantities: Quantities) -> Quantities:
     for ways, value in enumerate(quantities.value, 1):
         if not 0 < value <= ways:
@@ -317,6 +346,9 @@ class EffectsTable(Strict):
     share_links: StrictBool = True
 
 
+SOME_LINK = "above 0: where there is no link, state what passes over others, the least of their bandwidths"
+
+
 class DataTable(Strict):
     """How tasks hand objects to each other; see `DataWays`."""
 
@@ -331,11 +363,24 @@ class DataTable(Strict):
     memory_latency: Annotated[Quantity, measures("time")] | None = None
     memory_bandwidth: Annotated[Quantity, measures("bandwidth", above=0)] | None = None
     place_size: Annotated[Quantity, measures("size", above=0)] | None = None
+    pair_bandwidth: Annotated[Matrix, pairs("bandwidth", above=0, zero=SOME_LINK)] | None = None
+    pair_latency: Annotated[Matrix, pairs("time", zero="0 or more")] | None = None
 
     @field_validator("home", "route", mode="before")
     @classmethod
     def _master_is_the_host(cls, given: object) -> object:
         return "host" if given == "master" else given
+
+    @model_validator(mode="after")
+    def _pairs_are_not_by_the_host(self) -> Self:
+        sizes = {len(matrix.value) for matrix in (self.pair_bandwidth, self.pair_latency) if matrix}
+        if len(sizes) > 1:
+            raise ValueError("pair_bandwidth and pair_latency have different numbers of rows")
+        if sizes and self.route == "host":
+            raise ValueError(
+                "with route = 'host' no object goes over the links of pairs; leave out one of both"
+            )
+        return self
 
 
 class KindsTable(Strict):

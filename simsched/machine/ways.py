@@ -10,14 +10,18 @@ import numpy as np
 import numpy.typing as npt
 
 from simsched.errors import MachineError
-from simsched.machine.schema import si
+from simsched.machine.schema import factor, si
 from simsched.units import format_bytes, format_time
 
 if TYPE_CHECKING:
     from simsched.graph.adjacency import Index
     from simsched.machine.machine import Machine
-    from simsched.machine.schema import Cores, DataTable, KindsTable
+    from simsched.machine.schema import Cores, DataTable, KindsTable, Matrix
     from simsched.machine.structure import Structure
+
+
+#: A matrix, row by row.
+Rows = tuple[tuple[float, ...], ...]
 
 
 @dataclass(frozen=True)
@@ -44,6 +48,9 @@ class DataWays:
         Whether nothing is stated of the link into and out of a place; see `resolved`.
     place_B : float
         Bytes that a place holds; infinite where unknown.
+    pair_Bps, pair_latency_s : tuple of tuple of float
+        Bytes per second, and seconds of a message without bytes, from each place of cores to each: row by row, empty
+        where `link_Bps` and `latency_s` hold for all pairs.
 
     Examples
     --------
@@ -65,6 +72,8 @@ class DataWays:
     memory_Bps: float = inf
     place_B: float = inf
     assumed: bool = False
+    pair_Bps: Rows = ()
+    pair_latency_s: Rows = ()
 
     @classmethod
     def of(cls, table: DataTable | None) -> DataWays | None:
@@ -72,6 +81,7 @@ class DataWays:
         if table is None or table.mode == "none":
             return None
         link_Bps = si(table.link_bandwidth) if table.link_bandwidth else inf
+        stated = (table.link_bandwidth, table.link_latency, table.pair_bandwidth, table.pair_latency)
         return cls(
             mode=table.mode,
             places=table.places,
@@ -84,7 +94,9 @@ class DataWays:
             memory_latency_s=si(table.memory_latency) if table.memory_latency else 0.0,
             memory_Bps=si(table.memory_bandwidth) if table.memory_bandwidth else link_Bps,
             place_B=si(table.place_size) if table.place_size else inf,
-            assumed=table.link_bandwidth is None and table.link_latency is None,
+            assumed=not any(stated),
+            pair_Bps=_rows(table.pair_bandwidth),
+            pair_latency_s=_rows(table.pair_latency),
         )
 
     def resolved(self, machine: Machine) -> DataWays:
@@ -140,6 +152,14 @@ class DataWays:
         if self.places == "core":
             return np.arange(structure.n_cores, dtype=np.int32)
         return structure.tile_of if self.places == "tile" else structure.domain_of
+
+
+def _rows(matrix: Matrix | None) -> Rows:
+    """Return a matrix in SI units; empty without one."""
+    if matrix is None:
+        return ()
+    unit = factor(matrix.unit)
+    return tuple(tuple(value * unit for value in row) for row in matrix.value)
 
 
 @dataclass(frozen=True)

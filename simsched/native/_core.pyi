@@ -208,7 +208,7 @@ class Pushing:
     aware: whether tasks are expected to wait for these. longest: whether these take as long as the longest message.
     sorts: whether queues are sorted. ready: whether of equals the one that misses fewest bytes goes first.
     by_start: whether expected starts are compared. pairs: whether tasks that become ready together go in the
-    order of these.
+    order of these. levels: float64 (n,), what is added to these, or empty.
     """
 
     def __init__(
@@ -224,6 +224,9 @@ class Pushing:
         ready: bool,
         by_start: bool,
         pairs: bool,
+        levels: Annotated[
+            NDArray[numpy.float64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+        ],
     ) -> None: ...
 
 class ListPlan:
@@ -481,6 +484,9 @@ def plan_pairs(
     extra: Annotated[
         NDArray[numpy.float64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
     ],
+    column_of: Annotated[
+        NDArray[numpy.int32], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+    ],
     level: Annotated[
         NDArray[numpy.float64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
     ],
@@ -491,8 +497,9 @@ def plan_pairs(
     """
     Return the executor of each task, and all tasks by their starts.
 
-    rule: least, level, greatest or sufferage. extra: float64 (n * kinds,), what counts besides the start. level:
-    float64 (n,). batched: whether released tasks wait until all that are ready are placed.
+    rule: least, level, greatest, sufferage or global. extra: float64 (n * columns,), what counts besides the start.
+    column_of: int32 (executors,), the column of each. level: float64 (n,). batched: whether released tasks wait until
+    all that are ready are placed.
     """
 
 class Numbers(Sequence[int]):

@@ -108,9 +108,9 @@ Plan bound_plan_lookahead(const BoundPlatform &platform, Array<std::int32_t> pos
 }
 
 Plan bound_plan_pairs(const BoundPlatform &platform, const std::string &rule, Array<double> extra,
-                      Array<double> level, bool batched) {
+                      Array<std::int32_t> column_of, Array<double> level, bool batched) {
     return planned(platform, [&](const Platform &known, Planned result) {
-        plan_pairs(known, pair_rule(rule), view(extra), view(level), batched, result);
+        plan_pairs(known, pair_rule(rule), {view(extra), view(column_of), view(level)}, batched, result);
     });
 }
 
@@ -127,8 +127,9 @@ before placed tasks. by_finish: whether executors are compared by the finish, or
 
 constexpr auto pairs_doc = R"(Return the executor of each task, and all tasks by their starts.
 
-rule: least, level, greatest or sufferage. extra: float64 (n * kinds,), what counts besides the start. level:
-float64 (n,). batched: whether released tasks wait until all that are ready are placed.)";
+rule: least, level, greatest, sufferage or global. extra: float64 (n * columns,), what counts besides the start.
+column_of: int32 (executors,), the column of each. level: float64 (n,). batched: whether released tasks wait until
+all that are ready are placed.)";
 
 } // namespace
 
@@ -173,7 +174,7 @@ void bind_planners(nb::module_ &m) {
           "first.\n\n"
           "position: int32 (n,), a permutation: the ready task of the lowest goes first.");
     m.def("plan_pairs", &bound_plan_pairs, "platform"_a, "rule"_a, "extra"_a.noconvert(),
-          "level"_a.noconvert(), "batched"_a, pairs_doc);
+          "column_of"_a.noconvert(), "level"_a.noconvert(), "batched"_a, pairs_doc);
 }
 
 } // namespace simsched

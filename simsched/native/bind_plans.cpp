@@ -45,7 +45,8 @@ constexpr auto pushing_doc = R"(Where tasks go when they become ready: see simsc
 estimates: float64 like the seconds of the plan. alpha, beta: weights of the expected end and of missing data. aware:
 whether tasks are expected to wait for these. longest: whether these take as long as the longest message. sorts: whether
 queues are sorted. ready: whether of equals the one that misses fewest bytes goes first. by_start: whether expected
-starts are compared. pairs: whether tasks that become ready together go in the order of these.)";
+starts are compared. pairs: whether tasks that become ready together go in the order of these. levels: float64 (n,),
+what is added to these, or empty.)";
 
 constexpr auto list_plan_doc = R"(The plan of a static policy.
 
@@ -112,8 +113,9 @@ DataPlan view(const BoundData &data) {
 }
 
 Pushing view(const BoundPushing &pushing, std::span<const std::int32_t> ranks) {
-    return {view(pushing.estimates), ranks,         pushing.alpha, pushing.beta,     pushing.aware,
-            pushing.longest,         pushing.sorts, pushing.ready, pushing.by_start, pushing.pairs};
+    return {view(pushing.estimates), ranks,           pushing.alpha,       pushing.beta,
+            pushing.aware,           pushing.longest, pushing.sorts,       pushing.ready,
+            pushing.by_start,        pushing.pairs,   view(pushing.levels)};
 }
 
 ListPlan view(const BoundListPlan &plan, std::span<const std::int32_t> executor_of) {
@@ -167,9 +169,9 @@ void bind_plans(nb::module_ &m) {
              "place_B"_a.noconvert(), "domain_of"_a.noconvert(), "memory_of"_a, "limited"_a, "spills"_a,
              "aborts"_a);
     nb::class_<BoundPushing>(m, "Pushing", pushing_doc)
-        .def(nb::init<Numbers, double, double, bool, bool, bool, bool, bool, bool>(),
+        .def(nb::init<Numbers, double, double, bool, bool, bool, bool, bool, bool, Numbers>(),
              "estimates"_a.noconvert(), "alpha"_a, "beta"_a, "aware"_a, "longest"_a, "sorts"_a, "ready"_a,
-             "by_start"_a, "pairs"_a);
+             "by_start"_a, "pairs"_a, "levels"_a.noconvert());
     nb::class_<BoundListPlan>(m, "ListPlan", list_plan_doc)
         .def(nb::init<BoundCsr, Numbers, std::optional<BoundLoads>, std::optional<Sharing>, std::string,
                       Integers, BoundCsr, Integers, std::optional<BoundCsr>, double, double,

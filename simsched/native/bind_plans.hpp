@@ -60,6 +60,7 @@ struct BoundPushing {
     Array<double> estimates;
     double alpha, beta;
     bool aware, longest, sorts, ready, by_start, pairs;
+    Array<double> levels;
 };
 
 struct BoundListPlan {

@@ -3,8 +3,10 @@
 #include "planner_draft.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <stdexcept>
+#include <string>
 #include <utility>
 
 namespace simsched {
@@ -25,9 +27,9 @@ bool preferred(const Candidate &a, const Candidate &b) {
 
 class Pairs {
   public:
-    Pairs(const Platform &platform, PairRule rule, std::span<const double> extra,
-          std::span<const double> level)
-        : platform_(platform), rule_(rule), extra_(extra), level_(level), draft_(platform, false) {}
+    Pairs(const Platform &platform, PairRule rule, const PairCosts &costs)
+        : platform_(platform), rule_(rule), costs_(costs),
+          columns_(platform.n() ? costs.extra.size() / platform.n() : 0), draft_(platform, false) {}
 
     void run(bool batched) {
         std::vector<std::size_t> later;
@@ -56,7 +58,7 @@ class Pairs {
             free_rows_.pop_back();
             std::copy(arrivals.begin(), arrivals.end(), rows_.begin() + offset(row));
         }
-        ready_.push_back({task, row, 0, 0, 0.0, level_[task]});
+        ready_.push_back({task, row, 0, 0, 0.0, costs_.level[task]});
         rate(ready_.back());
     }
 
@@ -77,10 +79,10 @@ class Pairs {
         constexpr auto infinity = std::numeric_limits<double>::infinity();
         auto least = infinity, second = infinity;
         const auto *arrivals = rows_.data() + offset(candidate.row);
-        const auto *extra = extra_.data() + candidate.task * platform_.kinds;
+        const auto *extra = costs_.extra.data() + candidate.task * columns_;
         candidate.executor = candidate.next = 0;
         for (std::size_t e = 0; e < platform_.executors(); ++e) {
-            const auto cost = std::max(arrivals[e], draft_.free(e)) + extra[platform_.kind_of[e]];
+            const auto cost = std::max(arrivals[e], draft_.free(e)) + extra[costs_.column_of[e]];
             if (cost < least) {
                 second = least;
                 candidate.next = candidate.executor;
@@ -95,6 +97,7 @@ class Pairs {
     }
 
     double score(double least, double second, double level) const {
+        const auto loss = platform_.executors() > 1 ? second - least : 0.0;
         switch (rule_) {
         case PairRule::least:
             return -least;
@@ -103,21 +106,40 @@ class Pairs {
         case PairRule::greatest:
             return least;
         case PairRule::sufferage:
+            return loss;
+        case PairRule::global:
             break;
         }
-        return platform_.executors() > 1 ? second - least : 0.0;
+        return (level - least) + loss;
     }
 
     std::size_t offset(std::size_t row) const { return row * platform_.executors(); }
 
     const Platform &platform_;
     PairRule rule_;
-    std::span<const double> extra_, level_;
+    const PairCosts &costs_;
+    std::size_t columns_;
     Draft draft_;
     std::vector<Candidate> ready_;
     std::vector<double> rows_; // arrivals of ready tasks at each executor
     std::vector<std::size_t> free_rows_;
 };
+
+void check_costs(const Platform &platform, const PairCosts &costs) {
+    const auto n = platform.n();
+    if (costs.column_of.size() != platform.executors())
+        throw std::invalid_argument("column_of needs one entry an executor");
+    if (n ? costs.extra.size() % n != 0 : !costs.extra.empty())
+        throw std::invalid_argument("extra needs as many entries for each task");
+    for (const auto column : costs.column_of)
+        if (n && (column < 0 || static_cast<std::size_t>(column) >= costs.extra.size() / n))
+            throw std::invalid_argument("column " + std::to_string(column) + " of extra is not there");
+    for (const auto value : costs.extra)
+        if (std::isnan(value))
+            throw std::invalid_argument("extra is a number everywhere");
+    if (costs.level.size() != n)
+        throw std::invalid_argument("level needs one entry a task");
+}
 
 } // namespace
 
@@ -125,20 +147,19 @@ PairRule pair_rule(const std::string &name) {
     static constexpr std::pair<const char *, PairRule> known[] = {{"least", PairRule::least},
                                                                   {"level", PairRule::level},
                                                                   {"greatest", PairRule::greatest},
-                                                                  {"sufferage", PairRule::sufferage}};
+                                                                  {"sufferage", PairRule::sufferage},
+                                                                  {"global", PairRule::global}};
     for (const auto &[text, rule] : known)
         if (name == text)
             return rule;
-    throw std::invalid_argument("a rule is least, level, greatest or sufferage, not " + name);
+    throw std::invalid_argument("a rule is least, level, greatest, sufferage or global, not " + name);
 }
 
-void plan_pairs(const Platform &platform, PairRule rule, std::span<const double> extra,
-                std::span<const double> level, bool batched, Planned planned) {
+void plan_pairs(const Platform &platform, PairRule rule, const PairCosts &costs, bool batched,
+                Planned planned) {
     check(platform);
-    check_by_kind(platform, extra);
-    if (level.size() != platform.n())
-        throw std::invalid_argument("level needs one entry a task");
-    Pairs pairs(platform, rule, extra, level);
+    check_costs(platform, costs);
+    Pairs pairs(platform, rule, costs);
     pairs.run(batched);
     const auto executors = pairs.draft().executors();
     std::copy(executors.begin(), executors.end(), planned.executor.begin());

@@ -26,11 +26,19 @@ void plan_list(const Platform &platform, std::span<const std::int32_t> position,
 void plan_lookahead(const Platform &platform, std::span<const std::int32_t> position, Planned planned);
 
 // Which of the ready tasks goes first; see simsched/policy/planning/pairing.py.
-enum class PairRule { least, level, greatest, sufferage };
+enum class PairRule { least, level, greatest, sufferage, global };
 // Throws std::invalid_argument on any other name.
 PairRule pair_rule(const std::string &name);
 
-void plan_pairs(const Platform &platform, PairRule rule, std::span<const double> extra,
-                std::span<const double> level, bool batched, Planned planned);
+// Seconds that count besides the start, n rows of as many columns, each executor's column, and levels of
+// tasks.
+struct PairCosts {
+    std::span<const double> extra;
+    std::span<const std::int32_t> column_of;
+    std::span<const double> level;
+};
+
+void plan_pairs(const Platform &platform, PairRule rule, const PairCosts &costs, bool batched,
+                Planned planned);
 
 } // namespace simsched

@@ -8,6 +8,8 @@ namespace simsched {
 void check(const Pushing &pushing, const ListPlan &plan, std::size_t n) {
     if (pushing.estimates.size() != plan.seconds.size() || pushing.ranks.size() != n)
         throw std::invalid_argument("estimates and ranks need one entry a task, " + std::to_string(n));
+    if (!pushing.levels.empty() && pushing.levels.size() != n)
+        throw std::invalid_argument("levels need one entry a task, " + std::to_string(n));
 }
 
 PushedScheduler::PushedScheduler(const ListPlan &plan, const Pushing &pushing, DataState *data)
@@ -26,7 +28,8 @@ void PushedScheduler::release(std::span<const std::int32_t> tasks, double now) {
     if (pushing_.pairs) {
         std::vector<std::pair<double, std::int32_t>> starts;
         for (const auto task : sorted_)
-            starts.push_back({expect(at(task), now), task});
+            starts.push_back(
+                {expect(at(task), now) + (pushing_.levels.empty() ? 0.0 : pushing_.levels[at(task)]), task});
         std::stable_sort(starts.begin(), starts.end(),
                          [](const auto &a, const auto &b) { return a.first < b.first; });
         std::transform(starts.begin(), starts.end(), sorted_.begin(),

@@ -20,6 +20,7 @@ struct Pushing {
     std::span<const std::int32_t> ranks; // of each task; equal ones are ties
     double alpha = 1.0, beta = 0.0;
     bool aware = false, longest = false, sorts = false, ready = false, by_start = false, pairs = false;
+    std::span<const double> levels; // seconds of each task that are added to starts; or empty
 };
 
 // Throws std::invalid_argument unless it fits the plan of n tasks.

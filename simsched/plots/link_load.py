@@ -62,7 +62,8 @@ def link_load(schedule: Schedule, ax: Axes | None = None) -> Axes:
     busy[table["link"].to_numpy(np.int64)] = table["busy"]
     ports = np.maximum(busy[:n], busy[n : 2 * n])[network.place_of]
     ax = draw_machine(machine, ax, 100 * ports, "busiest link (% of the makespan)", WHOLE)
-    used = [int(link) for link in table["link"] if link >= 2 * n]
+    # Those of pairs are nowhere on the picture.
+    used = [int(link) for link in table["link"] if 0 <= link - 2 * n < len(network.interconnect.links)]
     lines = np.array([network.interconnect.links[link - 2 * n].line for link in used]).reshape(-1, 2, 2)
     colours, _ = shaded(100 * busy[used], WHOLE)
     beside = _beside(lines, machine.structure.picture())

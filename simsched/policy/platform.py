@@ -79,9 +79,18 @@ class Platform:
 
     @cached_property
     def mean_message_s(self) -> Seconds:
-        """Mean seconds of each edge's bytes between two different executors, shape (m,); 0 where there is one."""
-        p = self.n_executors
-        pairs = p * (p - 1) or 1
+        """Mean seconds of each edge's bytes between two different executors, shape (m,); 0 where there is one.
+
+        As in the papers, they are the mean latency, and the bytes over the mean bandwidth. Pairs whose messages take
+        no time for bytes count as such, and not in the mean bandwidth.
+        """
+        return self.messages_s(self.n_executors * (self.n_executors - 1) or 1)
+
+    def messages_s(self, parts: int) -> Seconds:
+        """Return the `mean_message_s` times the pairs of different executors, divided into parts; shape (m,)."""
         counts = np.bincount(self.place_of, minlength=len(self.latency_s)).astype(np.float64)
-        latency, per_B = (counts @ table @ counts / pairs for table in (self.latency_s, self.s_per_B))
-        return np.asarray(latency + self.edge_bytes * per_B)
+        limited = self.s_per_B > 0
+        Bps = np.divide(1.0, self.s_per_B, out=np.zeros_like(self.s_per_B), where=limited)
+        pairs, total_Bps = counts @ limited @ counts, counts @ Bps @ counts
+        per_B = pairs / parts / (total_Bps / pairs) if pairs else 0.0
+        return np.asarray(counts @ self.latency_s @ counts / parts + self.edge_bytes * per_B)

@@ -30,12 +30,15 @@ class Pushing:
         is then expected to be free, whatever is in its queue.
     pairs : bool
         Whether tasks that become ready together are pushed in the order in which they could start then.
+    levels : bool
+        Whether ranks, in seconds, are added to these starts.
 
     Examples
     --------
     >>> import simsched as ss
-    >>> ss.policy("dmda[beta=2.0]").pushing
-    Pushing(alpha=1.0, beta=2.0, aware=True, longest=False, sorts=False, ready=False, by_start=False, pairs=False)
+    >>> pushing = ss.policy("dmda[beta=2.0]").pushing
+    >>> pushing.alpha, pushing.beta, pushing.aware, pushing.by_start
+    (1.0, 2.0, True, False)
     """
 
     alpha: float = 1.0
@@ -46,3 +49,4 @@ class Pushing:
     ready: bool = False
     by_start: bool = False
     pairs: bool = False
+    levels: bool = False

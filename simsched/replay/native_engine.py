@@ -100,7 +100,7 @@ def _list(native: ModuleType, plan: StaticPlan, progress: Progress) -> Schedule:
 
 
 def _pushing(native: ModuleType, plan: StaticPlan) -> object:
-    return native.Pushing(estimates=plan.alone_s.ravel(), **asdict(plan.pushing))
+    return native.Pushing(estimates=plan.alone_s.ravel(), **asdict(plan.pushing) | {"levels": plan.rank_s})
 
 
 def _shortcuts(native: ModuleType, plan: StaticPlan, cuts: Shortcuts) -> object:

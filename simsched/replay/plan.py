@@ -115,6 +115,8 @@ class StaticPlan:
         What tasks read and how it gets to them; None where it is near.
     pushing : Pushing
         Of the discipline "pushed".
+    rank_s : float64 array, shape (n,)
+        Ranks in seconds, where `pushing` counts these; else empty.
     """
 
     problem: Problem
@@ -135,6 +137,7 @@ class StaticPlan:
     assigned: Index | None = None
     data: DataPlan | None = None
     pushing: Pushing = field(default_factory=Pushing)
+    rank_s: Seconds = field(default_factory=lambda: np.empty(0))
 
     @property
     def singles(self) -> Index:
@@ -222,7 +225,14 @@ class StaticPlan:
             assigned=planned.executor if planned else None,
             data=DataPlan.of(problem, memory_limit, places, aborts=discipline == "spoliation"),
             pushing=policy.pushing,
+            rank_s=_ranks_s(policy, problem, discipline),
         )
+
+
+def _ranks_s(policy: RankPolicy, problem: Problem, discipline: Discipline) -> Seconds:
+    """Return ranks where starts are compared with them; else nothing."""
+    counts = discipline == "pushed" and policy.pushing.levels
+    return np.asarray(policy.rank(problem) if counts else (), np.float64)
 
 
 @dataclass(frozen=True, eq=False)

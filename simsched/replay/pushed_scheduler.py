@@ -19,6 +19,7 @@ class PushedScheduler(ListScheduler):
     def __init__(self, plan: StaticPlan) -> None:
         super().__init__(plan)
         self._rule, self._rank = plan.pushing, plan.position.tolist()
+        self._rank_s: list[float] = plan.rank_s.tolist()
         self._estimates = plan.alone_s.ravel().tolist()
         n = plan.executors.n
         self._waiting: list[list[tuple[int, int, int]]] = [
@@ -45,11 +46,14 @@ class PushedScheduler(ListScheduler):
         if self._rule.by_start:
             self._busy = [self._is_busy(executor) for executor in range(len(self._busy))]
         if self._rule.pairs:
-            tasks = sorted(tasks, key=lambda task: min(self._expected_s(task, now_s)))
+            tasks = sorted(tasks, key=lambda task: min(self._expected_s(task, now_s)) + self._level_s(task))
         for task in tasks:
             executor = self._pushed(task, now_s)
             if self._data is not None:
                 self._data.prefetch(task, self._cores[executor][0], now_s)
+
+    def _level_s(self, task: int) -> float:
+        return self._rank_s[task] if self._rule.levels else 0.0
 
     def _pushed(self, task: int, now_s: float) -> int:
         """Add a task to the queue of the executor that the rule chooses, and return this."""

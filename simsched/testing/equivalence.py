@@ -64,6 +64,7 @@ PUSHED = (
     "t-level[online=true]",
     "mcp[online=true]",
     "etf[online=true]",
+    "dls[online=true]",
 )
 
 
@@ -194,6 +195,7 @@ def cases(
     """
     policy = draw(policies() if of is None else of)
     machine = draw(ours.machines_for(policy)).varied(draw(ours.ways_of_data()))
+    machine = draw(ours.with_pairs(machine))
     assume(machine.n_cores > getattr(policy, "reserved", 0))
     layout = draw(ours.layouts_for(policy, machine))
     if layout and machine.kinds is None and isinstance(policy, RankPolicy) and policy.oversubscribe:

@@ -184,7 +184,7 @@ def changed(machine: Machine, fact: Fact) -> Machine:
         content = deepcopy(dict(machine.content))
         table = dict(quantities(content))[fact.key]
         first, *others = table["value"]
-        table["value"] = [first, *(0.95 * value for value in others)]
+        table["value"] = [first, *((0.95 * np.array(value)).tolist() for value in others)]
         return built(content, parse_path(machine.spec))
     if fact.key == "runtime.misplaced":
         return machine.varied({fact.key: 0.5})  # the few sampled threads would all stay

@@ -202,6 +202,26 @@ def ways_of_data(draw: st.DrawFn) -> dict[str, bool | str | float]:
     return chosen
 
 
+@st.composite
+def with_pairs(draw: st.DrawFn, machine: Machine) -> Machine:
+    """A machine in which each pair of places has a link of its own; some stay as they are, as those without data do.
+
+    Parameters
+    ----------
+    machine : Machine
+    """
+    if machine.data is None or machine.data.route == "host" or draw(st.integers(0, 2)):
+        return machine
+    network = machine.network
+    k = 0 if network is None else int(network.place_of.max()) + 1
+    generator = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    tables = {
+        "pair_Bps": generator.choice([16.0, 100.0, 4e6, np.inf], (k, k)),
+        "pair_latency_s": generator.choice([0.0, 0.25, 1e-6], (k, k)),
+    }
+    return machine_of(machine, **draw(st.sampled_from([tables, *({key: tables[key]} for key in tables)])))
+
+
 def effects() -> st.SearchStrategy[dict[str, bool]]:
     """Effects of running tasks on each other: one memory's bandwidth alone as often as any mixture."""
     switches = st.fixed_dictionaries({name: st.booleans() for name in NAMES})

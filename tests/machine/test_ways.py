@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import simsched as ss
@@ -109,3 +110,74 @@ def test_too_many_places(tmp_path):
     graph = ss.TaskGraph.from_edges([1.0, 1.0], [(0, 1)], edge_bytes=8.0)
     with pytest.raises(MachineError, match="between 5001 places of one machine; at most 4096"):
         ss.simulate(graph, "generic[cores=5000,data=sent]", "fifo", layout="2x1")
+
+
+def _pairs(**given):
+    return ss.machine("generic[cores=3]", **given)
+
+
+def test_pairs_from_a_file_and_from_arrays(tmp_path):
+    """What a file says, arrays say; variations keep it, and `data=none` leaves it out."""
+    Bps, latency_s = (
+        np.array([[0, 1, 2], [3, 0, 4], [5, 6, 0]]) * 1e9,
+        np.array([[7, 1, 2], [3, 7, 4], [5, 6, 7]]) * 1e-6,
+    )
+    table = "\n[data]\nmode = 'sent'\n"
+    table += f"pair_bandwidth = {_number([[0, 1, 2], [3, 0, 4], [5, 6, 0]], 'GB/s')}\n"
+    table += f"pair_latency = {_number([[0, 1, 2], [3, 0, 4], [5, 6, 0]], 'us')}\n"
+    path = _with(tmp_path, table)
+    path.write_text(path.read_text("utf-8").replace("value = 16,", "value = 3, "), "utf-8")
+    given = _pairs(pair_Bps=Bps, pair_latency_s=latency_s)
+    for one, other in zip(ss.machine(path).network.tables, given.network.tables, strict=True):
+        np.testing.assert_allclose(one, other)
+    assert given.varied({"share_links": True}).data == given.data
+    assert given.varied({"data": "read"}).data.pair_Bps == given.data.pair_Bps
+    assert given.varied({"data": "none"}).data is None
+    facts = given.describe().set_index("key")
+    assert facts.loc["data.pair_bandwidth", ["value", "unit"]].tolist() == [tuple(Bps.ravel()), "B/s"]
+    assert given.network.link_names([len(given.network.capacity_Bps) - 2]) == ["core 2 to core 1"]
+    assert given != _pairs(pair_Bps=Bps)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (
+            [[0, 1, 1], [1, 0, 1]],
+            r"data.pair_bandwidth.*row 0 has 3 numbers, but there are 2 rows; expected a square",
+        ),
+        (
+            [[0, 1, 0], [1, 0, 1], [1, 1, 0]],
+            "from 0 to 2 it is 0; expected above 0: where there is no link, state",
+        ),
+        ([[0, 1, 1], [-2, 0, 1], [1, 1, 0]], "from 1 to 0 it is -2; expected above 0"),
+        ([[0, 1, 1], [1, 0, np.nan], [1, 1, 0]], "from 1 to 2 it is nan"),
+        (
+            [[0, 1], [1, 0]],
+            r"of 2 x 2 pairs, but the 3 cores have 3 places of data .places=core.; give a row",
+        ),
+        ([1.0, 2.0], r"expected rows and columns \(got shape \(2,\)\)"),
+        ([[1.0], [1.0, 2.0]], "expected a table of numbers"),
+        ([["fast"]], "expected a table of numbers"),
+    ],
+)
+def test_impossible_bandwidths_of_pairs(given, message):
+    with pytest.raises(MachineError, match=message):
+        _pairs(pair_Bps=given)
+
+
+def test_impossible_latencies_of_pairs():
+    with pytest.raises(MachineError, match=r"data.pair_latency.*from 0 to 1 it is -1; expected 0 or more"):
+        ss.machine("generic[cores=2]", pair_latency_s=[[0, -1], [0, 0]])
+    with pytest.raises(MachineError, match="different numbers of rows"):
+        ss.machine("generic[cores=2]", pair_Bps=np.ones((2, 2)), pair_latency_s=np.zeros((3, 3)))
+    with pytest.raises(MachineError, match="no object goes over the links of pairs"):
+        ss.machine("generic[cores=2,route=host]", pair_Bps=np.ones((2, 2)))
+    with pytest.raises(MachineError, match="of 2 x 2 pairs, but the 4 cores have 4 places"):
+        ss.machine("generic[cores=2]", pair_Bps=np.ones((2, 2))).varied({"cores": 4})
+
+
+def test_unlimited_links_of_pairs():
+    latency_s, s_per_B = ss.machine("generic[cores=2]", pair_Bps=[[0, np.inf], [2, 0]]).network.tables
+    assert s_per_B[:2, :2].tolist() == [[0, 0], [0.5, 0]]
+    assert not latency_s.any()

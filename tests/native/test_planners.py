@@ -80,10 +80,17 @@ def test_levels_and_pairs_that_do_not_fit(native: ModuleType) -> None:
         native.optimistic_costs(fitting, np.ones(2))
     with pytest.raises(ValueError, match="seconds of each task, and of each edge"):
         native.linear_clusters(fitting, np.ones(2), np.ones(2))
-    with pytest.raises(ValueError, match="level needs one entry a task"):
-        native.plan_pairs(fitting, "least", np.zeros(4), np.zeros(1), False)
-    with pytest.raises(ValueError, match="least, level, greatest or sufferage, not most"):
-        native.plan_pairs(fitting, "most", np.zeros(4), np.zeros(2), False)
+    two = np.array([0, 1], I32)
+    for rule, extra, columns, level, message in (
+        ("least", np.zeros(4), two, np.zeros(1), "level needs one entry a task"),
+        ("most", np.zeros(4), two, np.zeros(2), "least, level, greatest, sufferage or global, not most"),
+        ("least", np.zeros(3), two, np.zeros(2), "as many entries for each task"),
+        ("least", np.zeros(2), two, np.zeros(2), "column 1 of extra is not there"),
+        ("least", np.zeros(4), two[:1], np.zeros(2), "column_of needs one entry an executor"),
+        ("least", np.full(4, np.nan), two, np.zeros(2), "extra is a number everywhere"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            native.plan_pairs(fitting, rule, extra, columns, level, False)
 
 
 @pytest.mark.parametrize(

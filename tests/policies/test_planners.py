@@ -25,7 +25,7 @@ from .planned import ARABNEJAD, ESTEE, KWOK, TOPCUOGLU, makespan, platform_of, r
 
 PLANNERS = (
     "heft", "cpop", "peft", "lookahead", "mcp", "hlfet", "t-level", "dls", "etf", "min-min", "max-min", "sufferage",
-    "random", "linear-clustering", "dsc",
+    "random", "linear-clustering", "dsc", "mct", "met", "olb", "duplex", "gdl", "bil", "fcp", "flb", "wba",
 )  # fmt: skip
 #: Classics that push ready tasks to queues of executors, or let these take them.
 PUSHED = ("dm", "dmda", "dmdas", "heteroprio")

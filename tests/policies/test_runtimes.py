@@ -142,7 +142,7 @@ def test_list_schedulers_of_estee(policy, engine):
     assert np.argsort(starts[:4]).tolist() == ([3, 0, 1, 2] if policy.startswith("hlfet") else [0, 1, 3, 2])
 
 
-@pytest.mark.parametrize("policy", ["mcp[online=true]", "etf[online=true]"])
+@pytest.mark.parametrize("policy", ["mcp[online=true]", "etf[online=true]", "dls[online=true]"])
 def test_schedulers_of_estee_by_earliest_start(policy, engine):
     """15, as its tests have it. All that is ready at 0 goes to the first worker, which runs nothing yet.
 
@@ -168,7 +168,20 @@ def test_etf_online_pushes_first_what_starts_first(engine):
     assert starts == [0, 1, 11, 3, 4, 24, 21]
 
 
-@pytest.mark.parametrize("policy", ["mcp[online=true]", "etf[online=true]"])
+@pytest.mark.rule("Pushed tasks")
+def test_dls_online_pushes_first_what_is_highest_above_its_start(engine):
+    """At 11, 5 could start at 22 on core 0 and has 10 s to the end, 6 at 21 and has 8: 22 - 10 is less than 21 - 8.
+
+    So 5 goes to core 0, which is then expected to be free at 31, and 6 to core 1, which is at 23.
+    """
+    seconds = [1, 10, 10, 1, 19, 10, 8]
+    edges = [(0, 3, 2), (3, 4, 1), (3, 5, 11), (1, 5, 13), (1, 6, 1)]
+    executors, starts = run([[one, one] for one in seconds], edges, "dls[online=true]", engine)
+    assert executors == [0, 0, 0, 1, 1, 0, 1]
+    assert starts == [0, 1, 11, 3, 4, 22, 23]
+
+
+@pytest.mark.parametrize("policy", ["mcp[online=true]", "etf[online=true]", "dls[online=true]"])
 def test_many_tasks_that_are_ready_together(policy):
     """Each was compared with each, which of 100,000 would take hours. All go to the first, as nothing runs yet."""
     graph = ss.TaskGraph.from_edges(np.ones(100_000))

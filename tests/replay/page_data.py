@@ -48,6 +48,9 @@ class Moves:
         links = self.network.listed.neighbours(source * self.network.n_places + target).tolist()
         if source == target:
             return [], 0.0
+        pairs = self.network.pair_latency_s
+        if max(source, target) < len(pairs):
+            return links, float(pairs[source, target])
         ends = self.network.extra_latency_s[source] + self.network.extra_latency_s[target]
         return links, self.ways.latency_s + (len(links) - 2) * self.ways.hop_latency_s + ends
 

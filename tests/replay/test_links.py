@@ -112,6 +112,64 @@ def test_hops_take_time_and_carry_less(replay):
     assert found == [[1, 1 + 0.5 + n * 0.25 + 4]]
 
 
+PAIRS = {
+    "pair_Bps": [[0, 1, 4], [2, 0, 8], [1, 2, 0]],
+    "pair_latency_s": [[9, 0.5, 0.25], [0, 9, 1], [2, 0, 9]],
+}
+
+
+@pytest.mark.rule("Links of pairs")
+@pytest.mark.parametrize("shared", [False, True])
+def test_each_pair_has_its_own_link(replay, shared):
+    """From core 0 to 1: 0.5 + 4/1 s, to 2: 0.25 + 4/4 s; both leave at 1, and share nothing."""
+    machine = ss.machine(f"generic[cores=3,share_links={str(shared).lower()}]", **PAIRS)
+    schedule, found = replay([1, 9, 1, 1], FORK, machine, edge_bytes=[0, 4, 4])
+    assert found == [[1, 5.5], [1, 2.25]]
+    assert schedule.start_s.tolist() == [0, 1, 5.5, 2.25]
+
+
+@pytest.mark.rule("Links of pairs")
+@pytest.mark.parametrize(("shared", "arrive_s"), [(False, 4), (True, 6)])
+def test_messages_of_a_pair_share_its_link(replay, shared, arrive_s):
+    """Two objects of 2 bytes from core 0 to core 1 at 1 B/s, both from 1 on, after 1 s: until 4, or until 6."""
+    machine = ss.machine(f"generic[cores=2,share_links={str(shared).lower()}]", pair_Bps=[[0, 1], [1, 0]])
+    machine = ss.machine(machine, pair_latency_s=[[0, 1], [1, 0]])
+    edges = [(0, 1), (0, 2), (0, 2)]
+    _, found = replay([1, 9, 1], edges, machine, layout="2x1", edge_bytes=[0, 2, 2], edge_objects=[0, 1, 2])
+    assert found == [[1, arrive_s], [1, arrive_s]]
+
+
+@pytest.mark.rule("Links of pairs")
+def test_one_matrix_and_a_number_for_all(replay):
+    """Bandwidths by pair and 0.5 s of latency; latencies by pair and 2 B/s."""
+    edges, sizes = [(0, 1), (0, 2)], [0, 8]
+    one = ss.machine("generic[cores=2,link_latency_s=0.5]", pair_Bps=[[0, 4], [1, 0]])
+    other = ss.machine("generic[cores=2,link_Bps=2.0]", pair_latency_s=[[0, 0.25], [1, 0]])
+    for machine, arrive_s in ((one, 1 + 0.5 + 2), (other, 1 + 0.25 + 4)):
+        _, found = replay([1, 9, 1], edges, machine, layout="2x1", edge_bytes=sizes)
+        assert found == [[1, arrive_s]]
+
+
+@pytest.mark.rule("Links of pairs")
+def test_objects_are_read_over_the_link_of_the_pair(replay):
+    """2 runs on core 1 from 1 on and reads 8 bytes at 4 B/s of core 0."""
+    machine = ss.machine("generic[cores=2,data=read]", pair_Bps=[[0, 4], [1, 0]])
+    schedule, _ = replay([1, 9, 1], [(0, 1), (0, 2)], machine, layout="2x1", edge_bytes=[0, 8])
+    assert (schedule.start_s[2], schedule.begun_s[2]) == (1, 3)
+
+
+@pytest.mark.rule("Links of pairs")
+def test_places_of_tiles_and_the_host(replay):
+    """Two tiles: 4 B/s from the first to the second; the input comes from the host at 2 B/s, after 0.5 s."""
+    pairs = {"pair_Bps": [[0, 4], [1, 0]]}
+    ways = "places=tile,home=host,link_Bps=2.0,link_latency_s=0.5"
+    machine = ss.machine(f"generic[cores=4,cores.per_tile=2,{ways}]", **pairs)
+    _, found = replay(
+        [1, 9, 1], [(0, 1), (0, 2)], machine, layout="2x2", edge_bytes=[0, 8], input_bytes=[2, 0, 0]
+    )
+    assert found == [[0, 1.5], [2.5, 2.5 + 0.5 + 2]]
+
+
 @pytest.mark.rule("Read")
 @pytest.mark.parametrize(("between_B", "start_to_compute_s"), [(300_000, 0), (600_000, 1)])
 def test_the_l2_keeps_what_was_used_last(engine, between_B, start_to_compute_s):

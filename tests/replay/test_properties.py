@@ -39,7 +39,8 @@ def test_policies_with_shortcuts(policy, engine):
     "policy",
     [
         "heft", "cpop", "peft", "lookahead", "mcp", "hlfet", "t-level", "dls", "etf", "min-min", "max-min", "sufferage",
-        "random", "linear-clustering", "dsc", "dm", "dmda", "dmdas", "heteroprio",
+        "random", "linear-clustering", "dsc", "dm", "dmda", "dmdas", "heteroprio", "mct", "met", "olb", "duplex", "gdl",
+        "bil", "fcp", "flb", "wba",
     ],
 )  # fmt: skip
 def test_planned_policies(policy, engine):

@@ -1,6 +1,9 @@
 """Static scheduling: priorities, and planners of lists, pairs, clusters and moldable tasks, compiled and in Python."""
 
+from simsched.policy.planning.allocation import plan_allocation
+from simsched.policy.planning.balanced import plan_balanced
 from simsched.policy.planning.clustering import plan_clusters
+from simsched.policy.planning.imaginary import plan_imaginary
 from simsched.policy.planning.listing import plan_list
 from simsched.policy.planning.lookahead import plan_lookahead
 from simsched.policy.planning.moldable import critical_widths, plan_teams
@@ -9,6 +12,6 @@ from simsched.policy.planning.pairing import plan_pairs
 from simsched.policy.planning.priorities import Priorities, positions
 
 __all__ = [
-    "OnlineList", "Priorities", "critical_widths", "plan_clusters", "plan_list", "plan_lookahead", "plan_pairs",
-    "plan_teams", "positions",
+    "OnlineList", "Priorities", "critical_widths", "plan_allocation", "plan_balanced", "plan_clusters",
+    "plan_imaginary", "plan_list", "plan_lookahead", "plan_pairs", "plan_teams", "positions",
 ]  # fmt: skip

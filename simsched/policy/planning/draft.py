@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import insort
 from collections.abc import Iterator
-from heapq import heapify, heappop, heappush
+from heapq import heapify, heappop, heappush, heapreplace
 
 import numpy as np
 
@@ -62,6 +62,28 @@ class Draft:
             [self._start(e, *known) for e, known in enumerate(zip(arrivals, seconds, strict=True))]
         )
 
+    def free(self, executor: int) -> float:
+        """Return when an executor has done all that is placed on it."""
+        slots = self.slots[executor]
+        return slots[-1][1] if slots else 0.0
+
+    def start_on(self, task: int, executor: int) -> float:
+        """Return when the task can start on an executor after all that is placed there."""
+        platform, places, latest = self.platform, self.platform.place_of, self.free(executor)
+        for before, edge in self.inputs[task]:
+            pair = places[self.executor[before]], places[executor]
+            message = platform.latency_s[pair] + platform.edge_bytes[edge] * platform.s_per_B[pair]
+            latest = max(latest, self.finish[before] + float(message))
+        return latest
+
+    def enabling(self, task: int) -> tuple[float, int]:
+        """Return when the last message to a task arrives, of mean seconds, and the executor that sends it, or -1."""
+        messages = self.platform.mean_message_s
+        arrivals = [
+            (self.finish[i] + float(messages[edge]), self.executor[i]) for i, edge in self.inputs[task]
+        ]
+        return max(arrivals, key=lambda arrival: arrival[0], default=(0.0, -1))
+
     def _start(self, executor: int, arrival: float, seconds: float) -> float:
         slots = self.slots[executor]
         if not self.insertion:
@@ -115,6 +137,26 @@ class Draft:
         return Assignment(np.array(self.executor, np.int32), order)
 
 
+class Idle:
+    """Which executor has done first all that is placed on it; the lowest-numbered of several.
+
+    Parameters
+    ----------
+    draft : Draft
+    """
+
+    def __init__(self, draft: Draft) -> None:
+        self._draft = draft
+        self._known = [(draft.free(executor), executor) for executor in range(draft.platform.n_executors)]
+        heapify(self._known)
+
+    def first(self) -> int:
+        """Return it. Executors only become free later, so that the least that was known of them is looked at again."""
+        while (now := self._draft.free(self._known[0][1])) != self._known[0][0]:
+            heapreplace(self._known, (now, self._known[0][1]))
+        return self._known[0][1]
+
+
 def best(scores: Floats) -> int:
     """Return the executor of the lowest score; of equal ones the lowest-numbered."""
     return int(scores.argmin())
@@ -125,5 +167,5 @@ def planned_end(platform: Platform, plan: Assignment) -> float:
     draft = Draft(platform, insertion=False)
     for task in plan.order.tolist():
         executor = int(plan.executor[task])
-        draft.place(task, executor, float(draft.starts(task, draft.arrivals(task))[executor]))
+        draft.place(task, executor, draft.start_on(task, executor))
     return max(draft.finish, default=0.0)

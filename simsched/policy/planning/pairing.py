@@ -7,6 +7,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from simsched.graph.adjacency import Index
 from simsched.graph.columns import Floats
 from simsched.native import find
 from simsched.policy.planned_policy import Assignment
@@ -14,9 +15,9 @@ from simsched.policy.planning.compiled import assignment, bound, flat
 from simsched.policy.planning.draft import Draft, best
 from simsched.policy.platform import Platform
 
-#: Which ready task goes first: of the least cost, the most level less cost, the greatest least cost, or the one whose
-#: second-best executor costs most more than its best.
-Rule = Literal["least", "level", "greatest", "sufferage"]
+#: Which ready task goes first: of the least cost, the most level less cost, the greatest least cost, the one whose
+#: second-best executor costs most more than its best, or the most level less cost and that loss together.
+Rule = Literal["least", "level", "greatest", "sufferage", "global"]
 
 
 def plan_pairs(
@@ -26,6 +27,7 @@ def plan_pairs(
     extra: npt.NDArray[np.float64],
     level: Floats | None = None,
     batched: bool = False,
+    column_of: Index | None = None,
 ) -> Assignment:
     """Return the plan of a scheduler that compares ready tasks on all executors before each placement.
 
@@ -36,12 +38,14 @@ def plan_pairs(
     Parameters
     ----------
     platform : Platform
-    rule : {"least", "level", "greatest", "sufferage"}
-    extra : float64 array, shape (n, kinds)
-        Seconds that each kind of core adds to the start.
+    rule : {"least", "level", "greatest", "sufferage", "global"}
+    extra : float64 array, shape (n, columns)
+        Seconds that each kind of core, or what `column_of` says, adds to the start.
     level : float64 array, shape (n,), optional
     batched : bool
         Whether tasks that become ready wait until all that were ready before are placed.
+    column_of : int32 array, shape (executors,), optional
+        Column of `extra` of each executor; its kind when not given.
 
     Returns
     -------
@@ -61,14 +65,23 @@ def plan_pairs(
     [0, 0, 1]
     """
     levels = np.zeros(platform.successors.n) if level is None else level
+    columns = platform.kind_of if column_of is None else column_of
     native = find()
     if native is None:
-        return _plan_in_python(platform, rule, extra, levels, batched)
-    return assignment(native.plan_pairs(bound(native, platform), rule, flat(extra), levels, batched))
+        return _plan_in_python(platform, rule, extra, levels, batched, columns)
+    found = native.plan_pairs(
+        bound(native, platform), rule, flat(extra), np.ascontiguousarray(columns, np.int32), levels, batched
+    )
+    return assignment(found)
 
 
 def _plan_in_python(
-    platform: Platform, rule: Rule, extra: npt.NDArray[np.float64], levels: Floats, batched: bool
+    platform: Platform,
+    rule: Rule,
+    extra: npt.NDArray[np.float64],
+    levels: Floats,
+    batched: bool,
+    columns: Index,
 ) -> Assignment:
     draft = Draft(platform, insertion=False)
     arrivals: dict[int, Floats] = {}
@@ -78,7 +91,7 @@ def _plan_in_python(
         for task in ready:
             if task not in arrivals:
                 arrivals[task] = draft.arrivals(task)
-        costs = {task: draft.starts(task, arrivals[task]) + extra[task, platform.kind_of] for task in ready}
+        costs = {task: draft.starts(task, arrivals[task]) + extra[task, columns] for task in ready}
         task = max(ready, key=lambda task: (_score(rule, costs[task], known[task]), known[task], -task))
         executor = best(costs[task])
         start = draft.starts(task, arrivals[task])[executor]
@@ -93,6 +106,6 @@ def _plan_in_python(
 def _score(rule: Rule, costs: Floats, level: float) -> float:
     """Return how much a task is preferred."""
     least = float(costs.min())
-    if rule == "sufferage":
-        return float(np.partition(costs, 1)[1]) - least if len(costs) > 1 else 0.0
-    return {"least": -least, "level": level - least, "greatest": least}[rule]
+    loss = float(np.partition(costs, 1)[1]) - least if len(costs) > 1 else 0.0
+    scores = {"least": -least, "level": level - least, "greatest": least, "sufferage": loss}
+    return scores[rule] if rule in scores else (level - least) + loss

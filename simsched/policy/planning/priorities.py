@@ -70,13 +70,7 @@ class Priorities:
     @cached_property
     def messages(self) -> Seconds:
         """Seconds of each edge's bytes, averaged as `seconds` are, shape (m,); 0 where there is one executor."""
-        platform = self.platform
-        counts = np.bincount(platform.place_of, minlength=len(platform.latency_s)).astype(np.float64)
-        others = platform.n_executors - 1 or 1
-        latency, per_B = (
-            counts @ table @ counts / others for table in (platform.latency_s, platform.s_per_B)
-        )
-        return np.asarray(latency + platform.edge_bytes * per_B)
+        return self.platform.messages_s(self.platform.n_executors - 1 or 1)
 
     @cached_property
     def b_level(self) -> Floats:
