@@ -50,12 +50,12 @@ class Places:
         inputs = schedule.inputs
         if inputs is not None and isinstance(inputs.policy, RankPolicy):
             return cls._executors(schedule, inputs.policy)
-        n = schedule.graph.n_tasks
+        row = Runs.of(schedule).team
         cores = np.unique(schedule.teams.indices)
         # A dynamic policy may take any core, a real run has shown those that it could.
         owned = cores if inputs is None else np.arange(schedule.n_cores, dtype=np.int32)
-        pool, capacity = np.zeros(n, np.int64), (len(owned),)
-        return cls(schedule.teams, schedule.team, pool, capacity, owned, inputs is not None)
+        pool, capacity = np.zeros(len(row), np.int64), (len(owned),)
+        return cls(schedule.teams, row, pool, capacity, owned, inputs is not None)
 
     @classmethod
     def _executors(cls, schedule: Schedule, policy: RankPolicy) -> Places:
