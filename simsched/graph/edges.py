@@ -61,7 +61,7 @@ def refuse_cycle(successors: Csr, called: Caller) -> None:
     GraphError
         If there is a cycle; the message names one.
     """
-    if successors.topological_order is None:
+    if not successors.forward and successors.topological_order is None:
         raise cycle_error(successors, called)
 
 

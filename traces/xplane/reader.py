@@ -34,7 +34,7 @@ from simsched.traces.shared.json_stream import shown
 from simsched.traces.shared.options import mends_if
 from simsched.traces.shared.protobuf import message_classes
 from simsched.traces.shared.spans import Small, Spans, Whole, choose, distinct, edges_of, graph_of, of_process
-from simsched.traces.shared.timeline import by_lane, in_order
+from simsched.traces.shared.timeline import by_lane, in_order, picked
 from simsched.traces.shared.wire import BYTES, VARINT, header
 from simsched.traces.xplane.space import PLANE, PLANE_NAME, Space, read_space
 
@@ -178,8 +178,8 @@ def _read(
     if tasks == "ops" and not there.any():
         raise FormatError(f"{path}: no event says which operation of XLA it runs; tasks=spans takes others")
     operations = bool(there.any()) and tasks != "spans"
-    if operations:
-        space.keep(there)
+    if operations and not there.all():
+        space.keep(np.flatnonzero(there))
     if process is not None:
         space.keep(of_process(path, space.spans, process))
     space.keep(choose(path, space.spans, choice, report))
@@ -229,10 +229,12 @@ def _operations(path: Path, space: Space, report: ImportReport) -> Small:
             for edge in _within(spans, tasks.tolist(), program):
                 found.extend(edge)
     unknown = np.flatnonzero(alone).astype(np.int32)
-    edges = np.concatenate([np.array(found, np.int32).reshape(-1, 2), unknown[in_order(spans.lane[unknown])]])
+    chain = in_order(picked(spans.lane, unknown))
+    told = np.array(found, np.int32).reshape(-1, 2), picked(unknown, chain, chain)
     del found, alone
     waiting = np.zeros(len(spans), np.bool_)
-    waiting[edges[:, 1]] = True
+    for edges in told:
+        waiting[edges[:, 1]] = True
     in_turn = np.array(_in_turn(spans, space, runs, waiting), np.int32).reshape(-1, 2)
     report.facts.update(programs=sum(p is not None for p in programs.values()), runs=len(runs.keys() - {-1}))
     report.doubt(
@@ -243,7 +245,7 @@ def _operations(path: Path, space: Space, report: ImportReport) -> Small:
     report.note(
         "programs run in their recorded order on each device: what they hand to each other is not in the file"
     )
-    return distinct(np.concatenate([edges, in_turn]))
+    return distinct(*told, in_turn)
 
 
 def _runs(run: Small) -> dict[int, Small]:
