@@ -110,13 +110,17 @@ def _repeated(
 
 
 def _tell(report: ImportReport, graph: TaskGraph, merged: int) -> None:
-    if merged:
-        report.note(counted(merged, "duplicate edge was merged", "duplicate edges were merged"))
+    tell_merged(report, merged)
     report.facts.setdefault("tasks", graph.n_tasks)
     report.facts.setdefault("edges", graph.n_edges)
 
 
-def called(task: int, names: TextColumn | None) -> str:
+def tell_merged(report: ImportReport, merged: int) -> None:
+    """Note how many duplicate edges were merged, if any."""
+    report.note(counted(merged, "duplicate edge was merged", "duplicate edges were merged"), when=merged)
+
+
+def called(task: int, names: Sequence[str] | TextColumn | None) -> str:
     """Return a task's name in messages: `task 3`, or `task 3 'conv1'`."""
     return f"task {task}" + (f" {names[task]!r}" if names is not None else "")
 

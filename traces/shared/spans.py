@@ -14,10 +14,12 @@ import numpy.typing as npt
 
 from simsched.errors import FormatError
 from simsched.graph import ImportReport, LabelColumn, TaskGraph
+from simsched.graph.build import called as name_of, tell_merged
 from simsched.graph.cleanup.matching import matcher
+from simsched.graph.edges import adjacency
 from simsched.traces.shared.choice import MOST_LISTED, Choice, listed, spelled
 from simsched.traces.shared.json_stream import shown
-from simsched.traces.shared.timeline import ascending, by_lane, in_order, picked, recording, sizes
+from simsched.traces.shared.timeline import ascending, by_lane, in_order, picked, sizes, timed
 
 Whole = npt.NDArray[np.int64]
 Small = npt.NDArray[np.int32]
@@ -203,9 +205,30 @@ def choose(path: Path, spans: Spans, choice: Choice, report: ImportReport) -> Sm
             else f"{others}: the options chose others"
         )
     spans.depth, spans.inner = spans.depth[:0].copy(), spans.inner[:0].copy()
+    return by_start(spans, rows)
+
+
+def by_start(spans: Spans, rows: Small) -> Small:
+    """Return rows, given in their order, by start, then by finish, as `numpy.lexsort` would, with half of its memory.
+
+    Examples
+    --------
+    >>> zeros = np.zeros(3, np.int32)
+    >>> three = Spans(np.array([5, 0, 5]), np.array([7, 3, 6]), zeros, zeros, zeros, ["a"], [("", "main")])
+    >>> by_start(three, np.arange(3, dtype=np.int32)).tolist()
+    [1, 2, 0]
+    """
     if ascending(spans.start_ns, rows):
         return rows
-    return picked(rows, np.lexsort((picked(spans.finish_ns, rows), picked(spans.start_ns, rows))))
+    start = spans.start_ns if len(rows) == len(spans) else picked(spans.start_ns, rows)
+    rows = picked(rows, np.argsort(start, kind="stable"))
+    start = picked(spans.start_ns, rows)
+    tied = np.flatnonzero(start[1:] == start[:-1])
+    if len(tied):
+        places = np.union1d(tied, tied + 1)
+        some = rows[places]
+        rows[places] = some[np.lexsort((spans.finish_ns[some], start[places]))]
+    return rows
 
 
 def _filters(spans: Spans, choice: Choice) -> Iterator[tuple[str, str, Any, Small, Callable[[int], str]]]:
@@ -346,23 +369,29 @@ def graph_of(
 ) -> TaskGraph:
     """Return the graph of some tasks: kinds by their names, scopes, durations and the recording.
 
-    The columns of the tasks are given up, as those of the graph take their place.
+    The columns of the tasks are given up, as those of the graph take their place, and so are the edges where the caller
+    holds them no longer.
     """
+    named = columns.get("names")
+    successors, merged = adjacency(len(tasks), edges, lambda task: name_of(task, named))
+    del edges
+    tell_merged(report, merged)
     lanes = np.flatnonzero(sizes(tasks.lane))
     number = np.zeros(len(tasks.lanes), np.int32)
     number[lanes] = np.arange(len(lanes))
     names = lane_names([tasks.lanes[lane] for lane in lanes.tolist()])
-    tasks.lane = picked(number, tasks.lane)
-    tasks.lane.setflags(write=False)  # and so it is not copied
     kinds, scopes = (
         LabelColumn.from_codes(vars(tasks).pop(codes), tasks.labels) for codes in ("name", "scope")
     )
-    run = recording(path, tasks.start_ns, tasks.finish_ns, tasks.lane, names)
-    tasks.finish_ns -= tasks.start_ns
-    del tasks.start_ns, tasks.lane
-    durations_s = tasks.finish_ns / 1e9
-    del tasks.finish_ns
-    durations_s.setflags(write=False)  # and so it is not copied
+    times_ns = [vars(tasks).pop(name) for name in ("start_ns", "finish_ns")]
+    durations_s, run = timed(path, times_ns, picked(number, vars(tasks).pop("lane")), names)
     return TaskGraph.from_edges(
-        durations_s, edges, kinds=kinds, scopes=scopes, name=name, report=report, recording=run, **columns
+        durations_s,
+        successors,
+        kinds=kinds,
+        scopes=scopes,
+        name=name,
+        report=report,
+        recording=run,
+        **columns,
     )

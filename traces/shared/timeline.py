@@ -108,6 +108,27 @@ def recording(
     )
 
 
+def timed(
+    path: Path, times_ns: list[npt.NDArray[np.int64]], lanes: npt.NDArray[np.int32], names: Sequence[str]
+) -> tuple[npt.NDArray[np.float64], Recording]:
+    """Return the seconds of tasks, and their recording as `recording` does, of columns of millions.
+
+    Parameters
+    ----------
+    path, lanes, names
+        As `recording` takes them.
+    times_ns : list of two int64 arrays, shape (n,)
+        Starts and finishes; the list is emptied, as seconds take their place.
+    """
+    origin_ns = int(times_ns[0].min()) if len(lanes) else 0
+    refuse_long(path, int(times_ns[1].max()) - origin_ns if len(lanes) else 0)
+    lanes.setflags(write=False)  # as the graph may keep it
+    durations_s = _seconds(times_ns[1], times_ns[0])
+    start_s = _seconds(times_ns.pop(0), origin_ns)
+    finish_s = _seconds(times_ns.pop(), origin_ns)
+    return durations_s, Recording(start_s, finish_s, lanes, tuple(names), origin_ns=origin_ns)
+
+
 def refuse_long(path: Path, length_ns: int) -> None:
     """Raise `FormatError` where a run is longer than `MAX_NS`."""
     if length_ns > MAX_NS:
@@ -117,10 +138,13 @@ def refuse_long(path: Path, length_ns: int) -> None:
         )
 
 
-def _seconds(times_ns: npt.NDArray[np.int64], origin_ns: int) -> npt.NDArray[np.float64]:
-    seconds = np.empty(len(times_ns))
+def _seconds(
+    times_ns: npt.NDArray[np.int64], origin_ns: int | npt.NDArray[np.int64]
+) -> npt.NDArray[np.float64]:
+    seconds, origins_ns = np.empty(len(times_ns)), np.broadcast_to(origin_ns, len(times_ns))
     for begin in range(0, len(seconds), _BLOCK):
-        seconds[begin : begin + _BLOCK] = (times_ns[begin : begin + _BLOCK] - origin_ns) / 1e9
+        part = slice(begin, begin + _BLOCK)
+        seconds[part] = (times_ns[part] - origins_ns[part]) / 1e9
     seconds.setflags(write=False)  # as the graph may keep it
     return seconds
 

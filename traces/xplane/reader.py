@@ -186,16 +186,14 @@ def _read(
     spans = space.spans
     report.facts.update({f"dropped, {what}": count for what, count in space.counts.items() if count})
     if operations:
-        spans.name = space.op
-        edges: Small | Whole = _operations(path, space, report)
+        spans.name = vars(space).pop("op")
     else:
-        edges = edges_of(spans, np.zeros((0, 2), np.int32), choice)
         report.doubt(
             "spans record no dependencies: edges are the recorded order of each line, a chain; no policy can run the "
             "tasks of a line in parallel"
         )
-    del space
-    return graph_of(path, spans, edges, report, plain_name(path, ".pb", ".xplane"))
+    name = plain_name(path, ".pb", ".xplane")
+    return graph_of(path, spans, _edges(path, space, choice, report, operations), report, name)
 
 
 XPLANE = Reader(
@@ -211,10 +209,17 @@ XPLANE = Reader(
 )
 
 
+def _edges(path: Path, space: Space, choice: Choice, report: ImportReport, operations: bool) -> Small | Whole:
+    """Return the edges of the tasks; columns of operations are given up."""
+    if operations:
+        return _operations(path, space, report)
+    return edges_of(space.spans, np.zeros((0, 2), np.int32), choice)
+
+
 def _operations(path: Path, space: Space, report: ImportReport) -> Small:
     """Return the edges between operations: by the HLO within a run of a program; runs of a device in their order."""
     spans = space.spans
-    runs = _runs(space.run)
+    runs = _runs(vars(space).pop("run"))
     programs: dict[int, Program | None] = {}
     alone, found = np.zeros(len(spans), np.bool_), array("i")
     for run, tasks in runs.items():
