@@ -21,6 +21,7 @@ from simsched.graph.packed import unpacking
 from simsched.graph.recording import Origin, RecordedOn
 from simsched.graph.taskgraph import TaskGraph
 from simsched.plugins import elsewhere, named, registered
+from simsched.system import give_back
 
 #: Called with a sentence about each mend; usually `ImportReport.note`.
 Mend = Callable[[str], None]
@@ -194,6 +195,7 @@ def _loaded(file: Path, format: str | None, options: dict[str, Any]) -> TaskGrap
         graph = reader.read(file, **options)
     except GraphError as error:
         raise GraphError(f"{file}: {str(error).removeprefix(f'{file}: ')}") from None
+    give_back()
     return graph if name == OWN else complete(graph)  # what was saved comes back as it was
 
 
