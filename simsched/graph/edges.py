@@ -92,7 +92,7 @@ def _refuse_outside(pairs: npt.NDArray[Any], n: int) -> None:
     raise GraphError(f"edge {edge} ({before} -> {after}) leaves the graph, {tasks}")
 
 
-def pairs_of(edges: npt.ArrayLike | Iterable[Sequence[int]]) -> npt.NDArray[Any]:
+def pairs_of(edges: npt.ArrayLike | Iterable[Sequence[int]] | Csr) -> npt.NDArray[Any]:
     """Return edges as an (m, 2) array of whole numbers.
 
     Raises

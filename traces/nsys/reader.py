@@ -145,7 +145,7 @@ class _Graph:
         """Cut calls at what they launched, and off what they waited; return the edges to those that waited."""
         spans, on_device = self._spans, self._found.on_device
         # Calls of the host come after what ran on devices.
-        first = np.count_nonzero(on_device)
+        first = int(np.count_nonzero(on_device))
         before = (spans.finish_ns[first:] - spans.start_ns[first:]).sum()
         waits = np.array([_WAITS.match(label) is not None for label in spans.labels], np.bool_)
         self._waits = picked(waits, spans.name) & ~on_device

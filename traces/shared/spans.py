@@ -67,7 +67,8 @@ class Spans:
 
     def taken(self, rows: npt.NDArray[Any]) -> Spans:
         """Return some of the spans, in an order; how they nest is not known of these."""
-        return Spans(*(picked(vars(self)[name], rows) for name in _COLUMNS), self.labels, self.lanes)
+        start, finish, lane, name, scope = (picked(vars(self)[name], rows) for name in _COLUMNS)
+        return Spans(start, finish, lane, name, scope, self.labels, self.lanes)
 
     def keep(self, rows: npt.NDArray[Any]) -> None:
         """Become some of the spans, in an order: a column at a time, so that no two are there twice."""
