@@ -31,7 +31,7 @@ from measure import fresh, where
 
 MOST_S, MOST_B = 60.0, 2e9
 #: Of 300 MB. Tasks of the last three take 12 to 34 bytes of the file, and 44 of the graph: it alone has 400 MB to 1 GB.
-MOST_NEW_B = {"perfetto": 5e8, "dax": 5e8, "xplane": 8e8, "nsys": 1e9, "otf2": 2e9}
+MOST_NEW_B = {"perfetto": 5e8, "dax": 5e8, "xplane": 6e8, "nsys": 6.5e8, "otf2": 1.6e9}
 #: Bytes of an event in files of formats that are made by events.
 _EVENT_B = {"dax": 239, "xplane": 34, "nsys": 33}
 _STEP_NS = 10**6

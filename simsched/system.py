@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import re
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from math import ceil
@@ -15,6 +17,12 @@ from simsched.text import printable
 MOST_CPUS = 2**17
 _MOST_B = 1 << 24
 _UNITS = {"": 1, "K": 1024, "M": 1024**2, "G": 1024**3}
+
+
+def give_back() -> None:
+    """Give memory that was freed back to the system; glibc else keeps it, in between what is still used."""
+    if sys.platform == "linux" and (trim := getattr(ctypes.CDLL(None), "malloc_trim", None)) is not None:
+        trim(0)
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ Index = npt.NDArray[np.int32]
 Ints = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 #: Nodes or edges that are looked at together, so that millions take no further memory.
-_BLOCK = 1 << 20
+_BLOCK = 1 << 17
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,12 +46,22 @@ class Csr:
         return self.indices[self.indptr[i] : self.indptr[i + 1]]
 
     @cached_property
+    def forward(self) -> bool:
+        """Whether every node has a lower number than its neighbours, as in graphs written down in program order."""
+        return all(bool(np.all(sources < targets)) for sources, targets in self.blocks())
+
+    @property
     def topological_order(self) -> Index | None:
         """Node numbers, every node before its neighbours, 0 to n - 1 if that works; None for a cycle."""
-        order = topological_order(self)
+        # Millions of numbers that are their own places are not kept.
+        order = np.arange(self.n, dtype=np.int32) if self.forward else self._sorted
         if order is not None:
             order.setflags(write=False)
         return order
+
+    @cached_property
+    def _sorted(self) -> Index | None:
+        return topological_order(self)
 
     def degrees(self) -> Index:
         """Return the number of neighbours of each node."""
@@ -121,43 +131,54 @@ def from_edges(
     sources, targets : int arrays, shape (m,)
         Endpoints, each in [0, n).
     """
+    keys = None if _ascending(sources, targets) else _distinct(n, sources, targets)
+    count = len(sources) if keys is None else len(keys)
+    indptr, indices = np.zeros(n + 1, np.int64), np.empty(count, np.int32)
+    for begin in range(0, count, _BLOCK):
+        part = slice(begin, begin + _BLOCK)
+        rows, indices[part] = (sources[part], targets[part]) if keys is None else np.divmod(keys[part], n)
+        first, last = int(rows[0]), int(rows[-1])
+        indptr[first + 1 : last + 2] += np.bincount(rows - first)
+    return Csr(np.cumsum(indptr, out=indptr), indices), len(sources) - count
+
+
+def _ascending(sources: npt.NDArray[np.signedinteger], targets: npt.NDArray[np.signedinteger]) -> bool:
+    """Return whether edges are sorted by their first and second nodes, each once."""
+    for begin in range(0, len(sources), _BLOCK):
+        first, second = (ends[begin : begin + _BLOCK + 1] for ends in (sources, targets))
+        later = (first[1:] > first[:-1]) | ((first[1:] == first[:-1]) & (second[1:] > second[:-1]))
+        if not later.all():
+            return False
+    return True
+
+
+def _distinct(n: int, sources: npt.NDArray[np.signedinteger], targets: npt.NDArray[np.signedinteger]) -> Ints:
+    """Return `source * n + target` of edges, ascending, each once."""
     keys = sources.astype(np.int64)
     keys *= n
     keys += targets
-    if not np.all(keys[1:] > keys[:-1]):
-        keys.sort()
-        first = np.ones(len(keys), bool)
-        np.not_equal(keys[1:], keys[:-1], out=first[1:])
-        keys = keys if first.all() else keys[first]
-    indptr, indices = np.zeros(n + 1, np.int64), np.empty(len(keys), np.int32)
-    for begin in range(0, len(keys), _BLOCK):
-        part = slice(begin, begin + _BLOCK)
-        rows, indices[part] = np.divmod(keys[part], n)
-        indptr[rows[0] + 1 : rows[-1] + 2] += np.bincount(rows - rows[0])
-    return Csr(np.cumsum(indptr, out=indptr), indices), len(sources) - len(keys)
+    keys.sort()
+    first = np.ones(len(keys), bool)
+    np.not_equal(keys[1:], keys[:-1], out=first[1:])
+    return keys if first.all() else keys[first]
 
 
 def topological_order(successors: Csr) -> Index | None:
     """Return an order with every node before its successors, or None if there is a cycle.
 
-    The node numbers themselves are that order in most graphs written down in program order; else the strong
-    components are, which SciPy numbers in (reverse) topological order. The result is verified either way.
+    The strong components are such an order, which SciPy numbers in (reverse) topological order. The result is verified.
 
     References
     ----------
     "A space-efficient algorithm for finding strongly connected components", Information Processing Letters
     116(1), 2016: what SciPy implements, without recursion.
     """
-    n = successors.n
-    nodes = np.arange(n, dtype=np.int32)
-    if all(np.all(sources < targets) for sources, targets in successors.blocks()):
-        return nodes
-    sources = successors.sources()
+    n, sources = successors.n, successors.sources()
     count, labels = strong_components(successors)
     if count < n or np.any(sources == successors.indices):
         return None
     order = np.empty(n, np.int32)
-    order[labels] = nodes
+    order[labels] = np.arange(n, dtype=np.int32)
     before, after = labels[sources], labels[successors.indices]
     if np.all(before > after):
         return order[::-1].copy()

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from simsched.errors import GraphError
 from simsched.graph import checks
+from simsched.graph.adjacency import Csr
 from simsched.graph.columns import Floats, LabelColumn, TextColumn, plain_text
 from simsched.graph.data import DataObjects, of_edges, read_by, with_ends
 from simsched.graph.edges import adjacency, pairs_of
@@ -27,7 +28,7 @@ MAX_TASKS = 2**31 - 1
 
 def build(
     durations_s: npt.ArrayLike,
-    edges: npt.ArrayLike | Iterable[Sequence[int]],
+    edges: npt.ArrayLike | Iterable[Sequence[int]] | Csr,
     *,
     kinds: Iterable[str] | str | None,
     names: Iterable[str] | None,
@@ -83,7 +84,7 @@ def build(
 
 
 def _data(
-    edges: npt.ArrayLike | Iterable[Sequence[int]],
+    edges: npt.ArrayLike | Iterable[Sequence[int]] | Csr,
     edge_bytes: npt.ArrayLike | None,
     edge_objects: npt.ArrayLike | None,
 ) -> DataObjects | None:
@@ -100,7 +101,7 @@ def _ends(given: npt.ArrayLike | None, n: int, what: str) -> Floats:
 
 
 def _repeated(
-    edges: npt.ArrayLike | Iterable[Sequence[int]], edge_objects: npt.ArrayLike, data: DataObjects
+    edges: npt.ArrayLike | Iterable[Sequence[int]] | Csr, edge_objects: npt.ArrayLike, data: DataObjects
 ) -> int:
     """Return how many edges are given twice with the same object, or with none."""
     pairs = pairs_of(edges)
@@ -110,13 +111,17 @@ def _repeated(
 
 
 def _tell(report: ImportReport, graph: TaskGraph, merged: int) -> None:
-    if merged:
-        report.note(counted(merged, "duplicate edge was merged", "duplicate edges were merged"))
+    tell_merged(report, merged)
     report.facts.setdefault("tasks", graph.n_tasks)
     report.facts.setdefault("edges", graph.n_edges)
 
 
-def called(task: int, names: TextColumn | None) -> str:
+def tell_merged(report: ImportReport, merged: int) -> None:
+    """Note how many duplicate edges were merged, if any."""
+    report.note(counted(merged, "duplicate edge was merged", "duplicate edges were merged"), when=merged)
+
+
+def called(task: int, names: Sequence[str] | TextColumn | None) -> str:
     """Return a task's name in messages: `task 3`, or `task 3 'conv1'`."""
     return f"task {task}" + (f" {names[task]!r}" if names is not None else "")
 

@@ -14,7 +14,7 @@ import numpy.typing as npt
 #: Numbers of any meaning: operations, bytes; `simsched.graph.recording.Seconds` where they are times.
 Floats = npt.NDArray[np.float64]
 
-_BLOCK = 1 << 20
+_BLOCK = 1 << 17
 
 
 def plain_text(value: object) -> str:
@@ -150,9 +150,11 @@ class LabelColumn:
             return cls.constant(labels[0], n)
         if len({*labels}) < len(labels):
             return cls.from_strings(strings[code] for code in codes.tolist())
-        number = np.zeros(len(strings), np.int32)
+        number, found = np.zeros(len(strings), np.int32), np.empty(n, np.int32)
         number[order] = np.arange(len(order), dtype=np.int32)
-        return cls(number[codes], labels)
+        for begin in range(0, n, _BLOCK):
+            found[begin : begin + _BLOCK] = number[codes[begin : begin + _BLOCK]]
+        return cls(found, labels)
 
     @cached_property
     def counts(self) -> npt.NDArray[np.int64]:

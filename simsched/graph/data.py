@@ -87,7 +87,7 @@ class DataObjects:
 
 
 def of_edges(
-    edges: npt.ArrayLike | Iterable[Sequence[int]],
+    edges: npt.ArrayLike | Iterable[Sequence[int]] | Csr,
     edge_bytes: npt.ArrayLike,
     edge_objects: npt.ArrayLike | None,
 ) -> DataObjects:

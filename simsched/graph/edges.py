@@ -20,15 +20,17 @@ MAX_EDGES = 2**31 - 1
 Caller = Callable[[int], str]
 
 
-def adjacency(n: int, edges: npt.ArrayLike | Iterable[Sequence[int]], called: Caller) -> tuple[Csr, int]:
+def adjacency(
+    n: int, edges: npt.ArrayLike | Iterable[Sequence[int]] | Csr, called: Caller
+) -> tuple[Csr, int]:
     """Return the successors of `n` tasks and how many duplicate edges were merged.
 
     Parameters
     ----------
     n : int
         Number of tasks.
-    edges : (m, 2) array or iterable of pairs
-        Task indices (before, after).
+    edges : (m, 2) array or iterable of pairs, or Csr
+        Task indices (before, after); or what this function returned for them before.
     called : function of int to str
         Name of a task in messages.
 
@@ -38,6 +40,8 @@ def adjacency(n: int, edges: npt.ArrayLike | Iterable[Sequence[int]], called: Ca
         If an edge is not a pair of whole numbers, has an endpoint outside 0 to n - 1 or two equal ones, or edges
         form a cycle.
     """
+    if isinstance(edges, Csr) and edges.n == n:
+        return edges, 0
     pairs = pairs_of(edges)
     if len(pairs) > MAX_EDGES:
         raise GraphError(f"{len(pairs)} edges are more than {MAX_EDGES}, the most a graph can hold")
@@ -61,7 +65,7 @@ def refuse_cycle(successors: Csr, called: Caller) -> None:
     GraphError
         If there is a cycle; the message names one.
     """
-    if successors.topological_order is None:
+    if not successors.forward and successors.topological_order is None:
         raise cycle_error(successors, called)
 
 
@@ -88,7 +92,7 @@ def _refuse_outside(pairs: npt.NDArray[Any], n: int) -> None:
     raise GraphError(f"edge {edge} ({before} -> {after}) leaves the graph, {tasks}")
 
 
-def pairs_of(edges: npt.ArrayLike | Iterable[Sequence[int]]) -> npt.NDArray[Any]:
+def pairs_of(edges: npt.ArrayLike | Iterable[Sequence[int]] | Csr) -> npt.NDArray[Any]:
     """Return edges as an (m, 2) array of whole numbers.
 
     Raises

@@ -13,6 +13,7 @@ from simsched.text import counted
 
 #: Half of the unit of traces' clocks: times that round to the same nanosecond are no early start.
 HALF_NS = 5e-10
+_BLOCK = 1 << 17
 
 
 def complete(graph: TaskGraph) -> TaskGraph:
@@ -86,7 +87,11 @@ def covered_s(start_s: Seconds, finish_s: Seconds) -> float:
     if not np.all(start_s[1:] >= start_s[:-1]):
         order = np.argsort(start_s, kind="stable")
         start_s, finish_s = start_s[order], finish_s[order]
-    reached, covered = np.maximum.accumulate(finish_s), start_s.copy()
-    np.maximum(start_s[1:], reached[:-1], out=covered[1:])
-    np.subtract(reached, covered, out=covered)
-    return float(np.maximum(covered, 0.0, out=covered).sum())
+    reached_s, own_s = -np.inf, np.empty(len(start_s))
+    for begin in range(0, len(start_s), _BLOCK):
+        part = slice(begin, begin + _BLOCK)
+        until_s = np.maximum.accumulate(np.append(reached_s, finish_s[part]))
+        # What a task covers that none before it did.
+        np.maximum(until_s[1:] - np.maximum(start_s[part], until_s[:-1]), 0.0, out=own_s[part])
+        reached_s = until_s[-1]
+    return float(own_s.sum())

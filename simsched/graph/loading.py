@@ -21,7 +21,10 @@ from simsched.graph.packed import unpacking
 from simsched.graph.recording import Origin, RecordedOn
 from simsched.graph.taskgraph import TaskGraph
 from simsched.plugins import elsewhere, named, registered
+from simsched.system import give_back
 
+#: Tasks of a graph whose reading leaves so much memory behind that the system should have it again.
+MANY = 1_000_000
 #: Called with a sentence about each mend; usually `ImportReport.note`.
 Mend = Callable[[str], None]
 
@@ -194,6 +197,8 @@ def _loaded(file: Path, format: str | None, options: dict[str, Any]) -> TaskGrap
         graph = reader.read(file, **options)
     except GraphError as error:
         raise GraphError(f"{file}: {str(error).removeprefix(f'{file}: ')}") from None
+    if graph.n_tasks > MANY:
+        give_back()
     return graph if name == OWN else complete(graph)  # what was saved comes back as it was
 
 

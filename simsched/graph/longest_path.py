@@ -31,6 +31,8 @@ def longest_path_to_sinks(graph: TaskGraph, seconds: npt.ArrayLike) -> Seconds:
         If `seconds` has another length, or one is negative or NaN: its level would be unknown.
     """
     weights = _weights(graph, seconds)
+    if graph.successors.forward:
+        return longest_path(graph.successors, None, weights)
     return longest_path(graph.successors, np.ascontiguousarray(graph.topological_order[::-1]), weights)
 
 
@@ -58,10 +60,10 @@ def depths(graph: TaskGraph) -> npt.NDArray[np.int32]:
     return hops
 
 
-def longest_path(neighbours: Csr, order: Index, weights: Floats) -> Floats:
+def longest_path(neighbours: Csr, order: Index | None, weights: Floats) -> Floats:
     """Return `weights[i] + max(result of i's neighbours, 0 if none)` for every node i.
 
-    In `order` every neighbour of a node comes before it.
+    In `order` every neighbour of a node comes before it; None for n - 1 to 0.
 
     The compiled twin and this loop do the same additions in the same order: the results are equal bit by bit.
     """
@@ -71,7 +73,7 @@ def longest_path(neighbours: Csr, order: Index, weights: Floats) -> Floats:
         return found
     result = weights.tolist()
     starts, columns = neighbours.indptr.tolist(), neighbours.indices.tolist()
-    for i in order.tolist():
+    for i in reversed(range(neighbours.n)) if order is None else order.tolist():
         best = 0.0
         for j in columns[starts[i] : starts[i + 1]]:
             best = max(best, result[j])

@@ -118,7 +118,7 @@ class TaskGraph:
     def from_edges(
         cls,
         durations_s: npt.ArrayLike,
-        edges: npt.ArrayLike | Iterable[Sequence[int]] = (),
+        edges: npt.ArrayLike | Iterable[Sequence[int]] | Csr = (),
         *,
         kinds: Iterable[str] | str | None = None,
         names: Iterable[str] | None = None,

@@ -15,7 +15,8 @@ def longest_path(
     ],
     order: Annotated[
         NDArray[numpy.int32], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
-    ],
+    ]
+    | None,
     weights: Annotated[
         NDArray[numpy.float64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
     ],
@@ -23,8 +24,8 @@ def longest_path(
     """
     Return weights[i] + max(result of i's neighbours, 0 if none) for every node i.
 
-    indptr: int64 (n + 1,); indices: int32 (m,); order: int32 (n,), every neighbour before its node;
-    weights: float64 (n,). Nothing is copied or converted; arrays that do not fit raise.
+    indptr: int64 (n + 1,); indices: int32 (m,); order: int32 (n,), every neighbour before its node, or None
+    for n - 1 to 0; weights: float64 (n,). Nothing is copied or converted; arrays that do not fit raise.
     """
 
 class Sharing:

@@ -28,6 +28,8 @@ def both(graph: TaskGraph, weights: npt.NDArray[np.float64]) -> tuple[bytes, byt
     """Return the bits of the compiled result and of the Python one."""
     order = np.ascontiguousarray(graph.topological_order[::-1])
     compiled = longest_path(graph.successors, order, weights)
+    if graph.successors.forward:
+        assert longest_path(graph.successors, None, weights).tobytes() == compiled.tobytes()
     with patch("simsched.graph.longest_path.core", lambda: None):
         python = longest_path(graph.successors, order, weights)
     assert compiled.dtype == python.dtype == F64

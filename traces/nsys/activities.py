@@ -20,6 +20,7 @@ from simsched.costs.curves import DEVICE
 from simsched.errors import FormatError
 from simsched.traces.nsys.database import Database, Whole
 from simsched.traces.shared.spans import Small, Spans, rows_in
+from simsched.traces.shared.timeline import picked
 
 KERNEL, MEMCPY, MEMSET, RUNTIME, SYNCHRONIZATION = (
     f"CUPTI_ACTIVITY_KIND_{name}" for name in ("KERNEL", "MEMCPY", "MEMSET", "RUNTIME", "SYNCHRONIZATION")
@@ -60,7 +61,6 @@ class Activities:
     bytes_B : float array, shape (n,)
         Of copies and fills; NaN for others.
     on_device : bool array, shape (n,)
-    process : int32 array, shape (n,)
     streams : dict of int to int
         The lane that a call waited for, by its correlation, where the file tells it.
     counts : Counter of str
@@ -71,7 +71,6 @@ class Activities:
     correlation: Whole
     bytes_B: npt.NDArray[np.float64]
     on_device: npt.NDArray[np.bool_]
-    process: Small
     streams: dict[int, int] = field(default_factory=dict)
     counts: Counter[str] = field(default_factory=Counter)
 
@@ -90,7 +89,7 @@ class Reading:
         self._labels: dict[str, int] = {"": 0}
         self._lanes: dict[tuple[str, str], int] = {}
         self.counts: Counter[str] = Counter()
-        self._parts: list[dict[str, npt.NDArray[Any]]] = []
+        self._parts: list[dict[str, Any]] = []
 
     def devices(self) -> None:
         """Take kernels, copies and fills."""
@@ -112,7 +111,7 @@ class Reading:
                 name = self._coded(told["copyKind"], lambda kind: f"{DEVICE}Memcpy {_COPIES.get(kind, kind)}")
             else:
                 name = self._coded(np.zeros(len(lane), np.int64), lambda _: f"{DEVICE}Memset")
-            self._add(told, lane, name, process, told.get("bytes", np.broadcast_to(-1, len(lane))), device=1)
+            self._add(told, lane, name, process, told.get("bytes"), device=True)
 
     def host(self) -> None:
         """Take calls of the CUDA API."""
@@ -121,9 +120,8 @@ class Reading:
         told = self._ran(
             RUNTIME, self._database.columns(RUNTIME, _TIMES, ("correlationId", "globalTid", "nameId"))
         )
-        lane, process = self._threads(told["globalTid"]), _process(told["globalTid"])
-        name = self._coded(told["nameId"], self._text)
-        self._add(told, lane, name, process, np.broadcast_to(-1, len(lane)), device=0)
+        lane, name = self._threads(told["globalTid"]), self._coded(told.pop("nameId"), self._text)
+        self._add(told, lane, name, _process(told.pop("globalTid")), None, device=False)
 
     def done(self) -> Activities:
         """Return all spans; raise `FormatError` where there are none."""
@@ -133,30 +131,28 @@ class Reading:
                 f"{self._database.path}: no CUDA activity in it (tables {KERNEL} and others); was it recorded with "
                 f"nsys profile --trace=cuda?{dropped and f' Dropped: {dropped}'}"
             )
-        joined = {
-            key: np.concatenate([part.pop(key) for part in self._parts]) for key in list(self._parts[0])
-        }
-        spans = Spans(
-            joined["start"],
-            joined["end"],
-            joined["lane"],
-            joined["name"],
-            np.zeros(len(joined["name"]), np.int32),
-            list(self._labels),
-            list(self._lanes),
+        size = self._sizes()
+        start, end, lane, name, correlation, device = (
+            np.concatenate([part.pop(key) for part in self._parts]) for key in list(self._parts[0])
         )
-        size = joined.pop("bytes").astype(np.float64)
-        found = Activities(
-            spans,
-            joined["correlation"],
-            np.where(size >= 0, size, np.nan) if (size >= 0).any() else np.broadcast_to(np.nan, len(size)),
-            joined["device"] == 1,
-            joined["process"],
-            counts=self.counts,
-        )
+        scope = np.broadcast_to(np.int32(0), len(lane))
+        spans = Spans(start, end, lane, name, scope, list(self._labels), list(self._lanes))
+        found = Activities(spans, correlation, size, device, counts=self.counts)
         self._scopes(found)
         found.streams = self._waited()
         return found
+
+    def _sizes(self) -> npt.NDArray[np.float64]:
+        """Return the bytes of all spans, NaN where they are unknown: one in memory where all are."""
+        parts = [(len(part["start"]), part.pop("bytes")) for part in self._parts]
+        if not any(bytes_B is not None and (bytes_B >= 0).any() for _, bytes_B in parts):
+            return np.broadcast_to(np.nan, sum(count for count, _ in parts))
+        return np.concatenate(
+            [
+                np.full(count, np.nan) if bytes_B is None else np.where(bytes_B >= 0, bytes_B, np.nan)
+                for count, bytes_B in parts
+            ]
+        )
 
     def _ran(self, table: str, told: dict[str, Whole]) -> dict[str, Whole]:
         """Return the rows with times; CUPTI gives 0 where it could not take them."""
@@ -165,7 +161,13 @@ class Reading:
         return told if kept.all() else {name: column[kept] for name, column in told.items()}
 
     def _add(
-        self, told: dict[str, Whole], lane: Small, name: Small, process: Whole, size: Whole, device: int
+        self,
+        told: dict[str, Whole],
+        lane: Small,
+        name: Small,
+        process: Whole,
+        size: Whole | None,
+        device: bool,
     ) -> None:
         self._parts.append(
             {
@@ -174,9 +176,8 @@ class Reading:
                 "lane": lane,
                 "name": name,
                 "correlation": _correlation(process, told["correlationId"]),
+                "device": np.full(len(lane), device),
                 "bytes": size,
-                "device": np.full(len(lane), device, np.int8),
-                "process": process.astype(np.int32),
             }
         )
 
@@ -187,20 +188,26 @@ class Reading:
                 raise FormatError(
                     f"{self._database.path}: table {table}: {name} is {told[name].max()}; expected up to {_MOST - 1}"
                 )
-        return (process * (_MOST + 1) + told["deviceId"] + 1) * (_MOST + 1) + told["streamId"] + 1
+        keys = process * (_MOST + 1)
+        keys += told["deviceId"]
+        keys += 1
+        keys *= _MOST + 1
+        keys += told["streamId"]
+        keys += 1
+        return keys
 
     def _numbered(self, keys: Whole, called: Callable[[int], tuple[str, str]]) -> Small:
         """Return the lane of each key."""
         each, which = _distinct(keys)
         numbers = [self._lanes.setdefault(called(key), len(self._lanes)) for key in each.tolist()]
-        return np.array(numbers, np.int32)[which]
+        return picked(np.array(numbers, np.int32), which)
 
     def _coded(self, codes: Whole, called: Callable[[int], str]) -> Small:
         """Return the label of each code."""
         each, which = _distinct(codes)
         labels = [called(code) for code in each.tolist()]
         numbers = [self._labels.setdefault(label, len(self._labels)) for label in labels]
-        return np.array(numbers, np.int32)[which]
+        return picked(np.array(numbers, np.int32), which)
 
     def _text(self, code: int) -> str:
         return self.texts.get(code, f"name {code}")
@@ -257,7 +264,7 @@ class Reading:
         labels = np.array([self._labels.setdefault(text, len(self._labels)) for text in texts], np.int64)
         calls = np.flatnonzero(~found.on_device)
         spans = found.spans
-        spans.labels = list(self._labels)
+        spans.labels, spans.scope = list(self._labels), np.zeros(len(spans), np.int32)
         spans.scope[calls] = innermost(
             lanes, told["start"], told["end"], labels, spans.lane[calls], spans.start_ns[calls]
         )

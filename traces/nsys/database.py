@@ -8,6 +8,7 @@ times: there are no more rows, and no more bytes of text, than the file can hold
 from __future__ import annotations
 
 import sqlite3
+from array import array
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -66,16 +67,13 @@ class Database:
                 f"{self.path}: table {table} has no column {lacks[0]}; is this an export of Nsight Systems?"
             )
         names = [*needed, *(name for name in others if name in has)]
-        parts: dict[str, list[Whole]] = {name: [] for name in names}
+        columns = {name: array("q") for name in names}
         count = 0
         for rows in self._blocks(table, names):
             for name, values in zip(names, zip(*rows, strict=True), strict=True):
-                parts[name].append(self._whole(table, name, values, count))
+                columns[name].extend(self._whole(table, name, values, count))
             count += len(rows)
-        found = {
-            name: np.concatenate(blocks) if (blocks := parts.pop(name)) else np.zeros(0, np.int64)
-            for name in names
-        }
+        found = {name: np.frombuffer(column, np.int64) for name, column in columns.items()}
         lacking = np.broadcast_to(np.int64(-1), count)
         return {name: found.get(name, lacking) for name in (*needed, *others)}
 
@@ -101,15 +99,16 @@ class Database:
                     )
         return found
 
-    def _whole(self, table: str, name: str, values: Sequence[Any], row: int) -> Whole:
-        if set(map(type, values)) != {int}:
+    def _whole(self, table: str, name: str, values: Sequence[Any], row: int) -> array[int]:
+        try:
+            return array("q", values)
+        except TypeError:
             wrong = next((v for v in values if v is not None and type(v) is not int), None)
             if wrong is not None:
                 raise FormatError(
                     f"{self.path}: table {table}: {name} is {shown(wrong)} near row {row}; expected a whole number"
-                )
-            values = [-1 if value is None else value for value in values]
-        return np.array(values, np.int64)
+                ) from None
+            return array("q", [-1 if value is None else value for value in values])
 
     def _blocks(self, table: str, names: Sequence[str]) -> Iterator[list[tuple[Any, ...]]]:
         listed = ", ".join(f'"{name}"' for name in names)

@@ -7,6 +7,7 @@ device is no work while it waits: it begins where the last that it waited for wa
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -16,14 +17,15 @@ from simsched.graph import ImportReport, TaskGraph
 from simsched.graph.loading import Reader, plain_name
 from simsched.text import counted
 from simsched.traces.nsys.activities import Activities, Reading
-from simsched.traces.nsys.database import MAGIC, Whole, open_database
+from simsched.traces.nsys.database import MAGIC, open_database
 from simsched.traces.shared.options import word
-from simsched.traces.shared.spans import distinct, graph_of
-from simsched.traces.shared.timeline import in_order
+from simsched.traces.shared.spans import Small, by_start, distinct, graph_of
+from simsched.traces.shared.timeline import ascending, by_lane, in_order, picked, sizes
 
 CALLS = ("launches", "all", "none")
 #: Calls that return when the device is done, such as cudaStreamSynchronize_v3020, cuCtxSynchronize, cudaMemcpy_v3020.
 _WAITS = re.compile(r"cu\w*Synchronize|cu(?:da)?Mem(?:cpy|set)(?!\w*Async)")
+_BLOCK = 1 << 17
 _ALL_STREAMS = re.compile(r"cu(?:daDevice|daThread|Ctx)Synchronize")
 
 
@@ -83,91 +85,104 @@ class _Graph:
         self._spans = found.spans
         self._waits = np.zeros(len(found.spans), np.bool_)
         self._launched = self._launches()
-        found.spans.scope[self._launched[:, 1]] = found.spans.scope[self._launched[:, 0]]
+        if found.spans.scope.any():
+            found.spans.scope[self._launched[:, 1]] = found.spans.scope[self._launched[:, 0]]
         self._wait_edges = self._cut()
+        found.correlation = found.correlation[:0].copy()
 
     def built(self) -> TaskGraph:
-        spans, found = self._spans, self._found
-        kept = np.flatnonzero(self._kept())
-        order = kept[np.lexsort((spans.finish_ns[kept], spans.start_ns[kept]))].astype(np.int32)
-        task = np.full(len(spans), -1, np.int32)
-        task[order] = np.arange(len(order))
-        joined = np.concatenate([task[self._launched], task[self._wait_edges]])
-        del task, kept
-        joined = joined[(joined >= 0).all(axis=1) & (joined[:, 0] != joined[:, 1])]
-        tasks, bytes_B = spans.taken(order), found.bytes_B[order] if found.bytes_B.strides[0] else None
-        left_out = len(spans) - len(tasks)
-        # What was read takes no memory beside the graph.
-        found.spans, found.correlation, found.bytes_B = (
-            tasks,
-            found.correlation[:0].copy(),
-            found.bytes_B[:0].copy(),
-        )
-        del self._spans, spans, order
-        edges = distinct(np.concatenate([in_order(tasks.lane), joined]))
+        self._task, bytes_B = self._ordered()
+        name = plain_name(self._path, ".sqlite", ".nsys-rep")
+        return graph_of(self._path, self._spans, self._edges(), self._report, name, bytes_B=bytes_B)
+
+    def _ordered(self) -> tuple[Small, npt.NDArray[np.float64] | None]:
+        """Let the spans be the tasks, by start; return the number of each span's task, or -1, and bytes of tasks."""
+        order = by_start(self._spans, np.flatnonzero(self._kept()).astype(np.int32))
+        task = np.full(len(self._spans), -1, np.int32)
+        task[order] = np.arange(len(order), dtype=np.int32)
+        self._spans.keep(order)
+        return task, picked(self._found.bytes_B, order) if self._found.bytes_B.strides[0] else None
+
+    def _edges(self) -> Small:
+        """Return the edges between tasks; what they are made of is given up."""
+        launches, waits, chained = len(self._launched), len(self._wait_edges), in_order(self._spans.lane)
+        left_out = len(self._task) - len(self._spans)
+        joined = [picked(self._task, self._launched, self._launched), picked(self._task, self._wait_edges)]
+        del self._launched, self._task
+        for place, pairs in enumerate(joined):
+            fine = (pairs >= 0).all(axis=1) & (pairs[:, 0] != pairs[:, 1])
+            joined[place] = pairs if fine.all() else pairs[fine]
+            del pairs
+        edges = distinct(chained, *joined)
         # Clocks of host and device differ by some hundred nanoseconds: an order that was not is left out.
         backwards = edges[:, 0] > edges[:, 1]
-        self._tell(left_out, int(backwards.sum()))
-        del self._found, self._launched, self._waits, found, joined
-        if backwards.any():
-            edges = edges[~backwards]
-        name = plain_name(self._path, ".sqlite", ".nsys-rep")
-        return graph_of(self._path, tasks, edges, self._report, name, bytes_B=bytes_B)
+        self._tell(left_out, launches, waits, int(backwards.sum()))
+        return edges[~backwards] if backwards.any() else edges
 
-    def _launches(self) -> Whole:
+    def _launches(self) -> Small:
         """Return call and activity of each launch, shape (m, 2)."""
-        found = self._found
-        calls = np.flatnonzero(~found.on_device & (found.correlation >= 0))
-        ran = np.flatnonzero(found.on_device & (found.correlation >= 0))
-        by = calls[np.argsort(found.correlation[calls], kind="stable")]
-        place = np.searchsorted(found.correlation[by], found.correlation[ran])
-        there = place < len(by)
-        ran, place = ran[there], place[there]
-        same = found.correlation[by[place]] == found.correlation[ran]
-        return np.column_stack([by[place[same]].astype(np.int32), ran[same].astype(np.int32)]).reshape(-1, 2)
-
-    def _cut(self) -> Whole:
-        """Cut calls at what they launched, and off what they waited; return the edges to those that waited."""
-        spans, found = self._spans, self._found
-        before = (spans.finish_ns - spans.start_ns)[~found.on_device].sum()
-        waits = np.array([_WAITS.match(label) is not None for label in spans.labels], np.bool_)
-        self._waits = waits[spans.name] & ~found.on_device
-        edges = self._waited()
-        call, ran = self._launched.T
-        # What a waiting call launched itself is behind it only.
-        cut = ~self._waits[call]
-        np.minimum.at(
-            spans.finish_ns, call[cut], np.maximum(spans.start_ns[ran[cut]], spans.start_ns[call[cut]])
+        found, known = self._found, self._found.correlation >= 0
+        calls, ran = (
+            np.flatnonzero(side & known).astype(np.int32) for side in (~found.on_device, found.on_device)
         )
-        self._launched = self._launched[cut]
+        keys = picked(found.correlation, calls)
+        if not ascending(found.correlation, calls):
+            order = np.argsort(keys, kind="stable")
+            keys, calls = keys[order], calls[order]
+            del order
+        launches, count = np.empty((len(ran), 2), np.int32), 0
+        for begin in range(0, len(ran) if len(calls) else 0, _BLOCK):
+            rows = ran[begin : begin + _BLOCK]
+            wanted = found.correlation[rows]
+            place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+            same = keys[place] == wanted
+            own = launches[count : count + np.count_nonzero(same)]
+            own[:, 0], own[:, 1] = calls[place[same]], rows[same]
+            count += len(own)
+        return launches[:count]
+
+    def _cut(self) -> Small:
+        """Cut calls at what they launched, and off what they waited; return the edges to those that waited."""
+        spans, on_device = self._spans, self._found.on_device
+        # Calls of the host come after what ran on devices.
+        first = int(np.count_nonzero(on_device))
+        before = (spans.finish_ns[first:] - spans.start_ns[first:]).sum()
+        waits = np.array([_WAITS.match(label) is not None for label in spans.labels], np.bool_)
+        self._waits = picked(waits, spans.name) & ~on_device
+        edges = self._waited(first) if self._waits.any() else np.zeros((0, 2), np.int32)
+        # What a waiting call launched itself is behind it only.
+        self._launched = self._launched[~picked(self._waits, self._launched[:, 0])]
+        for begin in range(0, len(self._launched), _BLOCK):
+            call, ran = self._launched[begin : begin + _BLOCK].T
+            np.minimum.at(spans.finish_ns, call, np.maximum(spans.start_ns[ran], spans.start_ns[call]))
         np.maximum.at(spans.start_ns, edges[:, 1], spans.finish_ns[edges[:, 0]])
         np.minimum(spans.start_ns, spans.finish_ns, out=spans.start_ns)
-        left = (spans.finish_ns - spans.start_ns)[~found.on_device].sum()
+        left = (spans.finish_ns[first:] - spans.start_ns[first:]).sum()
         self._report.facts["cut_out_of_calls_s"] = float(before - left) / 1e9
         return edges
 
-    def _waited(self) -> Whole:
+    def _waited(self, first: int) -> Small:
         """Return activity and call of each wait, shape (m, 2): the last activity of each stream that was awaited."""
         spans, found = self._spans, self._found
-        on = np.flatnonzero(found.on_device)
-        on = on[np.lexsort((spans.finish_ns[on], spans.lane[on]))]
-        lanes, begins = np.unique(spans.lane[on], return_index=True)
-        of = {int(lane): on[a:b] for lane, a, b in zip(lanes, begins, [*begins[1:], len(on)], strict=True)}
-        own = dict(self._launched[self._waits[self._launched[:, 0]]].tolist())
+        on = by_lane(spans.lane[:first], spans.finish_ns[:first])
+        finish, ends = picked(spans.finish_ns, on), np.cumsum(sizes(spans.lane[:first])).tolist()
+        of = {lane: slice(a, b) for lane, (a, b) in enumerate(pairwise([0, *ends])) if a < b}
+        own = dict(self._launched[picked(self._waits, self._launched[:, 0])].tolist())
         edges = []
         for call in np.flatnonzero(self._waits).tolist():
             if call in own:
                 edges.append((own[call], call))
                 continue
-            told = found.streams.get(int(found.correlation[call]))
+            told, process = found.streams.get(int(found.correlation[call])), spans.lanes[spans.lane[call]][0]
             every = told is None and _ALL_STREAMS.match(spans.labels[spans.name[call]]) is not None
-            for lane, rows in of.items() if told is None else ((told, of.get(told, on[:0])),):
-                place = int(np.searchsorted(spans.finish_ns[rows], spans.finish_ns[call], "right")) - 1
-                if place >= 0 and found.process[rows[place]] == found.process[call]:
-                    within = spans.finish_ns[rows[place]] >= spans.start_ns[call]
-                    if every or within or told == lane:
-                        edges.append((int(rows[place]), call))
-        return np.array(edges, np.int64).reshape(-1, 2)
+            for lane in of if told is None else of.keys() & {told}:
+                done = finish[of[lane]]
+                place = int(np.searchsorted(done, spans.finish_ns[call], "right")) - 1
+                if place < 0 or spans.lanes[lane][0] != process:
+                    continue
+                if every or told == lane or done[place] >= spans.start_ns[call]:
+                    edges.append((int(on[of[lane]][place]), call))
+        return np.array(edges, np.int32).reshape(-1, 2)
 
     def _kept(self) -> npt.NDArray[np.bool_]:
         kept = self._found.on_device.copy()
@@ -178,13 +193,13 @@ class _Graph:
             kept |= self._waits
         return kept
 
-    def _tell(self, left_out: int, backwards: int) -> None:
+    def _tell(self, left_out: int, launches: int, waits: int, backwards: int) -> None:
         found, report = self._found, self._report
         report.facts.update(
             device_tasks=int(found.on_device.sum()),
             host_calls=int((~found.on_device).sum()),
-            launches=len(self._launched),
-            waits=len(self._wait_edges),
+            launches=launches,
+            waits=waits,
             backwards=backwards,
         )
         report.facts.update(

@@ -16,6 +16,7 @@ from simsched.traces.otf2 import events as ev
 from simsched.traces.otf2.archive import UNDEFINED
 from simsched.traces.otf2.definitions import Definitions
 from simsched.traces.otf2.pieces import Columns, guid_key, task_key
+from simsched.traces.shared.timeline import by_lane, picked, sizes
 
 #: Not in the file: a region in which a thread waits is entered, or left; its fields are region and role.
 WAIT_ENTER, WAIT_LEAVE = 202, 203
@@ -173,6 +174,8 @@ class Links:
         for (comm, *_), by_location in self._collectives.items():
             self._collective(comm, by_location, ran)
         self._thread_edges()
+        if not (self._created or self._parents or self._awaited or self._teams):
+            return
         by_chain = _Chains(ran)
         for child, sync in self._created.items():
             self._edge(sync.before, by_chain.first(child))
@@ -343,16 +346,18 @@ class _Chains:
     """First and last pieces of chains."""
 
     def __init__(self, ran: Columns) -> None:
-        self._order = np.lexsort((ran.start, ran.chain))
-        self._chains, self._begins = np.unique(ran.chain[self._order], return_index=True)
-        self._ends = np.append(self._begins[1:], len(self._order))
-        self._start, self._finish = ran.start, ran.finish[self._order]
+        # Most chains are those of threads, whose pieces are in order.
+        self._order = by_lane(ran.chain)
+        chain, start = picked(ran.chain, self._order), picked(ran.start, self._order)
+        if ((chain[1:] == chain[:-1]) & (start[1:] < start[:-1])).any():
+            self._order = np.lexsort((ran.start, ran.chain)).astype(np.int32)
+        self._ends = np.cumsum(sizes(ran.chain)).tolist()
+        self._start, self._finish = ran.start, ran.finish
 
     def _of(self, chain: int) -> tuple[int, int]:
-        at = int(np.searchsorted(self._chains, chain))
-        if at < len(self._chains) and self._chains[at] == chain:
-            return int(self._begins[at]), int(self._ends[at])
-        return 0, 0
+        if chain >= len(self._ends):
+            return 0, 0
+        return self._ends[chain - 1] if chain else 0, self._ends[chain]
 
     def first(self, chain: int) -> int:
         begin, end = self._of(chain)
@@ -367,5 +372,6 @@ class _Chains:
         (begin, end), first = self._of(chain), self.first(other)
         if begin == end or first < 0:
             return -1
-        at = begin + int(np.searchsorted(self._finish[begin:end], self._start[first], "right")) - 1
+        finish, order = self._finish, self._order
+        at = bisect_right(range(end), self._start[first], begin, key=lambda place: finish[order[place]]) - 1
         return int(self._order[at]) if at >= begin else -1

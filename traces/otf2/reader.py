@@ -11,7 +11,11 @@ import numpy.typing as npt
 
 from simsched.errors import FormatError
 from simsched.graph import ImportReport, LabelColumn, TaskGraph
+from simsched.graph.adjacency import Csr
+from simsched.graph.build import called, tell_merged
+from simsched.graph.edges import adjacency
 from simsched.graph.loading import Reader, plain_name
+from simsched.system import give_back
 from simsched.traces.otf2.archive import SUFFIX, Archive, is_archive, open_archive
 from simsched.traces.otf2.definitions import Definitions
 from simsched.traces.otf2.recording import Recording, Run
@@ -19,7 +23,7 @@ from simsched.traces.shared.choice import EDGES, MOST_LISTED, listed
 from simsched.traces.shared.json_stream import shown
 from simsched.traces.shared.options import TOLERANT, mends_if, word
 from simsched.traces.shared.spans import Small, Whole, lane_names
-from simsched.traces.shared.timeline import in_order, recording
+from simsched.traces.shared.timeline import in_order, picked, timed
 
 #: Events that are left out, by their types.
 _OTHERS = {
@@ -97,6 +101,7 @@ OTF2 = Reader(
 
 
 def _graph(path: Path, run: Run, report: ImportReport, edges: str) -> TaskGraph:
+    give_back()
     tasks = run.tasks
     if max(abs(int(tasks.start.min())), abs(int(tasks.finish.max()))) > _MOST_NS:
         raise FormatError(f"{path}: times of more than {_MOST_NS // 10**9} s; is the archive damaged?")
@@ -112,15 +117,15 @@ def _graph(path: Path, run: Run, report: ImportReport, edges: str) -> TaskGraph:
     told = (
         np.append(~np.isnan(sizes), np.zeros(len(chained), np.bool_)) if not np.isnan(sizes).all() else None
     )
-    every = np.concatenate([flows, chained]) if len(flows) else chained
+    every: Small | Csr = np.concatenate([flows, chained]) if len(flows) else chained
     del flows, chained
-    kinds = LabelColumn.from_codes(tasks.region, run.labels)
-    where = recording(path, tasks.start, tasks.finish, tasks.location, lane_names(run.lanes))
-    tasks.finish -= tasks.start
-    durations_s = tasks.finish / 1e9
-    durations_s.setflags(write=False)  # and so it is not copied
+    if told is None:
+        every, merged = adjacency(len(tasks.start), every, lambda task: called(task, None))
+        tell_merged(report, merged)
     # The columns of the graph take the place of those of the tasks.
-    vars(tasks).clear()
+    kinds = LabelColumn.from_codes(vars(tasks).pop("region"), run.labels)
+    times_ns = [vars(tasks).pop(name) for name in ("start", "finish")]
+    durations_s, where = timed(path, times_ns, vars(tasks).pop("location"), lane_names(run.lanes))
     return TaskGraph.from_edges(
         durations_s, every, kinds=kinds, name=plain_name(path, ".tar", SUFFIX), report=report, recording=where,
         **({} if told is None else _messages(told, sizes)),
@@ -137,7 +142,7 @@ def _sorted(run: Run, with_flows: bool) -> tuple[Small, npt.NDArray[np.float64]]
     place = np.empty(len(tasks.start), np.int32)
     place[order] = np.arange(len(order), dtype=np.int32)
     for name, column in vars(tasks).items():
-        setattr(tasks, name, column[order])
+        setattr(tasks, name, picked(column, order))
     run.in_task = run.in_task[order]
     return (place[run.edges], run.edge_bytes) if with_flows else (place[run.edges[:0]], run.edge_bytes[:0])
 

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from simsched.errors import FormatError
 from simsched.graph.cleanup.matching import matcher
 from simsched.graph.loading import Mend
+from simsched.system import give_back
 from simsched.traces.otf2.archive import UNDEFINED, Archive
 from simsched.traces.otf2.definitions import (
     BARRIERS,
@@ -26,6 +27,7 @@ from simsched.traces.otf2.events import Events, Whole, events
 from simsched.traces.otf2.links import BARRIER, OTHER, TASKS, WAIT_ENTER, WAIT_LEAVE, Join, Links, Sync
 from simsched.traces.otf2.pieces import Columns, Pieces, chains_of, pieces
 from simsched.traces.shared.spans import Small
+from simsched.traces.shared.timeline import picked
 
 _WAITS = {**dict.fromkeys(BARRIERS, BARRIER), TASK_WAIT: TASKS, THREAD_WAIT: OTHER}
 _JOINED = "collective"
@@ -206,6 +208,7 @@ class Recording:
 
     def _joined(self) -> Run:
         tasks, links = self._all(), self._links
+        give_back()
         links.finish(tasks)
         waited = _cut(tasks.start, tasks.finish, links.cuts)
         count, labels = len(tasks.start), [*(known.name for known in self._found), _JOINED]
@@ -217,13 +220,13 @@ class Recording:
             edge_bytes = np.append(edge_bytes, np.full(len(more), np.nan))
         threads = np.zeros(len(self._chains) + len(links.joins), np.bool_)
         threads[[self._chains["location", number] for number in self._numbers]] = True
-        joined = np.arange(len(tasks.start)) >= count
+        joined = np.zeros(len(tasks.start), np.bool_)
+        joined[count:] = True
         clock = self.told.clock
-        tasks.start, tasks.finish = (
-            _ns(ticks, clock.offset, clock.resolution) for ticks in (tasks.start, tasks.finish)
-        )
+        for name in ("start", "finish"):
+            setattr(tasks, name, _ns(vars(tasks).pop(name), clock.offset, clock.resolution))
         return Run(
-            tasks, labels, self.lanes, ~threads[tasks.chain] & ~joined, joined, edges, edge_bytes,
+            tasks, labels, self.lanes, ~picked(threads, tasks.chain) & ~joined, joined, edges, edge_bytes,
             self.left_out, self.counts + links.counts, waited / clock.resolution,
         )  # fmt: skip
 

@@ -20,7 +20,7 @@ from simsched.graph import Recording
 MAX_NS = 2**53
 #: Year 2262: the last moment whose nanoseconds since 1970 fit 64 bits.
 LATEST_NS = 2**63 - 1
-_BLOCK = 1 << 20
+_BLOCK = 1 << 17
 _NUMBER = re.compile(r"[+-]?(?:[0-9]{1,25}(?:\.[0-9]{0,25})?|\.[0-9]{1,25})(?:[eE][+-]?[0-9]{1,2})?")
 
 
@@ -108,6 +108,27 @@ def recording(
     )
 
 
+def timed(
+    path: Path, times_ns: list[npt.NDArray[np.int64]], lanes: npt.NDArray[np.int32], names: Sequence[str]
+) -> tuple[npt.NDArray[np.float64], Recording]:
+    """Return the seconds of tasks, and their recording as `recording` does, of columns of millions.
+
+    Parameters
+    ----------
+    path, lanes, names
+        As `recording` takes them.
+    times_ns : list of two int64 arrays, shape (n,)
+        Starts and finishes; the list is emptied, as seconds take their place.
+    """
+    origin_ns = int(times_ns[0].min()) if len(lanes) else 0
+    refuse_long(path, int(times_ns[1].max()) - origin_ns if len(lanes) else 0)
+    lanes.setflags(write=False)  # as the graph may keep it
+    durations_s = _seconds(times_ns[1], times_ns[0])
+    start_s = _seconds(times_ns.pop(0), origin_ns)
+    finish_s = _seconds(times_ns.pop(), origin_ns)
+    return durations_s, Recording(start_s, finish_s, lanes, tuple(names), origin_ns=origin_ns)
+
+
 def refuse_long(path: Path, length_ns: int) -> None:
     """Raise `FormatError` where a run is longer than `MAX_NS`."""
     if length_ns > MAX_NS:
@@ -117,8 +138,13 @@ def refuse_long(path: Path, length_ns: int) -> None:
         )
 
 
-def _seconds(times_ns: npt.NDArray[np.int64], origin_ns: int) -> npt.NDArray[np.float64]:
-    seconds = (times_ns - origin_ns) / 1e9
+def _seconds(
+    times_ns: npt.NDArray[np.int64], origin_ns: int | npt.NDArray[np.int64]
+) -> npt.NDArray[np.float64]:
+    seconds, origins_ns = np.empty(len(times_ns)), np.broadcast_to(origin_ns, len(times_ns))
+    for begin in range(0, len(seconds), _BLOCK):
+        part = slice(begin, begin + _BLOCK)
+        seconds[part] = (times_ns[part] - origins_ns[part]) / 1e9
     seconds.setflags(write=False)  # as the graph may keep it
     return seconds
 
@@ -185,7 +211,7 @@ def by_lane(lanes: npt.NDArray[Any], *keys: npt.NDArray[Any]) -> npt.NDArray[np.
     >>> by_lane(np.array([1, 0, 1, 0]), np.array([5, 7, 4, 8])).tolist()
     [1, 3, 2, 0]
     """
-    ends = np.cumsum(np.bincount(lanes)) if len(lanes) else np.zeros(0, np.int64)
+    ends = np.cumsum(sizes(lanes))
     place, order = np.append(0, ends), np.empty(len(lanes), np.int32)
     for begin in range(0, len(lanes), _BLOCK):
         block = lanes[begin : begin + _BLOCK]
@@ -195,10 +221,54 @@ def by_lane(lanes: npt.NDArray[Any], *keys: npt.NDArray[Any]) -> npt.NDArray[np.
         place[found] += counts
     for begin, end in pairwise([0, *ends.tolist()] if keys else []):
         rows = order[begin:end]
-        own = [key[rows] for key in keys]
-        if end - begin > 1 and not np.all(own[-1][1:] > own[-1][:-1]):
-            order[begin:end] = rows[np.lexsort(own)]
+        if not ascending(keys[-1], rows):
+            order[begin:end] = rows[np.lexsort([key[rows] for key in keys])]
     return order
+
+
+def sizes(lanes: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+    """Return the number of rows of each lane, as `numpy.bincount` does, without a copy of the column.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> sizes(np.array([2, 0, 2], np.int32)).tolist()
+    [1, 0, 2]
+    """
+    found = np.zeros(int(lanes.max(initial=-1)) + 1, np.int64)
+    for begin in range(0, len(lanes), _BLOCK):
+        found += np.bincount(lanes[begin : begin + _BLOCK], minlength=len(found))
+    return found
+
+
+def ascending(column: npt.NDArray[Any], rows: npt.NDArray[np.int32]) -> bool:
+    """Return whether values become larger from row to row."""
+    for begin in range(0, len(rows), _BLOCK):
+        values = column[rows[begin : begin + _BLOCK + 1]]
+        if not np.all(values[1:] > values[:-1]):
+            return False
+    return True
+
+
+def picked(
+    column: npt.NDArray[Any], rows: npt.NDArray[np.integer], out: npt.NDArray[Any] | None = None
+) -> npt.NDArray[Any]:
+    """Return `column[rows]`, in the place of `out` if given, which may be the rows themselves.
+
+    Other than in NumPy, rows of 32 bits take no copy of 64, and a column of one number in memory stays such.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> picked(np.array([7, 8, 9]), np.array([2, 0], np.int32)).tolist()
+    [9, 7]
+    """
+    if len(column) and not column.strides[0]:
+        return np.broadcast_to(column[0], rows.shape)
+    found = np.empty(rows.shape, column.dtype) if out is None else out
+    for begin in range(0, len(rows), _BLOCK):
+        found[begin : begin + _BLOCK] = column[rows[begin : begin + _BLOCK]]
+    return found
 
 
 def in_order(lanes: npt.NDArray[Any]) -> npt.NDArray[np.int32]:
@@ -215,11 +285,14 @@ def in_order(lanes: npt.NDArray[Any]) -> npt.NDArray[np.int32]:
     >>> in_order(np.array([0, 1, 0, 0])).tolist()
     [[0, 2], [2, 3]]
     """
-    order = by_lane(lanes)
-    sorted_ = lanes[order]
-    same = sorted_[1:] == sorted_[:-1]
-    edges = np.empty((np.count_nonzero(same), 2), np.int32)
-    edges[:, 0], edges[:, 1] = order[:-1][same], order[1:][same]
+    order, found = by_lane(lanes), 0
+    edges = np.empty((len(order) - np.count_nonzero(sizes(lanes)), 2), np.int32)
+    for begin in range(0, len(order), _BLOCK):
+        rows = order[begin : begin + _BLOCK + 1]
+        same = lanes[rows[1:]] == lanes[rows[:-1]]
+        own = edges[found : found + np.count_nonzero(same)]
+        own[:, 0], own[:, 1] = rows[:-1][same], rows[1:][same]
+        found += len(own)
     return edges
 
 

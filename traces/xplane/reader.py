@@ -34,7 +34,7 @@ from simsched.traces.shared.json_stream import shown
 from simsched.traces.shared.options import mends_if
 from simsched.traces.shared.protobuf import message_classes
 from simsched.traces.shared.spans import Small, Spans, Whole, choose, distinct, edges_of, graph_of, of_process
-from simsched.traces.shared.timeline import by_lane, in_order
+from simsched.traces.shared.timeline import by_lane, in_order, picked
 from simsched.traces.shared.wire import BYTES, VARINT, header
 from simsched.traces.xplane.space import PLANE, PLANE_NAME, Space, read_space
 
@@ -178,24 +178,22 @@ def _read(
     if tasks == "ops" and not there.any():
         raise FormatError(f"{path}: no event says which operation of XLA it runs; tasks=spans takes others")
     operations = bool(there.any()) and tasks != "spans"
-    if operations:
-        space.keep(there)
+    if operations and not there.all():
+        space.keep(np.flatnonzero(there))
     if process is not None:
         space.keep(of_process(path, space.spans, process))
     space.keep(choose(path, space.spans, choice, report))
     spans = space.spans
     report.facts.update({f"dropped, {what}": count for what, count in space.counts.items() if count})
     if operations:
-        spans.name = space.op
-        edges: Small | Whole = _operations(path, space, report)
+        spans.name = vars(space).pop("op")
     else:
-        edges = edges_of(spans, np.zeros((0, 2), np.int32), choice)
         report.doubt(
             "spans record no dependencies: edges are the recorded order of each line, a chain; no policy can run the "
             "tasks of a line in parallel"
         )
-    del space
-    return graph_of(path, spans, edges, report, plain_name(path, ".pb", ".xplane"))
+    name = plain_name(path, ".pb", ".xplane")
+    return graph_of(path, spans, _edges(path, space, choice, report, operations), report, name)
 
 
 XPLANE = Reader(
@@ -211,10 +209,17 @@ XPLANE = Reader(
 )
 
 
+def _edges(path: Path, space: Space, choice: Choice, report: ImportReport, operations: bool) -> Small | Whole:
+    """Return the edges of the tasks; columns of operations are given up."""
+    if operations:
+        return _operations(path, space, report)
+    return edges_of(space.spans, np.zeros((0, 2), np.int32), choice)
+
+
 def _operations(path: Path, space: Space, report: ImportReport) -> Small:
     """Return the edges between operations: by the HLO within a run of a program; runs of a device in their order."""
     spans = space.spans
-    runs = _runs(space.run)
+    runs = _runs(vars(space).pop("run"))
     programs: dict[int, Program | None] = {}
     alone, found = np.zeros(len(spans), np.bool_), array("i")
     for run, tasks in runs.items():
@@ -229,10 +234,12 @@ def _operations(path: Path, space: Space, report: ImportReport) -> Small:
             for edge in _within(spans, tasks.tolist(), program):
                 found.extend(edge)
     unknown = np.flatnonzero(alone).astype(np.int32)
-    edges = np.concatenate([np.array(found, np.int32).reshape(-1, 2), unknown[in_order(spans.lane[unknown])]])
+    chain = in_order(picked(spans.lane, unknown))
+    told = np.array(found, np.int32).reshape(-1, 2), picked(unknown, chain, chain)
     del found, alone
     waiting = np.zeros(len(spans), np.bool_)
-    waiting[edges[:, 1]] = True
+    for edges in told:
+        waiting[edges[:, 1]] = True
     in_turn = np.array(_in_turn(spans, space, runs, waiting), np.int32).reshape(-1, 2)
     report.facts.update(programs=sum(p is not None for p in programs.values()), runs=len(runs.keys() - {-1}))
     report.doubt(
@@ -243,7 +250,7 @@ def _operations(path: Path, space: Space, report: ImportReport) -> Small:
     report.note(
         "programs run in their recorded order on each device: what they hand to each other is not in the file"
     )
-    return distinct(np.concatenate([edges, in_turn]))
+    return distinct(*told, in_turn)
 
 
 def _runs(run: Small) -> dict[int, Small]:

@@ -24,6 +24,7 @@ from simsched.graph.columns import plain_text
 from simsched.graph.loading import Mend
 from simsched.traces.shared.protobuf import message_classes
 from simsched.traces.shared.spans import Small, Spans
+from simsched.traces.shared.timeline import picked
 from simsched.traces.shared.wire import BYTES, Field, Wire, open_wire, parsed
 
 MESSAGES = {
@@ -91,9 +92,10 @@ class Space:
     programs: dict[int, bytes]
     counts: dict[str, int]
 
-    def keep(self, rows: npt.NDArray[Any]) -> None:
+    def keep(self, rows: npt.NDArray[np.integer]) -> None:
         """Keep some of the events, in an order."""
-        self.spans, self.op, self.run = self.spans.taken(rows), self.op[rows], self.run[rows]
+        self.spans.keep(rows)
+        self.op, self.run = picked(self.op, rows), picked(self.run, rows)
 
 
 class Reading:
@@ -136,9 +138,8 @@ class Reading:
         lane, name, op, run = (
             np.frombuffer(column, np.int32) for column in (self._lane, self._name, self._op, self._run)
         )
-        spans = Spans(
-            start, finish, lane, name, np.zeros(len(lane), np.int32), list(self._labels), self._lanes
-        )
+        scope = np.broadcast_to(np.int32(0), len(lane))
+        spans = Spans(start, finish, lane, name, scope, list(self._labels), self._lanes)
         return Space(spans, op, run, list(self._runs), self.programs, self.counts)
 
     def _tables(self, wire: Wire, plane: Field) -> None:
