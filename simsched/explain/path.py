@@ -63,7 +63,7 @@ class Path:
         end_s = np.stack([runs.end_s[run], runs.start_s[run], waits.placed_s[run], waits.held_s[run]], axis=1)
         begin_s = np.maximum(begin_s, first_s)
         lasts = end_s > begin_s
-        lasts[:, 0] &= running
+        lasts[:, :2] &= running[:, None]
         row, part = (places[::-1] for places in np.nonzero(lasts))
         run, begin_s, end_s = run[row], begin_s[row, part], end_s[row, part]
         part = np.where((part == 0) & (run >= schedule.graph.n_tasks), SEGMENTS.index("aborted"), part)
@@ -114,7 +114,7 @@ def _chain(
         chain.append(task)
         task = before[task]
     tasks = np.array(chain, np.int32)
-    # The scheduler only decided on the other task: the path does not go through its run.
+    # The scheduler only decided on the other task: the path does not go through its run, nor through its wait for data.
     return tasks, np.append(True, after[tasks[:-1]] != CAUSES.index("scheduler"))
 
 

@@ -36,6 +36,18 @@ def test_through_the_scheduler(replay):
     assert schedule.makespan_s == 10
 
 
+def test_through_a_decision_on_a_task_that_waits_for_data(engine):
+    """Task 3 waits for the decision on 2 alone: the 0.4 s that 2 waits for its bytes are not on the path."""
+    graph = ss.TaskGraph.from_edges([1, 9, 9, 9], [(0, 1), (0, 2), (0, 3)], edge_bytes=[0, 0.4, 0])
+    machine, runtime = "generic[cores=3,data=sent,link_Bps=1.0]", ss.RuntimeProfile(dispatch_s=0.5)
+    schedule = ss.simulate(graph, machine, "critical-path", engine=engine, runtime=runtime)
+    assert schedule.start_s.tolist() == [0.5, 2, 2.9, 3]
+    assert path(schedule) == [
+        ("run", 0, 1, "start", -1), ("dispatch", 1, 0.5, "dependency", 0), ("dispatch", 2, 0.5, "scheduler", 1),
+        ("dispatch", 3, 0.5, "scheduler", 2), ("run", 3, 9, "scheduler", 2),
+    ]  # fmt: skip
+
+
 def test_work_dependencies_and_tail(replay):
     """Two cores for 4 s: 6 s work; until 1 s all busy, then core 1 until 2 s; after the last start at 1 s, 2 s tail."""
     schedule = replay([1, 2, 3], [(0, 2)], "fifo")
