@@ -616,7 +616,7 @@ def replay_policy(
     successors: of each task. view: what it sees; of one replay. decide: called with the view, returns an iterable
     of starts, or None. start: the type of plain ones. factors: float64 (n,), what each task really takes over its
     estimate, or empty. shared: what running tasks share, or None. progress: as in replay_list. data: None where
-    it is near. Holds the interpreter's lock.
+    it is near. Holds the interpreter's lock, or where it has none that of the view, but while the policy decides.
 
     Returns (number of tasks that ran, ready_s, start_s, finish_s, team, executor and start order), and what was
     sent.

@@ -28,6 +28,18 @@ template <typename T> Array<T> column(const nb::handle &held, std::size_t n) {
     return found;
 }
 
+// While this lives, others may look at a view.
+class Unlocked {
+  public:
+    Unlocked(ViewLock &locked, nb::handle view) : locked_(locked), view_(view) { locked_.reset(); }
+    ~Unlocked() { locked_.emplace(view_); }
+    Unlocked(const Unlocked &) = delete;
+
+  private:
+    ViewLock &locked_;
+    nb::handle view_;
+};
+
 Estimate estimate_of(const nb::handle &found) {
     const auto one = nb::cast<nb::tuple>(found);
     const auto load = nb::object(one[1]);
@@ -74,8 +86,8 @@ bool Estimates::has_columns(std::size_t width) {
     if (++asked_[width] <= n_ / per_column || n_columns_ == max_columns)
         return false;
     const auto found = nb::cast<nb::tuple>(checks_.attr("estimates")(width));
-    columns_[width] = std::make_unique<Columns>();
-    auto &columns = *columns_[width];
+    auto made = std::make_unique<Columns>();
+    auto &columns = *made;
     columns.seconds = column<double>(found[0], n_);
     const auto loads = nb::object(found[1]);
     if ((columns.loaded = !loads.is_none())) {
@@ -83,13 +95,17 @@ bool Estimates::has_columns(std::size_t width) {
         columns.overhead_share = column<double>(loads.attr("overhead_share"), n_);
         columns.demand_Bps = column<std::int64_t>(loads.attr("demand_Bps"), n_);
     }
-    ++n_columns_;
+    // Another thread may have been as quick, while Python worked them out.
+    if (!columns_[width]) {
+        columns_[width] = std::move(made);
+        ++n_columns_;
+    }
     return true;
 }
 
-AskedPolicy::AskedPolicy(nb::handle view, nb::object decide, nb::handle start,
+AskedPolicy::AskedPolicy(nb::handle view, ViewLock &locked, nb::object decide, nb::handle start,
                          std::span<const double> factors, std::int64_t max_demand_Bps)
-    : self_(nb::borrow(view)), decide_(std::move(decide)), start_(nb::borrow(start)),
+    : locked_(locked), self_(nb::borrow(view)), decide_(std::move(decide)), start_(nb::borrow(start)),
       task_name_(name("task")), width_name_(name("width")), cores_name_(name("cores")),
       view_(nb::cast<PolicyView &>(view)), factors_(factors), max_demand_Bps_(max_demand_Bps) {
     if (std::exchange(view_.replayed, true))
@@ -120,7 +136,10 @@ bool AskedPolicy::next(double now, Decision &decision) {
 nb::object AskedPolicy::next_action() {
     if (!actions_.is_valid())
         return {};
-    auto action = nb::steal(PyIter_Next(actions_.ptr()));
+    auto action = [&] {
+        const Unlocked deciding(locked_, self_);
+        return nb::steal(PyIter_Next(actions_.ptr()));
+    }();
     if (PyErr_Occurred())
         throw nb::python_error();
     if (!action.is_valid())
@@ -131,6 +150,7 @@ nb::object AskedPolicy::next_action() {
 void AskedPolicy::ask() {
     view_.newly_ready.swap(new_);
     new_.clear();
+    const Unlocked deciding(locked_, self_);
     const auto actions = nb::steal(PyObject_CallOneArg(decide_.ptr(), self_.ptr()));
     if (!actions.is_valid())
         throw nb::python_error();
@@ -146,7 +166,11 @@ void AskedPolicy::ask() {
 }
 
 void AskedPolicy::carry_out(nb::object action, Decision &decision) {
-    if (!taken(action) && !taken(view_.checks.attr("checked")(action, self_)))
+    const auto checked = [&] {
+        const Unlocked checking(locked_, self_);
+        return nb::object(view_.checks.attr("checked")(action, self_));
+    };
+    if (!taken(action) && !taken(checked()))
         throw std::invalid_argument("a start was found possible, and is not");
     const auto task = static_cast<std::size_t>(view_.state.task());
     const auto estimate = view_.several_kinds ? view_.estimates.on(task, view_.state.taken())

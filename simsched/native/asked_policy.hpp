@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -65,6 +66,9 @@ struct PolicyView {
     const DataState *data = nullptr; // while it is replayed, where data move
 };
 
+// The lock of a view: where Python has no lock of its own, other threads may look at it.
+using ViewLock = std::optional<nanobind::ft_object_guard>;
+
 // Asks the policy. Every start is checked here; what is no plain one goes to Python, which knows what else is
 // one, and the errors.
 class AskedPolicy {
@@ -72,7 +76,8 @@ class AskedPolicy {
     // A decision in Python may take milliseconds.
     static constexpr std::size_t progress_every = 1 << 6;
 
-    AskedPolicy(nanobind::handle view, nanobind::object decide, nanobind::handle start,
+    // `locked` is the view's, held but while the policy decides.
+    AskedPolicy(nanobind::handle view, ViewLock &locked, nanobind::object decide, nanobind::handle start,
                 std::span<const double> factors, std::int64_t max_demand_Bps);
     void release(std::span<const std::int32_t> tasks, double now);
     void finished(std::int32_t task) { view_.state.finished(task); }
@@ -85,6 +90,7 @@ class AskedPolicy {
     bool taken(nanobind::handle action);
     bool has_cores(nanobind::handle cores);
 
+    ViewLock &locked_;
     nanobind::object self_, decide_, start_, actions_;
     nanobind::object task_name_, width_name_, cores_name_;
     PolicyView &view_;

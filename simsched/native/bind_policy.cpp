@@ -5,7 +5,9 @@
 #include <nanobind/stl/optional.h>
 
 #include <optional>
+#include <span>
 #include <utility>
+#include <vector>
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -18,7 +20,11 @@ namespace {
 // needed.
 struct Numbers {
     Numbers(nb::handle view, WatchedSet &of) : view(nb::borrow(view)), members(of) {}
-    nb::object view; // has the set, and lives as long
+    ~Numbers() {
+        const nb::ft_object_guard locked(view);
+        members.detach();
+    }
+    nb::object view; // has the set, lives as long, and is locked to look at the members
     Snapshot members;
 };
 
@@ -33,7 +39,8 @@ nb::object tuple_of(Snapshot &members, std::size_t k, std::size_t count) {
 }
 
 nb::object tuple_of(PyObject *self) {
-    auto &members = numbers(self).members;
+    auto &[view, members] = numbers(self);
+    const nb::ft_object_guard locked(view);
     return tuple_of(members, 0, members.size());
 }
 
@@ -45,7 +52,8 @@ nb::object plain(PyObject *object) {
 Py_ssize_t length(PyObject *self) { return static_cast<Py_ssize_t>(numbers(self).members.size()); }
 
 PyObject *item(PyObject *self, Py_ssize_t k) {
-    auto &members = numbers(self).members;
+    auto &[view, members] = numbers(self);
+    const nb::ft_object_guard locked(view);
     if (k >= 0 && static_cast<std::size_t>(k) < members.size())
         return PyLong_FromSize_t(members.nth(static_cast<std::size_t>(k)));
     PyErr_SetString(PyExc_IndexError, "index out of range");
@@ -63,7 +71,9 @@ PyObject *subscript(PyObject *self, PyObject *key) {
     if (step != 1)
         return PyObject_GetItem(tuple_of(self).ptr(), key);
     const auto count = PySlice_AdjustIndices(length(self), &first, &last, step);
-    return tuple_of(numbers(self).members, static_cast<std::size_t>(first), static_cast<std::size_t>(count))
+    auto &[view, members] = numbers(self);
+    const nb::ft_object_guard locked(view);
+    return tuple_of(members, static_cast<std::size_t>(first), static_cast<std::size_t>(count))
         .release()
         .ptr();
 }
@@ -72,7 +82,9 @@ int contains(PyObject *self, PyObject *number) {
     std::int64_t i;
     if (!whole(number, i))
         return PySequence_Contains(tuple_of(self).ptr(), number);
-    return i >= 0 && numbers(self).members.contains(static_cast<std::size_t>(i));
+    const auto &[view, members] = numbers(self);
+    const nb::ft_object_guard locked(view);
+    return i >= 0 && members.contains(static_cast<std::size_t>(i));
 }
 
 PyObject *compare(PyObject *self, PyObject *other, int by) {
@@ -92,17 +104,20 @@ struct Iterator {
 
 PyObject *next(PyObject *self) {
     auto &iterator = *nb::inst_ptr<Iterator>(self);
-    const auto member = numbers(iterator.of.ptr()).members.next(iterator.from);
+    const auto &[view, members] = numbers(iterator.of.ptr());
+    const nb::ft_object_guard locked(view);
+    const auto member = members.next(iterator.from);
     if (member == OrderedSet::npos)
         return nullptr;
     iterator.from = member + 1;
     return PyLong_FromSize_t(member);
 }
 
+template <typename T> nb::handle type_of; // once it is bound
+
 // Made in place: no copy, no allocation of its own.
 template <typename T, typename... Arguments> nb::object made(Arguments &&...arguments) {
-    static const nb::handle type = nb::type<T>();
-    auto object = nb::inst_alloc(type);
+    auto object = nb::inst_alloc(type_of<T>);
     new (nb::inst_ptr<T>(object)) T{std::forward<Arguments>(arguments)...};
     nb::inst_mark_ready(object);
     return object;
@@ -111,6 +126,7 @@ template <typename T, typename... Arguments> nb::object made(Arguments &&...argu
 PyObject *iterate(PyObject *self) { return made<Iterator>(nb::borrow(self)).release().ptr(); }
 
 Result<std::int64_t> array_of(Numbers &self) {
+    const nb::ft_object_guard locked(self.view);
     Column<std::int64_t> column(self.members.size());
     auto place = column.span().begin();
     for (auto i = self.members.next(0); i != OrderedSet::npos; i = self.members.next(i + 1))
@@ -152,19 +168,27 @@ void bind_numbers(nb::module_ &m) {
                     return nb::cast(array_of(self)).attr("astype")(dtype, "copy"_a = false);
                 },
                 "dtype"_a.none() = "int64", "copy"_a.none() = nb::none());
-    nb::class_<Iterator>(type, "Iterator", nb::type_slots(steps));
+    type_of<Numbers> = type;
+    type_of<Iterator> = nb::class_<Iterator>(type, "Iterator", nb::type_slots(steps));
     nb::module_::import_("collections.abc").attr("Sequence").attr("register")(type);
 }
 
 nb::object running_of(nb::handle_t<PolicyView> self) {
-    auto &view = *nb::inst_ptr<PolicyView>(self);
+    const auto &view = *nb::inst_ptr<PolicyView>(self);
+    // First all of C++, then Python, which may let other threads go on with the replay.
+    std::vector<std::pair<ReplayState::Run, std::span<const std::int32_t>>> runs;
+    {
+        const nb::ft_object_guard locked(self);
+        view.state.each_running(
+            [&](const ReplayState::Run &run) { runs.emplace_back(run, view.state.team(run.team)); });
+    }
     nb::list running;
-    view.state.each_running([&](const ReplayState::Run &run) {
+    for (const auto &[run, threads] : runs) {
         nb::list team;
-        for (const auto thread : view.state.team(run.team))
+        for (const auto thread : threads)
             team.append(thread);
         running.append(view.running_type(run.task, nb::tuple(team), run.finish_s));
-    });
+    }
     return nb::tuple(running);
 }
 
@@ -182,9 +206,11 @@ bool is_task(const PolicyView &view, nb::handle task, std::int64_t &t) {
 nb::object ready_s(nb::handle_t<PolicyView> self, nb::handle task) {
     const auto &view = *nb::inst_ptr<PolicyView>(self);
     std::int64_t t;
-    if (is_task(view, task, t))
+    if (is_task(view, task, t)) {
+        const nb::ft_object_guard locked(self);
         if (const auto since = view.state.ready_s(static_cast<std::size_t>(t)); since != ReplayState::never)
             return nb::float_(since);
+    }
     return view.checks.attr("ready_s")(task, self);
 }
 
@@ -194,8 +220,10 @@ nb::object seconds(nb::handle_t<PolicyView> self, nb::handle task, nb::handle wi
     if (view.several_kinds && !core.is_none())
         return view.checks.attr("seconds")(task, width, self, core);
     if (is_task(view, task, t) && whole(width, w) && w >= 1 &&
-        static_cast<std::size_t>(w) <= view.state.threads())
+        static_cast<std::size_t>(w) <= view.state.threads()) {
+        const nb::ft_object_guard locked(self);
         return nb::float_(view.estimates(static_cast<std::size_t>(t), static_cast<std::size_t>(w)).seconds);
+    }
     return view.checks.attr("seconds")(task, width, self);
 }
 
@@ -227,19 +255,21 @@ void bind_data(nb::class_<PolicyView> &view) {
             [](const PolicyView &self, std::int32_t object, std::int32_t place) {
                 return !self.data || self.data->is_near(object, place);
             },
-            "one"_a, "place"_a, "Return whether an object is at a place, or on its way there.")
+            "one"_a, "place"_a, nb::lock_self(),
+            "Return whether an object is at a place, or on its way there.")
         .def(
             "where",
             [](const PolicyView &self, std::int32_t object) {
                 return self.data ? self.data->where(object) : nowhere;
             },
-            "one"_a, "Return whence an object is sent or read; -1 for nowhere.")
+            "one"_a, nb::lock_self(), "Return whence an object is sent or read; -1 for nowhere.")
         .def(
             "held_B",
             [](const PolicyView &self, std::int32_t place) {
                 return self.data ? self.data->held_B(place) : 0;
             },
-            "place"_a, "Return the bytes taken at a place, where these are counted during the replay.");
+            "place"_a, nb::lock_self(),
+            "Return the bytes taken at a place, where these are counted during the replay.");
 }
 
 void bind_view(nb::module_ &m) {
@@ -258,24 +288,29 @@ void bind_view(nb::module_ &m) {
                 nb::kw_only(), "problem"_a.none(), "checks"_a, "running"_a, "n_tasks"_a, "cores"_a,
                 "cores_per_tile"_a, "ways"_a, "delay_s"_a, "per_poller_s"_a, "resize_s"_a,
                 "resize_per_thread_s"_a, "several_kinds"_a = false)
-            .def_ro("now_s", &PolicyView::now_s)
-            .def_prop_ro("ready",
-                         [](nb::handle_t<PolicyView> self) {
-                             return made<Numbers>(self, nb::inst_ptr<PolicyView>(self)->state.ready());
-                         })
-            .def_prop_ro("newly_ready", &newly_ready_of)
+            .def_prop_ro(
+                "now_s", [](const PolicyView &view) { return view.now_s; }, nb::lock_self())
+            .def_prop_ro(
+                "ready",
+                [](nb::handle_t<PolicyView> self) {
+                    return made<Numbers>(self, nb::inst_ptr<PolicyView>(self)->state.ready());
+                },
+                nb::lock_self())
+            .def_prop_ro("newly_ready", &newly_ready_of, nb::lock_self())
             .def_prop_ro("running", &running_of)
-            .def_prop_ro("idle_cores",
-                         [](nb::handle_t<PolicyView> self) {
-                             return made<Numbers>(self, nb::inst_ptr<PolicyView>(self)->state.idle().all());
-                         })
+            .def_prop_ro(
+                "idle_cores",
+                [](nb::handle_t<PolicyView> self) {
+                    return made<Numbers>(self, nb::inst_ptr<PolicyView>(self)->state.idle().all());
+                },
+                nb::lock_self())
             .def_ro("problem", &PolicyView::problem)
             .def_prop_ro("levels", [](const PolicyView &view) { return view.problem.attr("levels"); })
             .def("ready_s", &ready_s, "task"_a)
             .def("seconds", &seconds, "task"_a, "width"_a = 1, "core"_a = nb::none())
-            .def("became_ready_s", &known_s<&ReplayState::ready_s>, "task"_a,
+            .def("became_ready_s", &known_s<&ReplayState::ready_s>, "task"_a, nb::lock_self(),
                  "Return when a task became ready; None before.")
-            .def("finished_s", &known_s<&ReplayState::finished_s>, "task"_a,
+            .def("finished_s", &known_s<&ReplayState::finished_s>, "task"_a, nb::lock_self(),
                  "Return about when a task finished; None before.")
             .def(
                 "teams",
@@ -283,6 +318,7 @@ void bind_view(nb::module_ &m) {
                     const auto [indptr, indices] = view.state.teams();
                     return nb::make_tuple(copied(indptr), copied(indices));
                 },
+                nb::lock_self(),
                 "Return every distinct team in order of first use, as indptr (int64) and indices (int32).");
     bind_data(view);
 }
@@ -290,6 +326,9 @@ void bind_view(nb::module_ &m) {
 } // namespace
 
 void bind_policy(nb::module_ &m) {
+    // NumPy's integers are looked up now: threads that did so later, at once, might wait for each other.
+    std::int64_t none;
+    whole(nb::none(), none);
     bind_numbers(m);
     bind_view(m);
 }

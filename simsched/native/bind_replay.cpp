@@ -19,6 +19,7 @@
 #include <algorithm>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -310,7 +311,8 @@ nb::tuple replay_policy(const BoundCsr &successors, nb::handle_t<PolicyView> see
     check(graph);
     const auto threads = nb::cast<PolicyView &>(seen).state.threads();
     check_threads(threads, shared);
-    AskedPolicy asked(seen, decide, start, view(factors), max_demand(threads));
+    ViewLock locked(std::in_place, seen);
+    AskedPolicy asked(seen, locked, decide, start, view(factors), max_demand(threads));
     if (nb::cast<PolicyView &>(seen).state.n() != graph.n())
         throw std::invalid_argument("the view is of another graph");
     Columns columns(graph.n(), true);
@@ -351,7 +353,7 @@ constexpr auto policy_doc = R"(Replay a policy written in Python.
 successors: of each task. view: what it sees; of one replay. decide: called with the view, returns an iterable of
 starts, or None. start: the type of plain ones. factors: float64 (n,), what each task really takes over its
 estimate, or empty. shared: what running tasks share, or None. progress: as in replay_list. data: None where it is near.
-Holds the interpreter's lock.
+Holds the interpreter's lock, or where it has none that of the view, but while the policy decides.
 
 Returns (number of tasks that ran, ready_s, start_s, finish_s, team, executor and start order), and what was sent.)";
 

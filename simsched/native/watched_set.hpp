@@ -47,12 +47,13 @@ class Snapshot {
     std::size_t next(std::size_t from) const;
     // The member with `k` lesser ones, of at least k + 1.
     std::size_t nth(std::size_t k);
+    // Looks at the set no more; for one that is never asked again.
+    void detach();
 
   private:
     friend class WatchedSet;
     void change(std::size_t i);
     void copy();
-    void detach();
 
     WatchedSet *of_; // none once the members are copied
     std::size_t size_;

@@ -6,7 +6,8 @@
 #
 # PYTHON names the interpreter (python3), SANITIZE the folder of the build and its environment (build/sanitize).
 # The thread sanitizer runs the executor: see threads.sh. A replay shares nothing with others: its inputs are read only,
-# its state and its results are its own, and it touches Python only with the interpreter's lock.
+# its state and its results are its own, and it touches Python only with the interpreter's lock; where that is none, what
+# a policy in Python sees has one of its own.
 set -eu
 cd "$(dirname "$0")/../.."
 folder=${SANITIZE:-build/sanitize}

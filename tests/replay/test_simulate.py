@@ -1,7 +1,10 @@
-"""What simulate() accepts and refuses."""
+"""What simulate() accepts and refuses; threads that call it at once."""
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import product
+from threading import Barrier
 
 import numpy as np
 import pytest
@@ -396,3 +399,40 @@ def test_a_policy_and_what_it_prepares_have_one_queue():
 
     with pytest.raises(PolicyError, match="its queue is 'central', but prepared"):
         ss.simulate(ss.TaskGraph.from_edges([1.0]), "generic[cores=1]", Central())
+
+
+class HalfOfTheIdle(ss.Policy):
+    """Starts the last ready task on half of the idle cores."""
+
+    name = "half-of-the-idle"
+
+    def decide(self, view):
+        while view.ready and view.idle_cores:
+            yield ss.Start(view.ready[-1], width=(len(view.idle_cores) + 1) // 2)
+
+
+def test_threads_at_once_find_what_one_finds(engine):
+    """They share a graph and a machine, whose columns are worked out when the first of them asks."""
+    policies = ["fifo", "corun", "heft", "work-stealing", "heteroprio", HalfOfTheIdle]
+    jobs, together = list(product(policies, range(2))), Barrier(6)
+
+    def shared():
+        edges = [(i, j) for i in range(60) for j in (i + 4, i + 7) if j < 60]
+        seconds = np.random.default_rng(5).uniform(1.0, 2.0, 60)
+        graph = ss.TaskGraph.from_edges(seconds, edges, bytes_B=1e9 * seconds)
+        return graph, ss.machine("knl-7250[cores=12]")
+
+    def found(graph, machine, job):
+        policy, seed = job
+        costs = ss.CostModel(noise=0.3)
+        schedule = ss.simulate(graph, machine, policy, engine=engine, seed=seed, costs=costs)
+        columns = (schedule.ready_s, schedule.start_s, schedule.finish_s, schedule.executor, schedule.team)
+        return [column.tolist() for column in columns], schedule.metrics()
+
+    def at_once(job):
+        together.wait()
+        return found(*of_all, job)
+
+    of_all, alone = shared(), shared()
+    with ThreadPoolExecutor(6) as pool:
+        assert list(pool.map(at_once, jobs)) == [found(*alone, job) for job in jobs]

@@ -6,7 +6,8 @@ whole nanoseconds.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from simsched.graph.columns import plain_text
 from simsched.graph.saving import Writer
 from simsched.schedule import Schedule
 from simsched.schedule.export import description
+from simsched.schedule.runs import Runs
 from simsched.traces.chrome.writer import nanoseconds, refuse_unwritable
 from simsched.traces.perfetto.packets import OWN
 
@@ -27,7 +29,7 @@ ROOT, RUNNING, FIRST_LANE = 1, 2, 16
 
 
 def _write(schedule: Schedule, path: Path) -> None:
-    """Write a schedule: one track per executor, one arrow per edge, a counter of running tasks.
+    """Write a schedule: one track per executor, one slice per run, one arrow per edge, a counter of running tasks.
 
     Raises
     ------
@@ -75,7 +77,7 @@ def _packets(schedule: Schedule) -> Iterator[Any]:
     from simsched.plots.corunning import corunning_frame
 
     yield lambda packet: _root(packet, schedule)
-    for lane in np.unique(schedule.executor).tolist():
+    for lane in np.unique(Runs.of(schedule).executor).tolist():
         yield lambda packet, lane=lane: _track(packet, FIRST_LANE + lane, f"executor {lane}")
     yield _counter_track
     yield from _slices(schedule)
@@ -115,29 +117,46 @@ def _count(packet: Any, time_ns: int, running: int) -> None:
 
 
 def _slices(schedule: Schedule) -> Iterator[Any]:
-    """Yield begin and end of every task, lane by lane in the order in which they ran."""
-    ready, start, finish = map(nanoseconds, (schedule.ready_s, schedule.start_s, schedule.finish_s))
-    lanes = schedule.executor.tolist()
-    for task in np.lexsort((schedule.finish_s, schedule.start_s, schedule.executor)).tolist():
-        uuid, wait_ns = FIRST_LANE + lanes[task], start[task] - ready[task]
-        yield lambda packet, task=task, uuid=uuid, wait_ns=wait_ns: _begin(
-            packet, schedule, task, start[task], uuid, wait_ns
-        )
-        yield lambda packet, task=task, uuid=uuid: _end(packet, finish[task], uuid)
+    """Yield begin and end of every run, lane by lane in the order in which they ran."""
+    runs = Runs.of(schedule)
+    ready, start, end = map(nanoseconds, (schedule.ready_s, runs.start_s, runs.end_s))
+    tasks, lanes = runs.task.tolist(), runs.executor.tolist()
+    widths = schedule.teams.degrees()[runs.team].tolist()
+    for run in np.lexsort((runs.end_s, runs.start_s, runs.executor)).tolist():
+        uuid, task, notes = FIRST_LANE + lanes[run], tasks[run], {"width": widths[run]}
+        if run < schedule.graph.n_tasks:
+            fill, notes = _task, {"task": task, **notes, "wait_ns": start[run] - ready[task]}
+        else:
+            fill, notes = _aborted, {"aborted_task": task, **notes}
+        yield partial(_begin, time_ns=start[run], uuid=uuid, notes=notes, fill=partial(fill, schedule, task))
+        yield partial(_end, time_ns=end[run], uuid=uuid)
 
 
-def _begin(packet: Any, schedule: Schedule, task: int, time_ns: int, uuid: int, wait_ns: int) -> None:
-    graph, event = schedule.graph, packet.track_event
+def _begin(
+    packet: Any, *, time_ns: int, uuid: int, notes: dict[str, int], fill: Callable[[Any], None]
+) -> None:
+    event = packet.track_event
     packet.timestamp = time_ns
     event.type, event.track_uuid = event.TYPE_SLICE_BEGIN, uuid
+    fill(event)
+    for key, value in notes.items():
+        note = event.debug_annotations.add()
+        note.name, note.int_value = key, value
+
+
+def _task(schedule: Schedule, task: int, event: Any) -> None:
+    graph = schedule.graph
     event.name = plain_text(graph.task_name(task))
     event.categories.append(plain_text(graph.kinds[task]))
     first, last = graph.successors.indptr[task : task + 2].tolist()
     event.flow_ids.extend(range(first + 1, last + 1))
     event.terminating_flow_ids.extend(_entering(schedule, task))
-    for key, value in (("task", task), ("width", len(schedule.cores(task))), ("wait_ns", wait_ns)):
-        note = event.debug_annotations.add()
-        note.name, note.int_value = key, value
+
+
+def _aborted(schedule: Schedule, task: int, event: Any) -> None:
+    """Name a run that was aborted; without the note `task`, it is none when the trace is read."""
+    event.name = plain_text(f"{schedule.graph.task_name(task)} (aborted)")
+    event.categories.append("aborted")
 
 
 def _entering(schedule: Schedule, task: int) -> list[int]:
@@ -150,6 +169,6 @@ def _entering(schedule: Schedule, task: int) -> list[int]:
     return found
 
 
-def _end(packet: Any, time_ns: int, uuid: int) -> None:
+def _end(packet: Any, *, time_ns: int, uuid: int) -> None:
     packet.timestamp = time_ns
     packet.track_event.type, packet.track_event.track_uuid = packet.track_event.TYPE_SLICE_END, uuid

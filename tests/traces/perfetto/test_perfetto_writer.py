@@ -58,6 +58,27 @@ def test_tracks_slices_arrows_and_a_counter(tmp_path: Path) -> None:
     assert counts[-1] == 0
 
 
+def test_aborted_runs_are_slices_that_reading_leaves_out(tmp_path: Path) -> None:
+    """Executor 0 runs task 0 in vain until 1, and task 2 for no time at 2: executor 1 takes them over."""
+    graph = TaskGraph.from_edges([[100.0, 1.0], [100.0, 1.0], [100.0, 1.0]], [(0, 2)])
+    schedule = ss.simulate(graph, "generic[cores=2,kinds=each]", "heteroprio", "2x1")
+    schedule.save(tmp_path / "run.pftrace")
+    found = packets(tmp_path / "run.pftrace")
+    tracks = {p.track_descriptor.name: p.track_descriptor.uuid for p in found if p.track_descriptor.name}
+    events = [p for p in found if p.track_event.track_uuid == tracks["executor 0"]]
+    assert [p.timestamp for p in events] == [0, 10**9, 2 * 10**9, 2 * 10**9]
+    for task, begin in zip((0, 2), events[::2], strict=True):
+        event = begin.track_event
+        assert (event.name, list(event.categories)) == (f"task {task} (aborted)", ["aborted"])
+        notes = {note.name: note.int_value for note in event.debug_annotations}
+        assert notes == {"aborted_task": task, "width": 1}
+        assert not [*event.flow_ids, *event.terminating_flow_ids]
+    read = ss.load(tmp_path / "run.pftrace")
+    assert read.successors.sources().tolist() == [0]
+    assert read.successors.indices.tolist() == [2]
+    assert (read.recorded.start_s.tolist(), read.recorded.finish_s.tolist()) == ([1, 0, 2], [2, 1, 3])
+
+
 @given(graphs())
 def test_every_task_begins_and_ends_once_on_its_track(
     tmp_path_factory: pytest.TempPathFactory, graph: TaskGraph
