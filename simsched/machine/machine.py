@@ -225,7 +225,7 @@ class Machine:
         # A rounding is no loss.
         return reached if reached < own * (1 - 1e-9) else own
 
-    def core_flops_at(self, cores: int) -> float:
+    def core_flops_at(self, cores: int | None = None) -> float:
         """Return the FP32 operations per second that a core sustains while the first so many cores are busy.
 
         Matrix products and convolutions use the widest vectors; the clock is that of the chip (ring, socket) with
@@ -233,8 +233,8 @@ class Machine:
 
         Parameters
         ----------
-        cores : int
-            From 1 to n_cores.
+        cores : int, optional
+            From 1 to n_cores; all when not given.
 
         Examples
         --------
@@ -245,7 +245,7 @@ class Machine:
         """
         if not self.clocks.by_vector:
             return self.core_flops
-        return self.core_flops * self.clocks.gain(self._busy(cores))
+        return self.core_flops * self.clocks.gain(self._busy(cores or self.n_cores))
 
     def scalar_clock_Hz(self, cores: int) -> float:
         """Return the clock of code without vectors while the first so many cores are busy.

@@ -25,7 +25,7 @@ from simsched.policy.layout import BEST
 from simsched.replay import simulate
 from simsched.replay.advice import advised
 from simsched.schedule import Schedule, bounds
-from simsched.schedule.bounds import capacity, on_one_core_s
+from simsched.schedule.one_core import one_core
 
 
 class Panel:
@@ -201,7 +201,7 @@ class Panel:
         self._headline.value = headline(schedule, self.base, self._before)
         self._advice.value = advice(schedule)
         given = schedule.graph, schedule.require_machine(), self._costs, self._runtime
-        self._details.value = details(why, bounds(*given), on_one_core_s(*given), capacity(*given))
+        self._details.value = details(why, bounds(*given), one_core(*given))
 
     def __repr__(self) -> str:
         return f"<Panel: {self.schedule!r}>"

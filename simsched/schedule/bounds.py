@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import numpy as np
-
 from simsched.costs import CostModel, TaskCosts
 from simsched.costs.own_machine import machine_for
 from simsched.graph import TaskGraph
@@ -56,93 +54,6 @@ class Bounds:
     def name(self) -> str:
         """Name of the largest; of equals the first."""
         return max(vars(self), key=lambda name: float(vars(self)[name])).removesuffix("_s").replace("_", " ")
-
-
-def on_one_core_s(
-    graph: TaskGraph, machine: Machine, costs: CostModel | None = None, runtime: RuntimeProfile | None = None
-) -> float:
-    """Return the seconds of all tasks in sequence, each alone on one core: the base of speed-ups (`on_one_core`).
-
-    Measured curves may gain more than their cores; then `Bounds.area_s` counts fewer core-seconds than these.
-
-    Parameters
-    ----------
-    graph : TaskGraph
-    machine : Machine
-    costs, runtime
-        As in `bounds`.
-
-    Returns
-    -------
-    float
-
-    Examples
-    --------
-    >>> import simsched as ss
-    >>> on_one_core_s(ss.TaskGraph.from_edges([1.0, 2.0, 3.0]), ss.machine("generic[cores=4]"))
-    6.0
-    """
-    return float(on_one_core(graph, (costs or CostModel()).on(graph, machine, runtime)).one_core_s.sum())
-
-
-def on_one_core(graph: TaskGraph, task_costs: TaskCosts) -> TaskCosts:
-    """Return the costs on the one core that speed-ups are over: one of the machine's file.
-
-    Where the graph gives seconds by kind of cores, it is one of the kind on which all tasks in sequence take the least.
-
-    References
-    ----------
-    Topcuoglu, Hariri, Wu, "Performance-Effective and Low-Complexity Task Scheduling for Heterogeneous Computing", IEEE
-    Transactions on Parallel and Distributed Systems 13(3), 2002: speedup.
-
-    Examples
-    --------
-    >>> import simsched as ss
-    >>> graph, machine = ss.TaskGraph.from_edges([[1.0, 10.0], [4.0, 2.0]]), ss.machine("generic[cores=2,kinds=each]")
-    >>> on_one_core(graph, ss.CostModel().on(graph, machine)).one_core_s.tolist()
-    [1.0, 4.0]
-    """
-    if graph.seconds_by_kind is None or task_costs.kinds_s is None:
-        return task_costs
-    return task_costs.of_kind(int(task_costs.kinds_s.sum(axis=0).argmin()))
-
-
-def capacity(
-    graph: TaskGraph, machine: Machine, costs: CostModel | None = None, runtime: RuntimeProfile | None = None
-) -> float:
-    """Return the speed-up over one core if all cores did their parts of each task without loss.
-
-    It is their number where cores are alike, whatever number of their hardware threads is in use; cores of another kind
-    count by the seconds of all tasks there. Efficiency is the speed-up over it.
-
-    Parameters
-    ----------
-    graph : TaskGraph
-    machine : Machine
-    costs, runtime
-        As in `bounds`.
-
-    Returns
-    -------
-    float
-
-    Examples
-    --------
-    An MPE does as much as two of the 64 CPEs of its group:
-
-    >>> import simsched as ss
-    >>> capacity(ss.TaskGraph.from_edges([1.0], flops=[1e9]), ss.machine("sw26010[cores=65]"))
-    66.0
-    """
-    return capacity_of(graph, machine, (costs or CostModel()).on(graph, machine, runtime))
-
-
-def capacity_of(graph: TaskGraph, machine: Machine, task_costs: TaskCosts) -> float:
-    """Return the capacity where the tasks' costs on the machine are known; see `capacity`."""
-    if task_costs.kinds_s is None or not (totals_s := task_costs.kinds_s.sum(axis=0)).all():
-        return float(machine.n_cores)
-    shares = on_one_core(graph, task_costs).one_core_s.sum() / totals_s
-    return float((np.bincount(machine.kind_of) * shares).sum())
 
 
 def bounds(
