@@ -215,8 +215,7 @@ class CostModel:
         """
         check_graph(graph)
         runtime = machine.runtime if runtime is None else runtime
-        library = library_of(self.library, graph, machine)
-        params = library.params
+        params = (library := library_of(self.library, graph, machine)).params
         curves = [self._curve(kind, params.library.name) for kind in graph.kinds.labels]
         recorded = one_core_of_recorded(graph, terms := _terms(curves, runtime))
         pieces, traffic_B = terms.pieces(graph), graph.bytes_B
@@ -379,16 +378,12 @@ def _kinds_reach(machine: Machine) -> Seconds | None:
     return np.stack([one.reach_Bps for one in kinds]) if kinds else None
 
 
-def _of_cores(graph: TaskGraph, machine: Machine) -> Iterator[Note]:
+def _of_cores(graph: TaskGraph, machine: Machine, alone: Seconds | None) -> Iterator[Note]:
     """Yield notes on the cores that seconds are for: on their clock, and on devices."""
-    estimated, slower = (
-        int(np.isnan(graph.durations_s).sum()),
-        machine.core_flops_at(1) / machine.core_flops_at(),
-    )
-    if estimated and slower != 1.0:
+    if alone is not None and (slower := int((alone < 1).sum())):
         yield Note(
-            f"{counted(estimated, 'task')} without a duration at the clock of all {machine.n_cores} cores busy, "
-            f"{slower:.2f} times slower than that of one core alone: replays do not change clocks",
+            f"{counted(slower, 'task')} at the clock of all {machine.n_cores} cores busy, however few are: on one core "
+            f"alone up to {1 / alone.min():.2f} times faster",
             Weight.ASSUMPTION,
         )
     yield from _of_devices(graph, machine)

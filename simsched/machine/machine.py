@@ -20,7 +20,7 @@ from simsched.machine.memory import Memory, team_reach_Bps
 from simsched.machine.network import Network, network_of
 from simsched.machine.power import Power
 from simsched.machine.runtime import RuntimeProfile
-from simsched.machine.stated import Fact, guessed, remote, rounded, unused
+from simsched.machine.stated import Fact, all_notes
 from simsched.machine.structure import Structure
 from simsched.machine.ways import DataWays, Kinds
 from simsched.parameters import is_whole
@@ -460,7 +460,7 @@ class Machine:
 
     @cached_property
     def notes(self) -> tuple[str, ...]:
-        """Cores that were rounded, what is assumed, and numbers of the file for an effect that it switches off.
+        """What was rounded, is doubtful or assumed, and numbers of the file for an effect that it switches off.
 
         Examples
         --------
@@ -468,8 +468,7 @@ class Machine:
         >>> ss.machine("generic").notes
         ()
         """
-        assumed = None if self.data is None else self.data.note(self)
-        return (*rounded(self), *guessed(self), *remote(self), *unused(self), *([assumed] if assumed else []))
+        return tuple(all_notes(self))
 
     def __str__(self) -> str:
         return self.spec

@@ -93,8 +93,8 @@ def predict(
         fewer than 39 samples their extremes: 90 % for 20), NaN for one; critical_path_s and area_s, lower bounds for
         all policies; bound_s, the larger; speedup over one core that runs every task alone
         (`simsched.schedule.one_core`); efficiency, that over cores, of which those of another kind count by what they
-        do meanwhile; utilization; binds and binds_share, the bottleneck (`simsched.study.binding`); grew and parts (`simsched.study.parts`); knee
-        (`simsched.study.core_counts.knee`); extrapolated, beyond what was measured; note; samples.
+        do meanwhile; utilization; binds, binds_share (`simsched.study.binding`); grew, parts (`simsched.study.parts`);
+        knee (`simsched.study.core_counts.knee`); extrapolated, beyond what was measured; note; samples.
 
     Raises
     ------
