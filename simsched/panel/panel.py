@@ -66,6 +66,7 @@ class Panel:
         self.schedule = self.base = self._replayed(first)
         self._before: Schedule | None = None
         self._controls = Controls(graphs, first, known.first_machine, self._changed)
+        self._controls.offer(known.first_machine, known.first_policy)
         self._controls.base.on_click(lambda _: self._compare())
         self._chart = ExchangedChart(self.schedule)
         self._headline, self._advice, self._details, self._wrong, self._messenger = (
@@ -170,8 +171,7 @@ class Panel:
         if said.machine != self._said.machine:
             self._controls.follow(self._known.machine(said.machine))
             said = self._controls.read()
-        if said.cores != self._said.cores:
-            self._controls.offer(self._known.varied(said))
+        self._controls.offer(self._known.varied(said), self._known.policy(said.policy))
         self._said = said
         schedule = self._replayed(said)
         self._controls.settle(schedule.require_machine())
