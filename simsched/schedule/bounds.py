@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
+
 from simsched.costs import CostModel, TaskCosts
 from simsched.costs.own_machine import machine_for
 from simsched.graph import TaskGraph
@@ -99,11 +101,12 @@ def bounds(
 
 def bounds_of(graph: TaskGraph, target: Machine, task_costs: TaskCosts, *, thorough: bool = False) -> Bounds:
     """Return the bounds of a graph whose tasks' costs on the machine are known; see `bounds`."""
+    by_kind_s = _area_by_kind_s(target, task_costs)
     task_costs = task_costs.fastest_kind()
     fastest = task_costs.seconds(task_costs.fastest_widths)
     quick = Bounds(
         critical_path_s=float(graph.levels(fastest).max(initial=0.0)),
-        area_s=float(task_costs.least_core_seconds().sum()) / target.n_threads,
+        area_s=max(float(task_costs.least_core_seconds().sum()) / target.n_threads, by_kind_s),
     )
     if not thorough:
         return quick
@@ -113,3 +116,22 @@ def bounds_of(graph: TaskGraph, target: Machine, task_costs: TaskCosts, *, thoro
         moldable_area_s=moldable_area(windows, target.n_threads, quick.bound_s),
         fernandez_bussell_s=fernandez_bussell(windows, target.n_threads),
     )
+
+
+def _area_by_kind_s(machine: Machine, task_costs: TaskCosts) -> float:
+    """Return the area bound of several kinds of cores; 0 where all are alike.
+
+    Let all tasks take r_k times as long on kind k as on the kind where they take least, and n_k be its threads. For any
+    prices y_k of a core-second with sum n_k y_k = 1, no schedule is shorter than the cheapest way to run all tasks, by
+    duality of linear programs; y_k = 1 / (C r_k) with C = sum n_k / r_k is exact where each task has these ratios.
+    """
+    if task_costs.kinds_s is None or not machine.n_cores:
+        return 0.0
+    kinds = range(task_costs.kinds_s.shape[1])
+    core_s = np.stack([task_costs.of_kind(kind).least_core_seconds() for kind in kinds], axis=1)
+    totals_s = core_s.sum(axis=0)
+    if not totals_s.all():
+        return 0.0
+    longer = totals_s / totals_s.min()
+    threads = np.bincount(machine.kind_of, minlength=len(longer)) * machine.smt
+    return float((core_s / longer).min(axis=1).sum() / (threads / longer).sum())
