@@ -6,7 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simsched.policy import Assignment, PlannedPolicy, Platform
+from simsched.machine import Machine
+from simsched.notes import Note, Weight
+from simsched.policy import Assignment, Layout, PlannedPolicy, Platform
 from simsched.policy.planning import plan_list
 
 
@@ -39,6 +41,17 @@ class Met(PlannedPolicy):
 
     name = "met"
     family = "list"
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What to know of its schedules: it may leave executors idle."""
+        said = "met looks at no other task: of executors on which a task takes as long, the first runs all"
+        return (Note(said, Weight.DOUBT),)
+
+    def layouts(self, machine: Machine) -> tuple[Layout, ...]:
+        """Return the layouts to choose from: on cores that are alike, of one executor, as no other would run a task."""
+        found = super().layouts(machine)
+        return found if machine.kinds is not None else tuple(one for one in found if one.executors == 1)
 
     def plan(self, platform: Platform, seed: int) -> Assignment:
         """Return where each task runs, and in which order."""

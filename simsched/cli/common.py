@@ -215,8 +215,8 @@ def with_options(graph: str) -> tuple[str, dict[str, str]]:
 
     Examples
     --------
-    >>> with_options("tests/traces/samples/nothing.json[step=2]"), with_options("rnn[layers=2]")
-    (('tests/traces/samples/nothing.json[step=2]', {}), ('rnn[layers=2]', {}))
+    >>> with_options("simsched/py.typed[step=2]"), with_options("rnn[layers=2]"), with_options("missing[step=2]")
+    (('simsched/py.typed', {'step': '2'}), ('rnn[layers=2]', {}), ('missing[step=2]', {}))
     """
     if "=" not in graph or not graph.endswith("]") or Path(graph).exists() or makes_workload(graph):
         return graph, {}

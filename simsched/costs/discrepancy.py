@@ -352,7 +352,7 @@ def _regimes(costs: TaskCosts, graph: TaskGraph, machine: Machine) -> Codes:
     """Return the bound of each task, by its work on one core and, of a team, on all built cores."""
     cores, runtime = built_cores(machine), machine.runtime
     by_label = np.array([family_of(kind) in BY_OPERATIONS for kind in graph.kinds.labels], np.bool_)
-    operations_s = np.nan_to_num(graph.flops / machine.core_flops)
+    operations_s = np.nan_to_num(graph.flops / machine.core_flops_at())
     bytes_s = np.nan_to_num(graph.bytes_B / machine.one_core_Bps)
     known = (operations_s > 0) | (bytes_s > 0)
     computes = np.where(known, operations_s >= bytes_s, by_label[graph.kinds.codes])

@@ -23,7 +23,7 @@ from simsched.graph import LabelColumn, TaskGraph
 from simsched.graph.adjacency import Mask
 from simsched.graph.required import check_graph
 from simsched.graph.taskgraph import Seconds
-from simsched.machine import Machine, RuntimeProfile
+from simsched.machine import Clocks, Machine, RuntimeProfile
 from simsched.machine.memory import of_kinds
 from simsched.machine.ways import Kinds
 from simsched.notes import Note, Weight
@@ -215,8 +215,7 @@ class CostModel:
         """
         check_graph(graph)
         runtime = machine.runtime if runtime is None else runtime
-        library = library_of(self.library, graph, machine)
-        params = library.params
+        params = (library := library_of(self.library, graph, machine)).params
         curves = [self._curve(kind, params.library.name) for kind in graph.kinds.labels]
         recorded = one_core_of_recorded(graph, terms := _terms(curves, runtime))
         pieces, traffic_B = terms.pieces(graph), graph.bytes_B
@@ -234,6 +233,7 @@ class CostModel:
             recorded, threads = table.one_core(recorded), np.where(table.covers, 1, threads)
         covers = None if table is None or not table.covers.any() else table.covers
         t1, notes = rescaled(graph, machine, recorded, covers)
+        alone = self._alone(graph, machine, runtime, t1)
         found = TaskCosts(
             one_core_s=t1,
             labels=graph.kinds.codes,
@@ -241,13 +241,30 @@ class CostModel:
             traffic_B=_traffic(traffic_B, machine, t1, np.minimum(threads, pieces)),
             pieces=pieces,
             reach_Bps=machine.reach_Bps,
-            notes=(*said, *notes, *_families(graph, curves, covers), *_of_devices(graph, machine)),
+            notes=(*said, *notes, *_families(graph, curves, covers), *_of_cores(graph, machine, alone)),
             table=table,
             kinds_s=_by_kind(graph, machine, t1),
             kinds_reach_Bps=_kinds_reach(machine),
             devices=() if machine.kinds is None else tuple(bps > 0 for bps in machine.kinds.link_Bps),
+            alone=alone,
         )
         return found if self.discrepancy is None else self.discrepancy.on(found, graph, machine, curves)
+
+    def _alone(
+        self, graph: TaskGraph, machine: Machine, runtime: RuntimeProfile, one_core: Seconds
+    ) -> Seconds | None:
+        """Return each task's seconds on a core while all others are idle, over those while all are busy.
+
+        Recorded durations have the clock that they were recorded at.
+        """
+        flops, estimated = machine.core_flops_at(1), np.isnan(graph.durations_s)
+        if flops == machine.core_flops_at() or not estimated.any():
+            return None
+        idle = replace(machine, core_flops=flops, clocks=Clocks(machine.clocks.nominal_Hz))
+        alone = replace(self, discrepancy=None).on(graph, idle, runtime).one_core_s
+        found = np.ones(graph.n_tasks)
+        np.divide(alone, one_core, out=found, where=estimated & (one_core > 0))
+        return found
 
     def _left_to_shapes(self, graph: TaskGraph, measured: WidthTable | None) -> Mask:
         """Return the tasks that were not measured and whose kind was given no curve."""
@@ -341,12 +358,15 @@ def _of_kind(graph: TaskGraph, machine: Machine, kinds: Kinds, one_core: Seconds
 
     Nothing tells what a task of unknown work gains on a device: there, it takes as long as on a core.
     """
-    flops, Bps = machine.core_flops, machine.one_core_Bps
+    Bps = machine.one_core_Bps
+    # Recorded durations have the clock that they were recorded at.
+    flops = np.where(np.isnan(graph.durations_s), machine.core_flops_at(), machine.core_flops)
     device = bool(kinds.flops_ratio) and kinds.link_Bps[kind] > 0
     found = np.asarray(one_core / (1.0 if device else kinds.speeds[kind]))
     if kinds.flops_ratio:
         own_Bps = Bps * kinds.bandwidth_ratio[kind] if device else of_kinds(machine)[kind].one_core_Bps
-        here = one_core_roofline_s(graph, flops * kinds.flops_ratio[kind], own_Bps)
+        own_flops = (machine.core_flops if device else flops) * kinds.flops_ratio[kind]
+        here = one_core_roofline_s(graph, own_flops, own_Bps)
         before = one_core_roofline_s(graph, flops, Bps)
         np.divide(one_core * here, before, out=found, where=before > 0)
     return found + kinds.start_s[kind] if kinds.start_s else found
@@ -356,6 +376,17 @@ def _kinds_reach(machine: Machine) -> Seconds | None:
     """Return the bandwidth that teams of each kind of cores reach; None where all kinds move the same."""
     kinds = of_kinds(machine)
     return np.stack([one.reach_Bps for one in kinds]) if kinds else None
+
+
+def _of_cores(graph: TaskGraph, machine: Machine, alone: Seconds | None) -> Iterator[Note]:
+    """Yield notes on the cores that seconds are for: on their clock, and on devices."""
+    if alone is not None and (slower := int((alone < 1).sum())):
+        yield Note(
+            f"{counted(slower, 'task')} at the clock of all {machine.n_cores} cores busy, however few are: on one core "
+            f"alone up to {1 / alone.min():.2f} times faster",
+            Weight.ASSUMPTION,
+        )
+    yield from _of_devices(graph, machine)
 
 
 def _of_devices(graph: TaskGraph, machine: Machine) -> Iterator[Note]:

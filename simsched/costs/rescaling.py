@@ -27,13 +27,13 @@ from simsched.notes import Note, Weight
 from simsched.text import counted
 
 
-def one_core_roofline_s(graph: TaskGraph, core_flops: float, core_bandwidth_Bps: float) -> Seconds:
+def one_core_roofline_s(graph: TaskGraph, core_flops: float | Seconds, core_bandwidth_Bps: float) -> Seconds:
     """Return the roofline seconds of each task on one core; NaN where neither FLOPs nor bytes are known.
 
     Parameters
     ----------
     graph : TaskGraph
-    core_flops : float
+    core_flops : float, or float64 array, shape (n,)
         Operations per second.
     core_bandwidth_Bps : float
         Bytes per second.
@@ -88,8 +88,8 @@ def rescaled(
     missing = ~recorded & ~measured
     if not missing.any() and (graph.recorded_on is None or not graph.recorded_on.is_known):
         return one_core, [as_they_are(graph, machine, int(recorded.sum()))] if recorded.any() else []
-    here = one_core_roofline_s(graph, machine.core_flops, machine.one_core_Bps)
-    ratio = _ratio(graph, here)
+    here = one_core_roofline_s(graph, machine.core_flops_at(), machine.one_core_Bps)
+    ratio = _ratio(graph, one_core_roofline_s(graph, machine.core_flops, machine.one_core_Bps))
     scaled = recorded & ~np.isnan(ratio)
     notes: list[str] = []
     if _is_same(graph.recorded_on, machine) and recorded.any():

@@ -91,6 +91,8 @@ class TaskCosts:
     stretch : float64 array, shape (labels, widest + 1), optional
         Factor on the formula's seconds of teams of each width, though no team gains more than its threads;
         see `simsched.costs.discrepancy`. By default 1.
+    alone : float64 array, shape (n,), optional
+        Seconds on a core while all others are idle, over `one_core_s`: clocks may fall with busy cores. By default 1.
 
     Examples
     --------
@@ -114,6 +116,7 @@ class TaskCosts:
     kind: Index | None = None
     devices: tuple[bool, ...] = ()
     stretch: Seconds | None = None
+    alone: Seconds | None = None
 
     def __post_init__(self) -> None:
         self.one_core_s.setflags(write=False)
@@ -204,7 +207,8 @@ class TaskCosts:
         apart = np.array(self.devices or (False,) * self.kinds_s.shape[1])[kind]
         found = self._on_other_cores(self.kinds_s[np.arange(len(kind)), kind])
         of_reach = None if self.kinds_reach_Bps is None else kind
-        return replace(found, traffic_B=np.where(apart, 0.0, self.traffic_B), kind=of_reach)
+        alone = None if self.alone is None else np.where(apart, 1.0, self.alone)
+        return replace(found, traffic_B=np.where(apart, 0.0, self.traffic_B), kind=of_reach, alone=alone)
 
     def _on_other_cores(self, one_core_s: Seconds) -> TaskCosts:
         """Return the costs where each task takes other seconds on one core, and its team in proportion."""
@@ -254,6 +258,7 @@ class TaskCosts:
             table=None if self.table is None else self.table.part(tasks),
             kinds_s=None if self.kinds_s is None else self.kinds_s[tasks],
             kind=None if self.kind is None else self.kind[tasks],
+            alone=None if self.alone is None else self.alone[tasks],
         )
 
     @cached_property
@@ -278,6 +283,11 @@ class TaskCosts:
                 widths, seconds = np.where(faster, candidate, widths), np.where(faster, there, seconds)
         # A measured curve may fall and rise more than once.
         return widths if self.table is None else self.table.fastest(widths)
+
+    @property
+    def in_sequence_s(self) -> float:
+        """Seconds of all tasks in sequence, on one core while all others are idle."""
+        return float((self.one_core_s if self.alone is None else self.one_core_s * self.alone).sum())
 
     def least_core_seconds(self) -> Seconds:
         """Return the least product of width and seconds of each task, shape (n,): by the formula, that on one core."""

@@ -30,7 +30,7 @@ def adjacency(
     n : int
         Number of tasks.
     edges : (m, 2) array or iterable of pairs, or Csr
-        Task indices (before, after); or what this function returned for them before.
+        Task indices (before, after); or the successors of each task, ascending, each once.
     called : function of int to str
         Name of a task in messages.
 
@@ -40,7 +40,8 @@ def adjacency(
         If an edge is not a pair of whole numbers, has an endpoint outside 0 to n - 1 or two equal ones, or edges
         form a cycle.
     """
-    if isinstance(edges, Csr) and edges.n == n:
+    if isinstance(edges, Csr):
+        _refuse_malformed(edges, n, called)
         return edges, 0
     pairs = pairs_of(edges)
     if len(pairs) > MAX_EDGES:
@@ -55,6 +56,30 @@ def adjacency(
     successors, merged = from_edges(n, sources, targets)
     refuse_cycle(successors, called)
     return successors, merged
+
+
+def _refuse_malformed(successors: Csr, n: int, called: Caller) -> None:
+    """Check successors that are given as rows; what is found of their order is kept for later."""
+    indptr, indices = successors.indptr, successors.indices
+    if indptr.dtype != np.int64 or indices.dtype != np.int32 or indptr.ndim != 1 or indices.ndim != 1:
+        raise GraphError(
+            f"rows of edges are of {indptr.dtype} and {indices.dtype}; expected int64 (indptr) and int32 (indices)"
+        )
+    if len(indptr) != n + 1:
+        raise GraphError(f"{len(indptr) - 1} rows of edges for {n} tasks; expected a row per task")
+    if indptr[0] != 0 or indptr[-1] != len(indices) or (indptr[1:] < indptr[:-1]).any():
+        raise GraphError(f"indptr of edges does not ascend from 0 to {len(indices)}, the number of edges")
+    if len(indices) and not 0 <= indices.min() <= indices.max() < n:
+        raise GraphError(f"edges go to tasks {indices.min()} to {indices.max()}; expected 0 to {n - 1}")
+    later = indices[1:] > indices[:-1]
+    begins = indptr[1:-1]
+    later[begins[(begins > 0) & (begins < len(indices))] - 1] = True
+    refuse_where(~later, lambda edge: f"edge {edge + 1} goes to a task that does not ascend within its row")
+    if not successors.forward:
+        refuse_where(
+            successors.sources() == indices, lambda edge: f"edge {edge} is a self-loop; leave it out"
+        )
+        refuse_cycle(successors, called)
 
 
 def refuse_cycle(successors: Csr, called: Caller) -> None:

@@ -122,6 +122,10 @@ def _with_pairs(
     """Return a machine with the numbers of pairs in the table `[data]` of its content."""
     known = source if isinstance(source, Machine) else machine(source)
     given = {"pair_bandwidth": (pair_Bps, "B/s"), "pair_latency": (pair_latency_s, "s")}
+    if parse_path(known.spec).params.get("data") == "none":
+        raise MachineError(
+            f"{known}: with data=none nothing is sent, and numbers of pairs have no effect; leave out one of both"
+        )
     data = {"mode": "sent", **known.content.get("data", {})}
     for key, (table, unit) in given.items():
         if table is None:

@@ -20,7 +20,7 @@ from simsched.machine.memory import Memory, team_reach_Bps
 from simsched.machine.network import Network, network_of
 from simsched.machine.power import Power
 from simsched.machine.runtime import RuntimeProfile
-from simsched.machine.stated import Fact, guessed, remote, rounded, unused
+from simsched.machine.stated import Fact, all_notes
 from simsched.machine.structure import Structure
 from simsched.machine.ways import DataWays, Kinds
 from simsched.parameters import is_whole
@@ -225,7 +225,7 @@ class Machine:
         # A rounding is no loss.
         return reached if reached < own * (1 - 1e-9) else own
 
-    def core_flops_at(self, cores: int) -> float:
+    def core_flops_at(self, cores: int | None = None) -> float:
         """Return the FP32 operations per second that a core sustains while the first so many cores are busy.
 
         Matrix products and convolutions use the widest vectors; the clock is that of the chip (ring, socket) with
@@ -233,8 +233,8 @@ class Machine:
 
         Parameters
         ----------
-        cores : int
-            From 1 to n_cores.
+        cores : int, optional
+            From 1 to n_cores; all when not given.
 
         Examples
         --------
@@ -245,7 +245,7 @@ class Machine:
         """
         if not self.clocks.by_vector:
             return self.core_flops
-        return self.core_flops * self.clocks.gain(self._busy(cores))
+        return self.core_flops * self.clocks.gain(self._busy(cores or self.n_cores))
 
     def scalar_clock_Hz(self, cores: int) -> float:
         """Return the clock of code without vectors while the first so many cores are busy.
@@ -460,7 +460,7 @@ class Machine:
 
     @cached_property
     def notes(self) -> tuple[str, ...]:
-        """Cores that were rounded, what is assumed, and numbers of the file for an effect that it switches off.
+        """What was rounded, is doubtful or assumed, and numbers of the file for an effect that it switches off.
 
         Examples
         --------
@@ -468,8 +468,7 @@ class Machine:
         >>> ss.machine("generic").notes
         ()
         """
-        assumed = None if self.data is None else self.data.note(self)
-        return (*rounded(self), *guessed(self), *remote(self), *unused(self), *([assumed] if assumed else []))
+        return tuple(all_notes(self))
 
     def __str__(self) -> str:
         return self.spec

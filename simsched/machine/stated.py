@@ -26,6 +26,22 @@ USED_BY = {
     "cores.compute_throughput": ("share_cores",),
     "cores.memory_throughput": ("share_cores",),
 }
+#: Of the table `[data]`: its name there, and the unit of numbers.
+OF_DATA = {
+    "data": ("mode", ""),
+    "places": ("places", ""),
+    "home": ("home", ""),
+    "route": ("route", ""),
+    "link_Bps": ("link_bandwidth", "B/s"),
+    "link_latency_s": ("link_latency", "s"),
+    "hop_Bps": ("hop_bandwidth", "B/s"),
+    "hop_latency_s": ("hop_latency", "s"),
+    "memory_Bps": ("memory_bandwidth", "B/s"),
+    "memory_latency_s": ("memory_latency", "s"),
+    "place_B": ("place_size", "B"),
+}
+#: Clocks that cores of chips have.
+CLOCKS_HZ = (1e8, 1e10)
 #: In the source of a number that describes no machine.
 BY_DEFINITION = "by definition"
 #: Begins the source of a number that nobody has stated of this machine, where a description of it was read.
@@ -141,6 +157,17 @@ def unused(machine: Machine) -> Iterator[str]:
         )
 
 
+def all_notes(machine: Machine) -> Iterator[str]:
+    """Yield the notes on a machine's numbers."""
+    yield from rounded(machine)
+    yield from doubtful(machine)
+    yield from guessed(machine)
+    yield from remote(machine)
+    yield from unused(machine)
+    if machine.data is not None and (assumed := machine.data.note(machine)):
+        yield assumed
+
+
 def rounded(machine: Machine) -> Iterator[str]:
     """Yield a note where a machine has another number of cores than was asked for."""
     asked = parse_path(machine.spec).params.get("cores", machine.n_cores)
@@ -152,6 +179,28 @@ def rounded(machine: Machine) -> Iterator[str]:
             else "kinds of cores keep their shares unless kinds=none"
         )
         yield f"{machine} has {machine.n_cores} cores, not {asked}: {kept}, and this is the nearest number"
+
+
+def doubtful(machine: Machine) -> Iterator[str]:
+    """Yield notes on numbers that are possible, but probably a slip, and on those that have less effect than stated."""
+    memory, (least_Hz, most_Hz) = machine.memory, CLOCKS_HZ
+    if not least_Hz <= (clock := machine.clocks.nominal_Hz) <= most_Hz:
+        usual = f"{least_Hz / 1e9:g} to {most_Hz / 1e9:g}"
+        yield f"cores.clock is {clock / 1e9:g} GHz, those of chips are {usual}; its unit?"
+    if machine.one_core_Bps < memory.core_bandwidth_Bps:
+        yield (
+            f"a core's bandwidth is stated as {memory.core_bandwidth_Bps / 1e9:.4g} GB/s, but one core alone moves "
+            f"{machine.one_core_Bps / 1e9:.4g}, all that its memory domain or cluster does"
+        )
+    if (reached := float(machine.reach_Bps[machine.n_cores])) > memory.bandwidth_Bps * (1 + 1e-9):
+        yield (
+            f"{machine.n_cores} cores move {reached / 1e9:.4g} GB/s, more than the {memory.bandwidth_Bps / 1e9:.4g} "
+            f"stated of {memory.cores:g}: the curve through one core's bandwidth and theirs goes on rising"
+        )
+    params = parse_path(machine.spec).params
+    given = [key for key in params if key in OF_DATA and key != "data"]
+    if given and params.get("data") == "none":
+        yield f"{', '.join(given)}: no effect, as data=none lets nothing move"
 
 
 def guessed(machine: Machine) -> Iterator[str]:

@@ -49,26 +49,12 @@ from typing import Any
 from simsched.errors import MachineError
 from simsched.machine.effects import NAMES
 from simsched.machine.schema import factor
-from simsched.machine.stated import meant
+from simsched.machine.stated import OF_DATA, meant
 from simsched.parameters import is_number, is_whole
 from simsched.spec import Scalar, format_scalar
 
 #: Numbers of the memory in use.
 OF_MEMORY = ("bandwidth_Bps", "core_bandwidth_Bps", "cluster_bandwidth_Bps", "sharpness")
-#: Of the table `[data]`: its name there, and the unit of numbers.
-OF_DATA = {
-    "data": ("mode", ""),
-    "places": ("places", ""),
-    "home": ("home", ""),
-    "route": ("route", ""),
-    "link_Bps": ("link_bandwidth", "B/s"),
-    "link_latency_s": ("link_latency", "s"),
-    "hop_Bps": ("hop_bandwidth", "B/s"),
-    "hop_latency_s": ("hop_latency", "s"),
-    "memory_Bps": ("memory_bandwidth", "B/s"),
-    "memory_latency_s": ("memory_latency", "s"),
-    "place_B": ("place_size", "B"),
-}
 #: Of the table `[power]`, in watts.
 OF_POWER = {"idle_W": "idle", "busy_W": "busy", "all_cores_W": "all_cores"}
 SHORT = (

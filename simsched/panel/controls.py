@@ -11,8 +11,8 @@ from simsched.machine.effects import NAMES
 from simsched.panel.setting import ESTIMATE, Setting, way_of
 from simsched.plots.canvas import plain
 from simsched.plugins import registered
+from simsched.policy import Policy
 from simsched.policy.layout import BEST
-from simsched.study.tune import worker_layouts
 
 #: Names of the switches of `Effects`.
 SWITCHES = {
@@ -110,7 +110,7 @@ class Controls:
         )
 
     def follow(self, machine: Machine) -> None:
-        """Set cores and switches to those of another machine, and offer its layouts, without notification."""
+        """Set cores and switches to those of another machine, without notification."""
         self._following = True
         step = machine.cores_per_tile
         # In one step: a slider that gets its steps before its value would move the old value to one of them.
@@ -121,7 +121,6 @@ class Controls:
         self.data.value = way_of(machine)
         for name, box in self.effects.items():
             box.value = getattr(machine.effects, name)
-        self.offer(machine)
         self._following = False
 
     def settle(self, machine: Machine) -> None:
@@ -130,9 +129,11 @@ class Controls:
         self.cores.value = machine.n_cores
         self._following = False
 
-    def offer(self, machine: Machine) -> None:
-        """Offer to find a layout, and the layouts that use all cores of a machine."""
-        self.layout.options = [BEST, ESTIMATE, *(str(layout) for layout in worker_layouts(machine))]
+    def offer(self, machine: Machine, policy: Policy) -> None:
+        """Offer to find a layout, and the layouts that a policy chooses from on a machine."""
+        options = (BEST, ESTIMATE, *map(str, policy.layouts(machine)))
+        if options != self.layout.options:
+            self.layout.options = options
 
     def box(self) -> Any:
         """Return all widgets, one below the other."""

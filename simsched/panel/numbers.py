@@ -12,6 +12,7 @@ from simsched.notes import weighed
 from simsched.replay.advice import Advice
 from simsched.schedule import Bounds, Schedule
 from simsched.schedule.caveats import notes_of
+from simsched.schedule.one_core import OneCore
 from simsched.spec import format_scalar
 from simsched.units import format_time
 
@@ -53,17 +54,17 @@ def change(now: Schedule, other: Schedule, called: str) -> str:
     return f"{f'{ratio:.3g} times' if ratio >= MANY_TIMES else percent} {called} ({format_time(other.makespan_s)})"
 
 
-def details(why: Explanation, limits: Bounds, one_core_s: float, capacity: float) -> str:
+def details(why: Explanation, limits: Bounds, one: OneCore) -> str:
     """Return bounds, efficiency, use of the cores' time and causes of waits."""
     schedule = why.schedule
     longest = "critical path" if limits.critical_path_s >= limits.area_s else "work over cores"
     above = schedule.makespan_s / limits.bound_s - 1 if limits.bound_s else 0.0
     # Noise, and tasks that take turns on a hardware thread, can end below it.
     side = "above" if above >= 0 else "below"
-    speedup = one_core_s / schedule.makespan_s if schedule.makespan_s else capacity
+    speedup, efficiency = one.speedup(schedule.makespan_s), one.efficiency(schedule.makespan_s)
     facts = {
         "lower bound": f"{format_time(limits.bound_s)} ({longest}); {abs(above):.1%} {side} it",
-        "efficiency": f"{speedup / capacity:.1%}: {speedup:.3g} times as fast as one core",
+        "efficiency": f"{efficiency:.1%}: {speedup:.3g} times as fast as {one.in_words}",
         "layout": _layout(schedule),
         "policy's parameters": _parameters(schedule),
         "tasks": _waits(why),

@@ -25,7 +25,7 @@ from simsched.policy.layout import BEST
 from simsched.replay import simulate
 from simsched.replay.advice import advised
 from simsched.schedule import Schedule, bounds
-from simsched.schedule.bounds import capacity, on_one_core_s
+from simsched.schedule.one_core import one_core
 
 
 class Panel:
@@ -66,6 +66,7 @@ class Panel:
         self.schedule = self.base = self._replayed(first)
         self._before: Schedule | None = None
         self._controls = Controls(graphs, first, known.first_machine, self._changed)
+        self._controls.offer(known.first_machine, known.first_policy)
         self._controls.base.on_click(lambda _: self._compare())
         self._chart = ExchangedChart(self.schedule)
         self._headline, self._advice, self._details, self._wrong, self._messenger = (
@@ -170,8 +171,7 @@ class Panel:
         if said.machine != self._said.machine:
             self._controls.follow(self._known.machine(said.machine))
             said = self._controls.read()
-        if said.cores != self._said.cores:
-            self._controls.offer(self._known.varied(said))
+        self._controls.offer(self._known.varied(said), self._known.policy(said.policy))
         self._said = said
         schedule = self._replayed(said)
         self._controls.settle(schedule.require_machine())
@@ -201,7 +201,7 @@ class Panel:
         self._headline.value = headline(schedule, self.base, self._before)
         self._advice.value = advice(schedule)
         given = schedule.graph, schedule.require_machine(), self._costs, self._runtime
-        self._details.value = details(why, bounds(*given), on_one_core_s(*given), capacity(*given))
+        self._details.value = details(why, bounds(*given), one_core(*given))
 
     def __repr__(self) -> str:
         return f"<Panel: {self.schedule!r}>"

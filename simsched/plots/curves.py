@@ -20,7 +20,7 @@ from simsched.plots.canvas import log_ticks, open_axes, outside_legend, require_
 from simsched.plots.overlap import LONGEST_PAIR, layers
 from simsched.plots.palette import OKABE_ITO, RGB
 from simsched.renamed import old_arguments
-from simsched.schedule.bounds import on_one_core
+from simsched.schedule.one_core import best_kind
 from simsched.units import time_unit
 
 
@@ -57,7 +57,8 @@ def model_curves_frame(
     [[1.0, 2.0], [2.0, nan]]
     """
     target = machine_of(machine)
-    on_machine = on_one_core(graph, (costs or CostModel()).on(graph, target, runtime))
+    costs_there = (costs or CostModel()).on(graph, target, runtime)
+    on_machine = costs_there.of_kind(best_kind(costs_there))
     recorded_s = graph.durations_s if graph.seconds_by_kind is None else np.full(graph.n_tasks, np.nan)
     rows: list[dict[str, Any]] = []
     for task in _longest(graph, on_machine.one_core_s, max_kinds):

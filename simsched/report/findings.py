@@ -23,7 +23,7 @@ from simsched.report.run import PolicyRun, by_makespan, replayed
 from simsched.report.sizes import by_core_count, by_layout, with_shortest
 from simsched.report.time_budget import Progress, TimeBudget
 from simsched.schedule import Bounds, Schedule, bounds
-from simsched.schedule.bounds import capacity, on_one_core_s
+from simsched.schedule.one_core import OneCore, one_core
 
 Found = TypeVar("Found")
 
@@ -155,24 +155,11 @@ class Findings:
         """Notes of the import and of all replays, each once, the weightiest first."""
         return weighed(self.question.graph.report.notes, *(run.require_schedule().notes for run in self.done))
 
-    def speedup(self, makespan_s: float) -> float:
-        """Return the speed-up of a makespan over one core that runs every task alone; 1 where it is 0."""
-        return self.one_core_s / makespan_s if makespan_s else 1.0
-
-    def efficiency(self, makespan_s: float) -> float:
-        """Return the speed-up of a makespan over the cores, or what their kinds are worth."""
-        return self.speedup(makespan_s) / self._capacity if makespan_s else 1.0
-
     @cached_property
-    def one_core_s(self) -> float:
-        """Seconds of all tasks in sequence, each alone on one core."""
+    def one_core(self) -> OneCore:
+        """The core that speed-ups are over."""
         question = self.question
-        return on_one_core_s(question.graph, question.machine, question.costs, question.runtime)
-
-    @cached_property
-    def _capacity(self) -> float:
-        question = self.question
-        return capacity(question.graph, question.machine, question.costs, question.runtime)
+        return one_core(question.graph, question.machine, question.costs, question.runtime)
 
 
 def _run(question: Question, policy: Policy, progress: Progress, errors: list[Exception]) -> PolicyRun:

@@ -13,7 +13,7 @@ from simsched.plots.canvas import plain
 from simsched.plots.machine import figure_size
 from simsched.report.findings import Findings
 from simsched.report.question import Question
-from simsched.schedule.bounds import on_one_core
+from simsched.schedule.one_core import best_kind
 from simsched.units import format_time
 
 #: CSS pixels per inch of the drawings of machines.
@@ -48,10 +48,10 @@ def _facts(found: Findings) -> dict[str, object]:
         "edges": graph.n_edges,
     }
     facts["levels of depth"] = int(graph.depths.max(initial=-1)) + 1
-    facts["work on one core"] = format_time(found.one_core_s)
+    facts["work on one core"] = format_time(found.one_core.seconds_s)
     facts["critical path, each task on its fastest width"] = format_time(limits.critical_path_s)
     if limits.critical_path_s:
-        facts["work over critical path"] = f"{found.one_core_s / limits.critical_path_s:.3g}"
+        facts["work over critical path"] = f"{found.one_core.seconds_s / limits.critical_path_s:.3g}"
     if graph.recorded_on is not None:
         facts["recorded on"] = plain(graph.recorded_on.name, 120)
     return facts
@@ -61,7 +61,7 @@ def kinds_table(question: Question) -> Table:
     """Return the kinds that hold most seconds on one core of the machine."""
     kinds = question.graph.kinds
     costs = (question.costs or CostModel()).on(question.graph, question.machine, question.runtime)
-    seconds = np.bincount(kinds.codes, on_one_core(question.graph, costs).one_core_s, len(kinds.labels))
+    seconds = np.bincount(kinds.codes, costs.of_kind(best_kind(costs)).one_core_s, len(kinds.labels))
     counts = kinds.counts
     held = [code for code in np.argsort(-seconds, kind="stable").tolist() if counts[code]]
     whole = float(seconds.sum()) or 1.0

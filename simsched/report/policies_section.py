@@ -71,8 +71,8 @@ def _row(found: Findings, run: PolicyRun) -> dict[str, str]:
         INTERVAL: interval_text(run),
         "over best": longer(mean_s, best_s) if best_s else "-",
         "above bound": longer(mean_s, bound_s) if bound_s else "-",
-        "speed-up": f"{found.speedup(mean_s):.3g}" if mean_s else "-",
-        "efficiency": f"{found.efficiency(mean_s):.1%}",
+        "speed-up": f"{found.one_core.speedup(mean_s):.3g}" if mean_s else "-",
+        "efficiency": f"{found.one_core.efficiency(mean_s):.1%}",
         "in use": f"{schedule.utilization:.1%}",
     }
 
@@ -93,12 +93,12 @@ def longer(seconds: float, than: float) -> str:
 def _meaning(found: Findings) -> str:
     kinds = found.question.machine.kinds is not None
     by_kind = ", of which those of another kind count by what they do" if kinds else ""
-    several = kinds and found.question.graph.seconds_by_kind is not None
-    of_kind = ", of the kind on which that takes least," if several else ""
+    of_kind = ", on which that takes least," if kinds else ""
     words = (
         "A layout is executors x cores of each, or at most so many tasks x the most cores of each where a policy "
-        f"decides the widths of teams. Speed-up is over one core{of_kind} that runs every task alone; efficiency is "
-        f"the speed-up over the number of cores{by_kind}; in use is the share of their time held by running tasks."
+        f"decides the widths of teams. Speed-up is over {found.one_core.in_words}{of_kind} that runs every task alone; "
+        f"efficiency is the speed-up over the number of cores{by_kind}; in use is the share of their time held by "
+        "running tasks."
     )
     if not found.seeded:
         return f"{words} Seeds make no difference here: nothing is random."
@@ -118,7 +118,7 @@ def _picture(found: Findings) -> Picture:
         "layout": [run.require_schedule().layout for run in found.done],
         "makespan_s": [run.interval.middle for run in found.done],
         "bound_s": found.limits.bound_s,
-        "speedup": [found.speedup(run.interval.middle) for run in found.done],
+        "speedup": [found.one_core.speedup(run.interval.middle) for run in found.done],
     })  # fmt: skip
     words = "; ".join(f"{run.name} {format_time(run.interval.middle)}" for run in found.done)
     return Picture(

@@ -12,7 +12,7 @@ from simsched.report.question import Question
 from simsched.report.run import PolicyRun, replayed
 from simsched.report.time_budget import Progress
 from simsched.schedule import bounds
-from simsched.schedule.bounds import capacity, on_one_core_s
+from simsched.schedule.one_core import one_core
 from simsched.study.core_counts import knee
 from simsched.study.predict import beyond
 
@@ -121,7 +121,7 @@ def _scaled(given: Layout | None, machine: Machine, own: int) -> Layout | Best |
 def _row(question: Question, machine: Machine, run: PolicyRun) -> dict[str, object]:
     given = question.graph, machine, question.costs, question.runtime
     limits, mean = bounds(*given), run.interval
-    speedup = on_one_core_s(*given) / mean.middle if mean.middle else 1.0
+    one = one_core(*given)
     return {
         "cores": machine.n_cores,
         "layout": run.layout,
@@ -132,8 +132,8 @@ def _row(question: Question, machine: Machine, run: PolicyRun) -> dict[str, obje
         "critical_path_s": limits.critical_path_s,
         "area_s": limits.area_s,
         "bound_s": limits.bound_s,
-        "speedup": speedup,
-        "efficiency": speedup / capacity(*given) if mean.middle else 1.0,
+        "speedup": one.speedup(mean.middle),
+        "efficiency": one.efficiency(mean.middle),
         "extrapolated": bool(beyond(run.require_schedule())),
     }
 

@@ -113,7 +113,10 @@ def _bound(found: Findings) -> str:
     gap = mean_s / limits.bound_s - 1 if limits.bound_s else 0.0
     if not limits.bound_s:
         return ""
-    reached = f"with an efficiency of {found.efficiency(mean_s):.1%} (speed-up over one core, over all cores)"
+    one = found.one_core
+    reached = (
+        f"with an efficiency of {one.efficiency(mean_s):.1%} (speed-up over {one.in_words}, over all cores)"
+    )
     if gap < -1e-9:  # not by rounding
         return (
             f"The lower bound is {format_time(limits.bound_s)}, which {by} sets, without noise and with one task at a "

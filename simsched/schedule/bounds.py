@@ -58,93 +58,6 @@ class Bounds:
         return max(vars(self), key=lambda name: float(vars(self)[name])).removesuffix("_s").replace("_", " ")
 
 
-def on_one_core_s(
-    graph: TaskGraph, machine: Machine, costs: CostModel | None = None, runtime: RuntimeProfile | None = None
-) -> float:
-    """Return the seconds of all tasks in sequence, each alone on one core: the base of speed-ups (`on_one_core`).
-
-    Measured curves may gain more than their cores; then `Bounds.area_s` counts fewer core-seconds than these.
-
-    Parameters
-    ----------
-    graph : TaskGraph
-    machine : Machine
-    costs, runtime
-        As in `bounds`.
-
-    Returns
-    -------
-    float
-
-    Examples
-    --------
-    >>> import simsched as ss
-    >>> on_one_core_s(ss.TaskGraph.from_edges([1.0, 2.0, 3.0]), ss.machine("generic[cores=4]"))
-    6.0
-    """
-    return float(on_one_core(graph, (costs or CostModel()).on(graph, machine, runtime)).one_core_s.sum())
-
-
-def on_one_core(graph: TaskGraph, task_costs: TaskCosts) -> TaskCosts:
-    """Return the costs on the one core that speed-ups are over: one of the machine's file.
-
-    Where the graph gives seconds by kind of cores, it is one of the kind on which all tasks in sequence take the least.
-
-    References
-    ----------
-    Topcuoglu, Hariri, Wu, "Performance-Effective and Low-Complexity Task Scheduling for Heterogeneous Computing", IEEE
-    Transactions on Parallel and Distributed Systems 13(3), 2002: speedup.
-
-    Examples
-    --------
-    >>> import simsched as ss
-    >>> graph, machine = ss.TaskGraph.from_edges([[1.0, 10.0], [4.0, 2.0]]), ss.machine("generic[cores=2,kinds=each]")
-    >>> on_one_core(graph, ss.CostModel().on(graph, machine)).one_core_s.tolist()
-    [1.0, 4.0]
-    """
-    if graph.seconds_by_kind is None or task_costs.kinds_s is None:
-        return task_costs
-    return task_costs.of_kind(int(task_costs.kinds_s.sum(axis=0).argmin()))
-
-
-def capacity(
-    graph: TaskGraph, machine: Machine, costs: CostModel | None = None, runtime: RuntimeProfile | None = None
-) -> float:
-    """Return the speed-up over one core if all cores did their parts of each task without loss.
-
-    It is their number where cores are alike, whatever number of their hardware threads is in use; cores of another kind
-    count by the seconds of all tasks there. Efficiency is the speed-up over it.
-
-    Parameters
-    ----------
-    graph : TaskGraph
-    machine : Machine
-    costs, runtime
-        As in `bounds`.
-
-    Returns
-    -------
-    float
-
-    Examples
-    --------
-    An MPE does as much as two of the 64 CPEs of its group:
-
-    >>> import simsched as ss
-    >>> capacity(ss.TaskGraph.from_edges([1.0], flops=[1e9]), ss.machine("sw26010[cores=65]"))
-    66.0
-    """
-    return capacity_of(graph, machine, (costs or CostModel()).on(graph, machine, runtime))
-
-
-def capacity_of(graph: TaskGraph, machine: Machine, task_costs: TaskCosts) -> float:
-    """Return the capacity where the tasks' costs on the machine are known; see `capacity`."""
-    if task_costs.kinds_s is None or not (totals_s := task_costs.kinds_s.sum(axis=0)).all():
-        return float(machine.n_cores)
-    shares = on_one_core(graph, task_costs).one_core_s.sum() / totals_s
-    return float((np.bincount(machine.kind_of) * shares).sum())
-
-
 def bounds(
     graph: TaskGraph,
     machine: str | Path | Machine | None = None,
@@ -188,11 +101,12 @@ def bounds(
 
 def bounds_of(graph: TaskGraph, target: Machine, task_costs: TaskCosts, *, thorough: bool = False) -> Bounds:
     """Return the bounds of a graph whose tasks' costs on the machine are known; see `bounds`."""
+    by_kind_s = _area_by_kind_s(target, task_costs)
     task_costs = task_costs.fastest_kind()
     fastest = task_costs.seconds(task_costs.fastest_widths)
     quick = Bounds(
         critical_path_s=float(graph.levels(fastest).max(initial=0.0)),
-        area_s=float(task_costs.least_core_seconds().sum()) / target.n_threads,
+        area_s=max(float(task_costs.least_core_seconds().sum()) / target.n_threads, by_kind_s),
     )
     if not thorough:
         return quick
@@ -202,3 +116,22 @@ def bounds_of(graph: TaskGraph, target: Machine, task_costs: TaskCosts, *, thoro
         moldable_area_s=moldable_area(windows, target.n_threads, quick.bound_s),
         fernandez_bussell_s=fernandez_bussell(windows, target.n_threads),
     )
+
+
+def _area_by_kind_s(machine: Machine, task_costs: TaskCosts) -> float:
+    """Return the area bound of several kinds of cores; 0 where all are alike.
+
+    Let all tasks take r_k times as long on kind k as on the kind where they take least, and n_k be its threads. For any
+    prices y_k of a core-second with sum n_k y_k = 1, no schedule is shorter than the cheapest way to run all tasks, by
+    duality of linear programs; y_k = 1 / (C r_k) with C = sum n_k / r_k is exact where each task has these ratios.
+    """
+    if task_costs.kinds_s is None or not machine.n_cores:
+        return 0.0
+    kinds = range(task_costs.kinds_s.shape[1])
+    core_s = np.stack([task_costs.of_kind(kind).least_core_seconds() for kind in kinds], axis=1)
+    totals_s = core_s.sum(axis=0)
+    if not totals_s.all():
+        return 0.0
+    longer = totals_s / totals_s.min()
+    threads = np.bincount(machine.kind_of, minlength=len(longer)) * machine.smt
+    return float((core_s / longer).min(axis=1).sum() / (threads / longer).sum())

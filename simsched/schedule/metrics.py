@@ -30,7 +30,7 @@ def metrics(schedule: Schedule) -> dict[str, float]:
         work_core_s
             Core-seconds held by runs that finished.
         lost_core_s
-            Core-seconds held by runs that were aborted, where there are any.
+            Core-seconds held by runs that were aborted.
         area_s
             Core-seconds of the tasks, each alone on the width it ran with, over the machine's cores.
         gap_to_bound
@@ -61,6 +61,7 @@ def metrics(schedule: Schedule) -> dict[str, float]:
         "utilization": schedule.utilization,
         "critical_path_s": path,
         "work_core_s": float((busy * schedule.widths).sum()),
+        "lost_core_s": lost.core_s(schedule.teams),
         "area_s": area,
         "gap_to_bound": makespan / bound - 1 if bound else 0.0,
         "mean_corunning": float((runs.end_s - runs.start_s).sum()) / makespan if makespan else 0.0,
@@ -69,8 +70,6 @@ def metrics(schedule: Schedule) -> dict[str, float]:
         "cores_used": float(_cores_used(schedule, runs)),
         "queue_wait_s": float(np.maximum(schedule.start_s - schedule.ready_s, 0.0).sum() - lost_s.sum()),
     }
-    if len(lost):
-        found["lost_core_s"] = lost.core_s(schedule.teams)
     if schedule.machine is not None and schedule.machine.power is not None:
         found["energy_J"] = _energy_J(schedule, schedule.machine.power, schedule.machine.n_cores)
     return found

@@ -24,8 +24,8 @@ from simsched.progress import shows_progress
 from simsched.replay.advice import advised
 from simsched.replay.scenario import Scenario
 from simsched.schedule import Bounds, Schedule
-from simsched.schedule.bounds import on_one_core_s
 from simsched.schedule.caveats import notes_of
+from simsched.schedule.one_core import OneCore, one_core
 from simsched.spec import Bound, Engine
 
 #: Columns that are not displayed: `bound_s` is the best of the bounds.
@@ -120,7 +120,8 @@ def comparison_frame(
         gap, the distance from it (makespan over bound_s, minus 1); mean_corunning (tasks).
     """
     frame = pd.DataFrame([comparison_row(schedule, sequential, limits) for schedule in schedules])
-    return Result.of(frame, notes_of(schedules), comparison, HIDDEN)
+    notes = (*notes_of(schedules), *_one_core(sequential).notes)
+    return Result.of(frame, notes, comparison, HIDDEN)
 
 
 def best_bounds(
@@ -155,13 +156,13 @@ def best_bounds(
 
 def comparison_row(schedule: Schedule, sequential: Schedule, limits: Bounds) -> dict[str, Any]:
     """Return one row of `comparison_frame`."""
-    makespan, one_core_s = schedule.makespan_s, _one_core_s(schedule)
+    makespan = schedule.makespan_s
     return {
         "policy": schedule.policy,
         "layout": schedule.layout,
         "layout_by": schedule.inputs.layout_by if schedule.inputs else "",
         "makespan_s": makespan,
-        "speedup": one_core_s / makespan if makespan else 1.0,
+        "speedup": _one_core(schedule).speedup(makespan),
         "over_sequential": sequential.makespan_s / makespan if makespan else 1.0,
         "utilization": schedule.utilization,
         "critical_path_s": limits.critical_path_s,
@@ -173,7 +174,7 @@ def comparison_row(schedule: Schedule, sequential: Schedule, limits: Bounds) -> 
     }
 
 
-def _one_core_s(schedule: Schedule) -> float:
+def _one_core(schedule: Schedule) -> OneCore:
     given = schedule.inputs
     costs, runtime = (given.costs, given.runtime) if given else (None, None)
-    return on_one_core_s(schedule.graph, schedule.require_machine(), costs, runtime)
+    return one_core(schedule.graph, schedule.require_machine(), costs, runtime)

@@ -31,8 +31,9 @@ from simsched.replay.advice import advised
 from simsched.replay.parallel_map import parallel_map
 from simsched.replay.scenario import Scenario, effective_runtime
 from simsched.schedule import Schedule
-from simsched.schedule.bounds import bounds_of, capacity_of, on_one_core
+from simsched.schedule.bounds import bounds_of
 from simsched.schedule.caveats import notes_of
+from simsched.schedule.one_core import OneCore
 from simsched.spec import Engine
 from simsched.study.binding import binding, bound_by
 from simsched.study.core_counts import core_counts, grown, knee
@@ -90,10 +91,10 @@ def predict(
         One row for each core count: cores, tasks, layout, layout_by, its origin; makespan_s, with the nominal
         costs, or with noise the median of the samples; low_s and high_s, between which 95 % of such replays fall (with
         fewer than 39 samples their extremes: 90 % for 20), NaN for one; critical_path_s and area_s, lower bounds for
-        all policies; bound_s, the larger; speedup over one core that runs every task alone; efficiency, that over
-        cores, of which those of another kind count by what they do meanwhile; utilization; binds and binds_share, the
-        bottleneck (`simsched.study.binding`); grew and parts (`simsched.study.parts`); knee
-        (`simsched.study.core_counts.knee`); extrapolated, beyond what was measured; note; samples.
+        all policies; bound_s, the larger; speedup over one core that runs every task alone
+        (`simsched.schedule.one_core`); efficiency, that over cores, of which those of another kind count by what they
+        do meanwhile; utilization; binds, binds_share (`simsched.study.binding`); grew, parts (`simsched.study.parts`);
+        knee (`simsched.study.core_counts.knee`); extrapolated, beyond what was measured; note; samples.
 
     Raises
     ------
@@ -228,7 +229,7 @@ def rows_of(points: Sequence[Point], seeds: range) -> list[dict[str, Any]]:
     others = _sampled([point for _, point in firsts], seeds[1:])
     noisy = points[0].scenario.costs.factors(1, 0) is not None
     return [
-        _with_interval(row, others_s, row.pop("one_core_s"), row.pop("capacity"), noisy)
+        _with_interval(row, others_s, row.pop("one_core"), noisy)
         for (row, _), others_s in zip(firsts, others, strict=True)
     ]
 
@@ -249,7 +250,7 @@ def _row(schedule: Schedule, scenario: Scenario) -> dict[str, Any]:
     limits = bounds_of(schedule.graph, machine, task_costs)
     seconds = bound_by(schedule, why)
     binds, share = binding(seconds)
-    notes = beyond(schedule)
+    notes, one = beyond(schedule), OneCore.of(machine, task_costs)
     return {
         "cores": machine.n_cores,
         "tasks": schedule.graph.n_tasks,
@@ -261,8 +262,7 @@ def _row(schedule: Schedule, scenario: Scenario) -> dict[str, Any]:
         "critical_path_s": limits.critical_path_s,
         "area_s": limits.area_s,
         "bound_s": limits.bound_s,
-        "one_core_s": float(on_one_core(schedule.graph, task_costs).one_core_s.sum()),
-        "capacity": capacity_of(schedule.graph, machine, task_costs),
+        "one_core": one,
         "speedup": np.nan,
         "efficiency": np.nan,
         "utilization": schedule.utilization,
@@ -273,7 +273,7 @@ def _row(schedule: Schedule, scenario: Scenario) -> dict[str, Any]:
         "extrapolated": bool(notes),
         "note": "; ".join(notes),
         "samples": 1,
-        "notes": [*notes_of([schedule])],
+        "notes": [*notes_of([schedule]), *one.notes],
     }
 
 
@@ -294,20 +294,19 @@ def _pinned_costs(why: Explanation, scenario: Scenario) -> TaskCosts:
 
 
 def _with_interval(
-    row: dict[str, Any], others_s: Sequence[float], one_core_s: float, capacity: float, noisy: bool
+    row: dict[str, Any], others_s: Sequence[float], one: OneCore, noisy: bool
 ) -> dict[str, Any]:
     """Return a row with the interval of its samples, and the values derived from its makespan."""
     found = spread([row["makespan_s"], *others_s])
     makespan_s = found.middle if noisy else row["makespan_s"]
-    speedup = one_core_s / makespan_s if makespan_s else 1.0
     exact = bool(others_s) and set(others_s) == {row["makespan_s"]}
     return row | {
         "notes": [*row["notes"], EXACT] if exact else row["notes"],
         "makespan_s": makespan_s,
         "low_s": min(found.low, makespan_s) if others_s else np.nan,
         "high_s": max(found.high, makespan_s) if others_s else np.nan,
-        "speedup": speedup,
-        "efficiency": speedup / capacity,
+        "speedup": one.speedup(makespan_s),
+        "efficiency": one.efficiency(makespan_s),
         "samples": len(others_s) + 1,
     }
 

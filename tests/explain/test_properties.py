@@ -93,7 +93,7 @@ def test_schedules_with_aborted_runs(case):
     left = why.slow_downs["cause unknown"].abs().max() if schedule.graph.n_tasks else 0.0
     assert left <= RELATIVE * max(float(schedule.finish_s.max(initial=0.0)), 1e-300)
     aborted = why.core_time.set_index("cause")["core_s"].get("aborted", 0.0)
-    assert aborted == pytest.approx(schedule.metrics().get("lost_core_s", 0.0))
+    assert aborted == pytest.approx(schedule.metrics()["lost_core_s"])
     runs = schedule.lost_runs
     seconds = np.bincount(runs["task"], runs["end_s"] - runs["start_s"], schedule.graph.n_tasks)
     assert why.tasks["aborted_s"].to_numpy() == pytest.approx(seconds)

@@ -10,6 +10,7 @@ import pytest
 
 from simsched.errors import GraphError
 from simsched.graph import RecordedOn, Recording, TaskGraph
+from simsched.graph.adjacency import Csr
 
 CYCLE = [(0, 1), (1, 2), (2, 0)]
 NAN = float("nan")
@@ -175,3 +176,32 @@ def test_speeds_are_floats() -> None:
 def test_levels(seconds: Any, message: str) -> None:
     with pytest.raises(GraphError, match=re.escape(message)):
         TaskGraph.from_edges([1, 1]).levels(seconds)
+
+
+@pytest.mark.parametrize(
+    ("indptr", "indices", "message"),
+    [
+        ([0, 1], [1], "1 rows of edges for 3 tasks"),
+        ([0, 2, 1, 2], [1, 2], "does not ascend from 0 to 2"),
+        ([0, 1, 2, 2], [1], "does not ascend from 0 to 1"),
+        ([1, 1, 1, 1], [1], "does not ascend from 0 to 1"),
+        ([0, 1, 1, 1], [7], "edges go to tasks 7 to 7; expected 0 to 2"),
+        ([0, 1, 1, 1], [-1], "edges go to tasks -1 to -1"),
+        ([0, 2, 2, 2], [2, 1], "edge 1 goes to a task that does not ascend"),
+        ([0, 2, 2, 2], [1, 1], "edge 1 goes to a task that does not ascend"),
+        ([0, 1, 1, 1], [0], "edge 0 is a self-loop"),
+        ([0, 1, 2, 2], [1, 0], "cycle"),
+    ],
+)
+def test_rows_of_edges_are_checked(indptr, indices, message):
+    rows = Csr(np.array(indptr, np.int64), np.array(indices, np.int32))
+    with pytest.raises(GraphError, match=message):
+        TaskGraph.from_edges([1.0] * 3, rows)
+
+
+def test_rows_of_edges_need_whole_numbers():
+    rows = Csr(np.array([0, 1, 1], np.int64), np.array([1], np.float64))
+    with pytest.raises(GraphError, match=r"int64 .* and int32"):
+        TaskGraph.from_edges([1.0] * 2, rows)
+    good = Csr(np.array([0, 2, 3, 3], np.int64), np.array([1, 2, 2], np.int32))
+    assert TaskGraph.from_edges([1.0] * 3, good).critical_path_s == 3.0

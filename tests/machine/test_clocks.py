@@ -65,3 +65,26 @@ def test_impossible_clocks_are_refused(tmp_path, before, after, message):
     file.write_text(text.replace(before, after), "utf-8")
     with pytest.raises(MachineError, match=message):
         ss.machine(str(file))
+
+
+def test_tasks_of_known_work_run_at_the_clock_of_all_cores_in_use():
+    """On 2 of 24 cores of a socket 3.5 GHz, on all 2.0; bytes move as fast; recorded durations are what they were."""
+    work = {"flops": [1e12, 1e9, 1e12, 1e12], "bytes_B": [1e3, 1e12, 1e3, 1e3]}
+    shaped = {"kinds": ["A", "A", "MatMul", "A"], "shapes": ["", "", "512x512;512x512", ""]}
+    graph = ss.TaskGraph.from_edges([float("nan")] * 3 + [1.0], **work, **shaped)
+    many, few = (ss.CostModel().on(graph, ss.machine(f"xeon-8160x2[cores={n}]")) for n in (48, 4))
+    ratio = many.one_core_s / few.one_core_s
+    assert ratio[[0, 1, 3]].tolist() == pytest.approx([1.75, 1.0, 1.0])
+    assert 1.5 < ratio[2] < 1.75, "it moves bytes, too"
+    assert not any("clock" in note for note in few.notes)
+    assert any("2 tasks at the clock of all 48 cores busy" in note for note in many.notes)
+    assert many.in_sequence_s == pytest.approx(few.one_core_s.sum()), "one core alone has the higher clock"
+
+
+def test_a_speed_up_counts_what_the_clock_falls():
+    """48 tasks of a second on one core: on 48 at a clock of 2.0 instead of 3.5 GHz they are 48 / 1.75 times as fast."""
+    graph = ss.TaskGraph.from_edges([float("nan")] * 48, flops=[188.16e9] * 48)
+    frame = ss.predict(graph, "xeon-8160x2", "fifo", [1, 48], width=1, samples=1)
+    assert frame["makespan_s"].tolist() == pytest.approx([48, 1.75], rel=1e-3)
+    assert frame["speedup"].tolist() == pytest.approx([1, 48 / 1.75], rel=1e-3)
+    assert frame["efficiency"].tolist() == pytest.approx([1, 1 / 1.75], rel=1e-3)

@@ -168,7 +168,7 @@ def test_numbers_of_effects_that_the_file_switches_off_are_said(engine, own):
 
 
 @pytest.mark.parametrize(
-    "brackets", ["contention=false", "share_bandwidth=false", "bandwidth_Bps=1e10,contention=false"]
+    "brackets", ["contention=false", "share_bandwidth=false", "bandwidth_Bps=1e11,contention=false"]
 )
 def test_what_the_brackets_switch_off_is_the_users_choice(own, brackets):
     for file in ("", "[effects]\nshare_bandwidth = false\n"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -151,3 +152,40 @@ def test_the_stub_declares_what_the_module_has(native: ModuleType) -> None:
     assert declared == {name for name in dir(native) if not name.startswith("_")}
     classes = {node.name for node in body if isinstance(node, ast.ClassDef)}
     assert classes == {name for name in declared if isinstance(getattr(native, name), type)}
+
+
+def _of_stub(node: ast.FunctionDef) -> tuple[list[str], int, list[str]]:
+    """Return the names of the arguments, the number of defaults, and the types of arrays, in order."""
+    names = [each.arg for each in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)]
+    text = " ".join(ast.unparse(part) for part in (node.args, node.returns) if part is not None)
+    defaults = len(node.args.defaults) + sum(each is not None for each in node.args.kw_defaults)
+    return names, defaults, re.findall(r"NDArray\[numpy\.(\w+?)_?\]", text)
+
+
+def _of_module(signature: str) -> tuple[list[str], int, list[str]]:
+    """Return the same of what nanobind says of a function."""
+    types = re.findall(r"dtype=(\w+)", signature)
+    # Types of arrays are no Python, and defaults are numbers of values that are elsewhere.
+    plain = re.sub(r"\\(\d+)", r"\1", re.sub(r"ndarray\[[^\[\]]*\]", "ndarray", signature))
+    (node,) = ast.parse(f"{plain}: ...").body
+    assert isinstance(node, ast.FunctionDef)
+    return *_of_stub(node)[:2], types
+
+
+@pytest.mark.parametrize("module", ["_core", "_execute"])
+def test_the_stub_declares_what_functions_take(module: str) -> None:
+    compiled = pytest.importorskip(f"simsched.native.{module}")
+    body = ast.parse(Path(simsched.native.__file__).with_name(f"{module}.pyi").read_text()).body
+    owners = [(compiled, body)] + [
+        (getattr(compiled, node.name), node.body) for node in body if isinstance(node, ast.ClassDef)
+    ]
+    compared = 0
+    for owner, nodes in owners:
+        stubs = [node for node in nodes if isinstance(node, ast.FunctionDef)]
+        for name in {node.name for node in stubs}:
+            if (signatures := getattr(getattr(owner, name), "__nb_signature__", None)) is None:
+                continue
+            declared = [_of_stub(node) for node in stubs if node.name == name]
+            assert declared == [_of_module(str(each[0])) for each in signatures], f"{owner.__name__}.{name}"
+            compared += 1
+    assert compared > 5

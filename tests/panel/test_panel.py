@@ -314,3 +314,15 @@ def test_what_a_given_layout_costs_over_the_best_is_said(n: int) -> None:
     panel.wait()
     assert "was given" not in said(panel)
     assert "2x1, given by the caller" in said(panel)
+
+
+def test_it_offers_the_layouts_that_the_policy_chooses_from() -> None:
+    """With two threads of each core in use, teams of all threads, too; one team for `sequential`."""
+    panel = by_hand(machine="knl-7250[cores=2,smt=2,contention=false]")
+    assert control(panel, "layout").options == ("best", "estimate", "1x4", "2x2", "4x1", "1x2", "2x1")
+    control(panel, "policy").value = "sequential"
+    offered = control(panel, "layout").options[2:]
+    assert offered == tuple(map(str, ss.policy("sequential").layouts(panel.schedule.require_machine())))
+    assert all(layout.startswith("1x") for layout in offered)
+    control(panel, "cores").value = 4
+    assert "1x8" in control(panel, "layout").options

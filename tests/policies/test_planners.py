@@ -236,3 +236,15 @@ def test_compiled_planners_are_pythons_to_the_bit(policy, platform):
         assert getattr(compiled, column).dtype == getattr(python, column).dtype == np.int32
         assert getattr(compiled, column).tolist() == getattr(python, column).tolist()
     replayed(platform, compiled)
+
+
+def test_met_takes_the_one_executor_that_it_uses() -> None:
+    """Eight tasks of 1 s that gain fully from cores: one executor of four takes 2 s, the first of four takes 8 s."""
+    graph = ss.TaskGraph.from_edges([1.0] * 8, kinds="mine")
+    costs = ss.CostModel({"mine": ss.Curve(serial_share=0.0)})
+    for layout in (None, "best"):
+        found = ss.simulate(graph, "generic[cores=4]", "met", layout, costs)
+        assert (found.layout, found.makespan_s) == ("1x4", 2.0)
+    given = ss.simulate(graph, "generic[cores=4]", "met", "4x1", costs)
+    assert given.makespan_s == 8.0
+    assert any("met looks at no other task" in note for note in given.notes)

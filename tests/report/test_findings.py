@@ -65,7 +65,7 @@ def test_efficiency_is_over_one_core_where_teams_gain_more_than_their_cores():
     graph = ss.TaskGraph.from_edges([1.0] * 3, kinds="mine", shapes="2x2")
     costs = ss.CostModel(measured=MeasuredCurves((op,)))
     made = ss.report(graph, "generic[cores=2]", ["sequential"], costs=costs, seeds=1, replays=0)
-    assert made.findings.efficiency(1.2) == pytest.approx(1.25)
+    assert made.findings.one_core.efficiency(1.2) == pytest.approx(1.25)
     assert "| work on one core | 3 s |" in made.markdown
 
 
@@ -74,7 +74,7 @@ def test_efficiency_is_over_cores_in_reports_and_predictions_alike():
     machine, graph = "knl-7250[cores=2,smt=2,contention=false]", ss.TaskGraph.from_edges([1.0] * 8)
     made = ss.report(graph, machine, ["fifo"], seeds=1, replays=0)
     row = ss.predict(graph, machine, "fifo", [2], samples=1).iloc[0]
-    assert made.findings.efficiency(row["makespan_s"]) == row["efficiency"] == pytest.approx(2.0)
+    assert made.findings.one_core.efficiency(row["makespan_s"]) == row["efficiency"] == pytest.approx(2.0)
     assert made.findings.scaling["efficiency"][0] == row["efficiency"]
 
 

@@ -90,3 +90,12 @@ def test_the_shortest_deadline_may_be_many_times_the_other_bounds():
     deep = np.tile(np.arange(10.0), 10) * 10
     slack = Windows(deep, deep + 10, 100.0, two_widths, 1000)
     assert moldable_area(slack, 1000, 100.0) == pytest.approx(1000, rel=1e-8)
+
+
+def test_slower_kinds_count_for_as_much_less_in_the_area():
+    """Ten tasks of 1 s on one core and 4 on the other: both do 1.25 s of work a second, so it takes 8 s."""
+    graph, machine = ss.TaskGraph.from_edges([[1.0, 4.0]] * 10), ss.machine("generic[cores=2,kinds=each]")
+    assert ss.bounds(graph, machine).area_s == 8.0
+    assert ss.simulate(graph, machine, "heft").makespan_s == 8.0
+    mixed = ss.TaskGraph.from_edges([[1.0, 4.0], [4.0, 1.0]])
+    assert ss.bounds(mixed, machine).area_s == 1.0, "each is best on a kind of its own"

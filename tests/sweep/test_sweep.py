@@ -239,3 +239,11 @@ def test_a_sweep_takes_the_cpus_of_its_process_and_not_of_the_machine(graph, tmp
     assert len(begun) == 2
     assert begun[0] <= 3
     assert begun[1] == 7
+
+
+def test_runs_that_nobody_aborted_lost_nothing(tmp_path):
+    """Two points, of which one aborts runs: the other lost 0 core-seconds, which is known."""
+    graph = ss.TaskGraph.from_edges([[4.0, 1.0], [4.0, 1.0]])
+    machine = "generic[cores=2,kinds=each]"
+    frame = ss.Sweep(graphs=[graph], machines=[machine], policies=["heteroprio", "fifo"]).run(tmp_path)
+    assert (frame["lost_core_s"] >= 0).all()

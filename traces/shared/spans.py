@@ -17,6 +17,7 @@ from simsched.graph import ImportReport, LabelColumn, TaskGraph
 from simsched.graph.build import called as name_of, tell_merged
 from simsched.graph.cleanup.matching import matcher
 from simsched.graph.edges import adjacency
+from simsched.graph.loading import MANY
 from simsched.system import give_back
 from simsched.traces.shared.choice import MOST_LISTED, Choice, listed, spelled
 from simsched.traces.shared.json_stream import shown
@@ -374,7 +375,8 @@ def graph_of(
     The columns of the tasks are given up, as those of the graph take their place, and so are the edges where the caller
     holds them no longer.
     """
-    give_back()
+    if len(tasks) > MANY:
+        give_back()
     named = columns.get("names")
     successors, merged = adjacency(len(tasks), edges, lambda task: name_of(task, named))
     del edges

@@ -78,7 +78,7 @@ def widths_s(works: Sequence[Work], machine: Machine) -> Seconds:
     -------
     float64 array, shape (regions, threads of the machine + 1)
         Column 0 is zero. How threads of one core slow each other down is not in it: replays account for that. Cores
-        run at the clock of all of them, since others may be busy.
+        run at the clock of all of the machine's, since others may be busy.
 
     Examples
     --------
@@ -91,7 +91,7 @@ def widths_s(works: Sequence[Work], machine: Machine) -> Seconds:
     pieces, flops, _, moved_B, barriers, overlaps, uneven = columns
     threads = np.minimum(np.arange(1.0, machine.n_threads + 1), pieces)
     busiest = np.ceil(pieces / threads) / pieces
-    compute_s = flops * busiest / machine.core_flops
+    compute_s = flops * busiest / machine.core_flops_at()
     moved_Bps = MOVED_OVER_NAMED * machine.reach_Bps[threads.astype(np.int64)]
     traffic_s = moved_B / moved_Bps * np.where(uneven > 0, busiest * threads, 1.0)
     both_s = np.where(overlaps > 0, np.maximum(compute_s, traffic_s), compute_s + traffic_s)

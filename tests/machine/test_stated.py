@@ -1,0 +1,31 @@
+"""Notes on numbers that are stated, and refusals of those without effect."""
+
+import pytest
+
+import simsched as ss
+from simsched.errors import MachineError
+
+
+@pytest.mark.parametrize(
+    ("spec", "note"),
+    [
+        ("generic[cores.clock=0.002]", "cores.clock is 0.002 GHz, those of chips are 0.1 to 10"),
+        ("generic[core_bandwidth_Bps=5e11]", "stated as 500 GB/s, but one core alone moves 160"),
+        (
+            "generic[cores=20,core_bandwidth_Bps=15.2e9]",
+            "20 cores move 163.6 GB/s, more than the 160 stated of 16",
+        ),
+        ("generic[link_Bps=1.0,data=none]", "link_Bps: no effect, as data=none lets nothing move"),
+    ],
+)
+def test_numbers_that_are_probably_slips_have_a_note(spec, note):
+    assert any(note in said for said in ss.machine(spec).notes)
+
+
+def test_numbers_of_pairs_need_data_that_move():
+    with pytest.raises(MachineError, match="data=none nothing is sent"):
+        ss.machine("generic[cores=2,data=none]", pair_Bps=[[0, 1], [1, 0]])
+
+
+def test_titles_hold_for_all_variations():
+    assert "dentical" not in ss.machine("generic[kinds=each,cores=3]").title
