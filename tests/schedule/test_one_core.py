@@ -7,7 +7,7 @@ from simsched.panel.numbers import details
 
 
 def test_speed_ups_are_over_the_kind_on_which_all_tasks_take_least():
-    """On `fast` cores the ten seconds of the file's core take five: four cores are worth 2 + 2 / 4 of those."""
+    """All tables, the report and the panel name that kind, and count from it."""
     graph = ss.TaskGraph.from_edges([1.0] * 10)
     machine = ss.machine("core-i7-1370p[cores=7]")
     one = ss.schedule.one_core.one_core(graph, machine)
