@@ -10,7 +10,7 @@ from simsched import native
 # again: `--hypothesis-profile=explore` draws other cases each time, and more.
 settings.register_profile("explore", settings.default, deadline=None, derandomize=False)
 settings.register_profile(
-    "simsched", settings.get_profile("explore"), derandomize=True, database=None, max_examples=25
+    "simsched", settings.get_profile("explore"), derandomize=True, database=None, max_examples=10
 )
 settings.load_profile("simsched")
 

@@ -44,7 +44,7 @@ def test_stragglers_by_hand(engine):
     assert ss.simulate(chain, "generic", "fifo", costs=slow, engine=engine).makespan_s == 30
 
 
-@settings(max_examples=12)
+@settings(max_examples=8)
 @given(
     noise=st.sampled_from(["lognormal[sigma=0.4]", "stragglers[share=0.3,sigma=0.1]"]),
     seed=st.integers(0, 2**40),

@@ -138,7 +138,7 @@ def test_one_task_has_the_same_bits_as_all(data, graph, machine, width):
 
 
 @pytest.mark.skipif(not native.find(), reason="the compiled module is missing")
-@settings(max_examples=60)
+@settings(max_examples=20)
 @given(cases(), st.data())
 def test_both_engines_give_the_same_bits(case, data):
     case["costs"] = data.draw(models(case["graph"], case["machine"].n_threads))

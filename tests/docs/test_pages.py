@@ -28,8 +28,8 @@ SEEDS = "tests/traces/seeds"
 FILES = {
     ".ninja_deps": f"{SEEDS}/ninja/real/deps.bin",
     ".ninja_log": f"{SEEDS}/ninja/real/main.log",
-    "step.kineto.json.gz": f"{SAMPLES}/lstm4.kineto.json.gz",
-    "step.et.json.gz": f"{SAMPLES}/lstm4.et.json.gz",
+    "step.kineto.json.gz": f"{SEEDS}/pytorch/step/main.json",
+    "step.et.json.gz": f"{SEEDS}/pytorch/step/execution_trace.json",
     "resnet.kineto.json.gz": f"{SAMPLES}/cnn.kineto.json.gz",
     "resnet.et.json.gz": f"{SAMPLES}/cnn.et.json.gz",
     "actions.json": f"{SEEDS}/bazel/real/actions.json",

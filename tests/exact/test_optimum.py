@@ -76,7 +76,7 @@ def test_moldable_tasks_by_hand():
     assert found[0].schedule.widths.tolist() == [2, 1, 1]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(graphs(max_tasks=5), st.integers(1, 3))
 def test_rigid_optima_are_those_of_brute_force(graph, cores):
     machine = f"generic[cores={cores}]"
@@ -88,7 +88,7 @@ def test_rigid_optima_are_those_of_brute_force(graph, cores):
     assert found.bound_s <= best * (1 + 1e-12)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(graphs(max_tasks=4), st.integers(1, 3))
 def test_moldable_optima_are_those_of_brute_force(graph, cores):
     machine = ss.machine(f"generic[cores={cores}]")
@@ -102,7 +102,7 @@ def test_moldable_optima_are_those_of_brute_force(graph, cores):
     assert found.bound_s <= best * (1 + 1e-12)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(graphs(max_tasks=10), machines(max_cores=6), runtimes(), st.integers(0, 3))
 def test_bounds_optimum_and_policies_in_this_order(graph, machine, runtime, seed):
     """Whatever tasks share and decisions cost: bounds <= proven <= found, and no policy is below what is proven."""
@@ -118,7 +118,7 @@ def test_bounds_optimum_and_policies_in_this_order(graph, machine, runtime, seed
         assert schedule.makespan_s >= found.bound_s * (1 - 1e-9) - rounding_s
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(graphs(max_tasks=8), st.integers(1, 3), st.integers(1, 3))
 def test_policies_on_a_layout_beside_its_optimum(graph, executors, width):
     machine = f"generic[cores={executors * width}]"
@@ -242,7 +242,7 @@ def test_the_first_schedule_takes_the_highest_level_first():
     assert wide.tolist() == [3, 2, 4, 0, 1], "the wide one waits for both cores, and lets none pass"
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(graphs(max_tasks=30), st.integers(1, 4))
 def test_the_first_schedule_is_within_grahams_bound(graph, cores):
     costs = ss.CostModel(default=ss.Curve(1.0), curves=dict.fromkeys(graph.kinds.labels, ss.Curve(1.0)))

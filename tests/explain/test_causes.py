@@ -48,7 +48,7 @@ def test_remote_memory():
     assert found == {"remote memory": [0, 0, round(machine.memory.remote_penalty - 1, 9)]}
 
 
-@settings(max_examples=40, suppress_health_check=list(HealthCheck))
+@settings(max_examples=15, suppress_health_check=list(HealthCheck))
 @given(cases())
 def test_parts_of_a_slowdown_add_up_to_it(case):
     """At every update of every replay."""
@@ -90,7 +90,7 @@ def test_what_slowed_an_aborted_run_down_counts_for_none(monkeypatch):
         monkeypatch.setattr(causes, "find", lambda: None)
 
 
-@settings(max_examples=40, suppress_health_check=list(HealthCheck))
+@settings(max_examples=15, suppress_health_check=list(HealthCheck))
 @given(st.one_of(cases(), cases(LIMITS, st.just(ss.policy("heteroprio")))))
 def test_the_compiled_walk_is_that_in_python(case):
     """To the bit, of all tasks and of some; also without a compiled module, where there is one walk only."""

@@ -92,7 +92,7 @@ def test_impossible_counts(replay, wrong):
         replay([1], []).explain().what_if(**wrong)
 
 
-@settings(max_examples=30)
+@settings(max_examples=12)
 @given(graphs(max_tasks=10))
 def test_rows_are_replays(graph):
     """Every row says what `simulate` says with those factors."""

@@ -273,7 +273,7 @@ def test_members_that_overlap_are_refused(saved: bytes, tmp_path: Path) -> None:
     refused(tmp_path / "g.simsched", bytes(data), f"bytes, the file has {len(saved)}")
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=300, deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=80, deadline=None)
 @given(data=st.data())
 def test_flipped_bytes(data: st.DataObject, saved: bytes, tmp_path: Path, assert_same: Same) -> None:
     damaged = bytearray(saved)
@@ -282,7 +282,7 @@ def test_flipped_bytes(data: st.DataObject, saved: bytes, tmp_path: Path, assert
     _equal_or_refused(tmp_path / "g", bytes(damaged), assert_same)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=200, deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60, deadline=None)
 @given(data=st.data())
 def test_cut_and_inserted(data: st.DataObject, saved: bytes, tmp_path: Path, assert_same: Same) -> None:
     start = data.draw(st.integers(0, len(saved)))
@@ -291,7 +291,7 @@ def test_cut_and_inserted(data: st.DataObject, saved: bytes, tmp_path: Path, ass
     _equal_or_refused(tmp_path / "g", damaged, assert_same)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=200, deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60, deadline=None)
 @given(data=st.data())
 def test_damage_with_right_checksums(data: st.DataObject, saved: bytes, tmp_path: Path) -> None:
     """Members are damaged and zipped again: what is read then is at least a possible graph."""

@@ -322,7 +322,7 @@ LINES = st.one_of(
 )
 
 
-@settings(max_examples=60)
+@settings(max_examples=20)
 @given(data=st.data())
 def test_garbled_files_are_missing_files(tmp_path_factory, data):
     tree = Tree(tmp_path_factory.mktemp("garbled"))

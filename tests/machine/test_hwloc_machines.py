@@ -381,7 +381,7 @@ OTHERS = [
 ]
 
 
-@settings(max_examples=150)
+@settings(max_examples=50)
 @given(
     name=st.sampled_from(["clusters-1.11.xml", "sockets-1.2.xml", "mixed-3.0.xml"]),
     edits=st.lists(st.tuples(st.sampled_from(PARTS), st.sampled_from(OTHERS), st.integers(0, 5)), max_size=5),

@@ -169,7 +169,7 @@ def _read_or_refused(path):
         return str(path) in str(error)
 
 
-@settings(max_examples=400)
+@settings(max_examples=100)
 @given(data=mutated())
 def test_only_machine_errors_come_out(tmp_path_factory, data):
     path = tmp_path_factory.getbasetemp() / "mutated.xml"
@@ -177,7 +177,7 @@ def test_only_machine_errors_come_out(tmp_path_factory, data):
     assert _read_or_refused(path)
 
 
-@settings(max_examples=60)
+@settings(max_examples=20)
 @given(
     numbers=st.lists(st.tuples(st.floats(0, 1), st.integers(0, 255)), min_size=1, max_size=5),
     name=st.integers(0, 6),

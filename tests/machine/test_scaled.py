@@ -29,7 +29,7 @@ def mean_transfer_s(machine):
     return float(np.mean([machine.transfer_s(int(core)).mean() for core in some]))
 
 
-@settings(max_examples=25)
+@settings(max_examples=10)
 @given(scaled())
 def test_cores_caches_and_runtime_are_those_of_the_file(pair):
     machine, other = pair
@@ -41,7 +41,7 @@ def test_cores_caches_and_runtime_are_those_of_the_file(pair):
     assert other.memory.latency_s in ((0.0, LATENCY_S) if stated_s in (0.0, LATENCY_S) else (stated_s,))
 
 
-@settings(max_examples=25)
+@settings(max_examples=10)
 @given(scaled())
 def test_a_domain_keeps_its_bandwidth(pair):
     machine, other = pair
@@ -51,7 +51,7 @@ def test_a_domain_keeps_its_bandwidth(pair):
     assert (np.diff(other.reach_Bps) >= -1e-6 * each).all(), "more threads never reach less"
 
 
-@settings(max_examples=25)
+@settings(max_examples=10)
 @given(scaled(), st.data())
 def test_distances_are_distances(pair, data):
     _, other = pair
@@ -66,7 +66,7 @@ def test_distances_are_distances(pair, data):
     assert (hops <= hops[there] + other.hops(there)).all(), "no way is shorter than the shortest"
 
 
-@settings(max_examples=25)
+@settings(max_examples=10)
 @given(scaled())
 def test_domains_and_tiles_are_numbered_without_gaps(pair):
     _, other = pair
@@ -76,7 +76,7 @@ def test_domains_and_tiles_are_numbered_without_gaps(pair):
     assert all(len(np.unique(domains[tiles == tile])) == 1 for tile in range(other.n_tiles))
 
 
-@settings(max_examples=30)
+@settings(max_examples=12)
 @given(scaled())
 def test_the_interconnect_is_built_for_its_cores(pair):
     machine, other = pair

@@ -196,7 +196,7 @@ class Draw:
         }  # fmt: skip
 
 
-@settings(max_examples=200)
+@settings(max_examples=60)
 @given(st.data())
 def test_anything_that_has_the_right_types_is_replayed_or_refused(data: st.DataObject) -> None:
     module, draw, n = find(), Draw(data), data.draw(st.integers(0, 4))

@@ -52,7 +52,7 @@ class _Telling(ss.Policy):
 TOLD: list[tuple[object, ...]] = []
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(data=st.data())
 def test_both_engines_show_the_same(native: ModuleType, data: st.DataObject) -> None:
     """At the time, and to whoever keeps what was shown."""

@@ -67,7 +67,7 @@ def test_linear_clustering_of_the_survey():
     assert makespan(platform, ss.policy("linear-clustering")) == 19
 
 
-@settings(max_examples=60)
+@settings(max_examples=20)
 @given(platforms())
 def test_clusters_are_longest_paths(platform):
     """Each is a path, the first as long as the critical path, and none longer than the one before."""
@@ -85,7 +85,7 @@ def test_clusters_are_longest_paths(platform):
     assert max(lengths, default=0) == pytest.approx(ranks.b_level.max(initial=0))
 
 
-@settings(max_examples=60)
+@settings(max_examples=20)
 @given(platforms())
 def test_dsc_is_never_longer_than_no_clusters(platform):
     """Each zeroing reduces a start: with an executor for each task, the critical path with messages is a bound."""

@@ -62,7 +62,7 @@ def test_no_tasks(policy):
     assert (found.makespan_s, found.inputs.layout_by) == (0, "replays" if policy == "corun" else "estimate")
 
 
-@settings(max_examples=60)
+@settings(max_examples=20)
 @given(ours.graphs(max_tasks=12))
 def test_between_the_bounds(graph):
     """Without anything shared, and starts for nothing, list schedules of one width lie between the same bounds."""
@@ -100,7 +100,7 @@ def test_single_threaded_executors_count_in_the_lower_bound():
     assert estimator(graph, "generic[cores=2]", policy).lower_s(layout) == 3
 
 
-@settings(max_examples=40)
+@settings(max_examples=15)
 @given(
     graph=ours.graphs(max_tasks=12),
     policy=st.sampled_from(POLICIES),

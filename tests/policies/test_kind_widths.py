@@ -11,7 +11,7 @@ from simsched.policy import Policy, Start
 from simsched.testing.strategies import graphs
 
 WIDTHS = {"a": 2, "b": 3}
-CASES = settings(max_examples=60)
+CASES = settings(max_examples=20)
 
 
 @dataclass(frozen=True)

@@ -81,7 +81,7 @@ def test_the_highest_level_takes_the_cores_that_are_free_first():
 
 
 @pytest.mark.parametrize("policy", ["cpa", "mcpa"])
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(graph=graphs(max_tasks=12), cores=st.integers(1, 6))
 def test_plans_end_as_the_engines_end(policy, graph, cores):
     """Without data, the replay of a plan is the plan: on both engines, and never below the area or the longest path."""
@@ -102,7 +102,7 @@ def test_no_task_and_one_core(policy):
 
 
 @pytest.mark.skipif(find() is None, reason="installed without the compiled module")
-@settings(max_examples=60)
+@settings(max_examples=20)
 @given(platform=platforms(), data=st.data())
 def test_compiled_widths_are_pythons(platform, data):
     n, widest = platform.successors.n, data.draw(st.integers(1, 5))

@@ -32,7 +32,7 @@ def shortest(platform):
     return min(max(replayed(platform, plan)[1]) for plan in plans)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(st.integers(0, 2**32))
 def test_no_plan_is_shorter(seed):
     rng = np.random.default_rng(seed)
@@ -41,7 +41,7 @@ def test_no_plan_is_shorter(seed):
     assert makespan(platform, ss.policy("optimal")) == shortest(platform)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(platforms())
 def test_never_longer_than_heft(platform):
     """With ties, tasks that take no time, shared places and messages of any kind."""

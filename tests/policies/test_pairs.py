@@ -157,7 +157,7 @@ def networks(draw):
 
 @pytest.mark.skipif(find() is None, reason="installed without the compiled module")
 @pytest.mark.parametrize("policy", PLANNERS)
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(network=networks())
 def test_both_engines_replay_plans_alike(policy, network):
     graph, machine = network
@@ -168,7 +168,7 @@ def test_both_engines_replay_plans_alike(policy, network):
     check_same(one, other)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(network=networks())
 def test_messages_take_what_the_matrices_say(network):
     """Without shared links, each takes the latency of its pair, and its bytes over the pair's bandwidth."""

@@ -221,7 +221,7 @@ def platforms(draw):
 
 @pytest.mark.skipif(find() is None, reason="installed without the compiled module")
 @pytest.mark.parametrize("policy", PLANNERS)
-@settings(max_examples=60)
+@settings(max_examples=20)
 @given(platform=platforms())
 def test_compiled_planners_are_pythons_to_the_bit(policy, platform):
     planner = ss.policy(policy)

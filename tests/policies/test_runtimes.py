@@ -209,7 +209,7 @@ def in_order_of_readiness(platform):
     return found, float(ends.max(initial=0))
 
 
-@settings(max_examples=60)
+@settings(max_examples=20)
 @given(st.integers(0, 2**32), st.integers(1, 4), st.integers(0, 12))
 def test_dm_without_data_is_a_list_in_order_of_readiness(seed, p, n):
     """Random seconds, no two events at one instant: the same executors by a loop without queues."""

@@ -218,7 +218,7 @@ RULES = {"mct": mct, "met": met, "olb": olb, "gdl": gdl, "bil": bil, "fcp": fcp,
 
 
 @pytest.mark.parametrize("name", RULES)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(platform=platforms())
 def test_plans_are_those_of_the_rule(name, platform):
     plan = ss.policy(name).plan(platform, 0)
@@ -227,7 +227,7 @@ def test_plans_are_those_of_the_rule(name, platform):
     np.testing.assert_allclose(replayed(platform, plan)[1], ends, rtol=1e-12)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=35, deadline=None)
 @given(platform=platforms())
 def test_duplex_is_the_shorter_one(platform):
     ends = {name: makespan(platform, ss.policy(name)) for name in ("duplex", "min-min", "max-min")}
@@ -246,7 +246,7 @@ def good_pairs(slow, batch, alpha):
     return {pair for pair, more in later.items() if more <= least + alpha * (most - least)}
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(platform=platforms(), alpha=st.sampled_from([0.0, 0.25, 0.5, 1.0]), seed=st.integers(0, 9))
 def test_wba_takes_one_of_the_good_pairs(platform, alpha, seed):
     """Some order of a batch has each of its pairs among the good ones when its turn comes."""

@@ -96,7 +96,7 @@ def test_priorities_of_lws(engine):
     assert run["lws"][4] == 0
 
 
-@settings(deadline=None, max_examples=20)
+@settings(deadline=None, max_examples=10)
 @given(graphs(max_tasks=20))
 def test_without_priorities_all_levels_count_alike(graph):
     """Tasks of equal levels, sorted or not, are taken alike: here, all of one task each."""

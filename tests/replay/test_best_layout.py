@@ -21,7 +21,7 @@ def test_no_worse_than_the_estimate_and_than_every_full_layout(policy, machine):
     assert best.makespan_s <= 1.01 * min(schedule.makespan_s for schedule in every)
 
 
-@settings(max_examples=30)
+@settings(max_examples=12)
 @given(ours.graphs(max_tasks=10))
 def test_on_a_small_machine_it_is_the_shortest_of_all(graph):
     """Five layouts of six cores, fewer than it may replay: none that could be shorter is left out."""

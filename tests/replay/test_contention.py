@@ -255,7 +255,7 @@ def test_resizing_is_slowed_down_like_the_task(engine):
 # --- all of them ---
 
 
-@settings(max_examples=60)
+@settings(max_examples=20)
 @given(graphs(), machines(), st.data())
 def test_nothing_gets_faster_and_every_switch_can_be_off(graph, machine, data):
     layout = data.draw(layouts(machine))

@@ -201,7 +201,7 @@ def test_kinds_that_do_not_fit(replay):
         replay([[1, 2]], [], [], machine="generic[cores=3,kinds=each]", layout=None)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(st.data())
 def test_engines_agree(data):
     """Random graphs, sizes, objects, machines and policies: every column and every message the same to the bit."""

@@ -37,7 +37,7 @@ def list_makespan(graph, order, workers):
     return max(finish.values(), default=0.0)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(graphs(max_tasks=5), st.integers(1, 3))
 def test_no_policy_beats_brute_force(graph, workers):
     optimum = brute_force(graph, workers)

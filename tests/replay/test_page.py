@@ -95,7 +95,7 @@ def check(case, engine):
 def test_the_engines_do_what_the_page_says(engine):
     """The same cases every time: one in which rounding decides would be no fault, and be looked into."""
 
-    @settings(max_examples=80, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=25, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))
     @given(cases(LIMITS))
     def suite(case):
         check(case, engine)

@@ -23,7 +23,7 @@ STATIC = [
 
 @pytest.mark.parametrize("policy", STATIC)
 def test_static_policies(policy, engine):
-    check_policy(policy, work_conserving=True, examples=16, engine=engine)
+    check_policy(policy, work_conserving=True, examples=6, engine=engine)
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ def test_static_policies(policy, engine):
 )
 def test_policies_with_shortcuts(policy, engine):
     """They are not work-conserving: a task waits for its executor beside idle ones."""
-    check_policy(policy, examples=16, engine=engine)
+    check_policy(policy, examples=6, engine=engine)
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_planned_policies(policy, engine):
     ],
 )
 def test_dynamic_policies(policy, engine):
-    check_policy(policy, examples=16, engine=engine)
+    check_policy(policy, examples=6, engine=engine)
 
 
 @pytest.mark.parametrize("system", SYSTEMS)
@@ -84,7 +84,7 @@ class Greedy(ss.Policy):
 
 
 def test_a_users_policy_runs_through_the_suite(engine):
-    check_policy(Greedy, examples=16, engine=engine)
+    check_policy(Greedy, examples=6, engine=engine)
 
 
 class Lazy(ss.Policy):
@@ -107,7 +107,7 @@ class Eager(ss.Policy):
 
 
 def test_a_dynamic_policy_idles_no_core_beside_a_ready_task():
-    check_policy(Eager, work_conserving=True, examples=16)
+    check_policy(Eager, work_conserving=True, examples=6)
     # Teams of two on three cores: what the third core does counts, not how many tasks run.
     wide = ss.simulate(ss.TaskGraph.from_edges([1.0, 1.0]), "generic[cores=3]", "kind-widths[other=2]")
     with pytest.raises(AssertionError, match=r"task 1 waits from 0\.0 to 1\.0 s beside idle cores"):

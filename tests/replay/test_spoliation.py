@@ -190,7 +190,7 @@ BOUNDS = {(1, 1): GOLDEN, (3, 1): 1 + GOLDEN, (2, 2): 2 + 2**0.5}
 
 
 @pytest.mark.parametrize("counts", BOUNDS, ids=str)
-@settings(max_examples=60)
+@settings(max_examples=20)
 @given(seconds=st.lists(st.tuples(st.integers(1, 20), st.integers(1, 20)), min_size=1, max_size=6))
 def test_published_bounds(counts, seconds):
     """Of processors and accelerators, for tasks that do not wait for each other."""
@@ -209,7 +209,7 @@ def test_the_golden_ratio_is_tight(engine):
     assert shortest_s(seconds, [0, 1]) == pytest.approx(1)
 
 
-@settings(max_examples=150)
+@settings(max_examples=50)
 @given(case=cases(LIMITS, st.sampled_from([ss.policy("heteroprio"), ss.policy("heteroprio[pinned=false]")])))
 def test_random_cases(case):
     """Both engines do the same, to the bit; every task ends once, and has run on each kind of cores at most once."""

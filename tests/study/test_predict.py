@@ -172,7 +172,7 @@ def test_parts_of_predictions_add_up_and_name_every_resource():
     assert sorted(RESOURCES) == sorted(resource for _, resources in PARTS.values() for resource in resources)
 
 
-@settings(max_examples=40)
+@settings(max_examples=15)
 @given(
     graph=ours.graphs(widths=4),
     machine=ours.machines(),

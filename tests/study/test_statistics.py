@@ -61,7 +61,7 @@ def test_verdicts_on_no_difference_err_once_in_twenty_families():
             ss.verdicts(runs({("g", name): rng.lognormal(0, 0.1, 6) for name in "abcde"}))["verdict"]
             != "no difference shown"
         ).any()
-        for _ in range(200)
+        for _ in range(100)
     ]
     assert np.mean(errs) <= 0.09
 

@@ -12,7 +12,7 @@ from simsched.plugins import registered
 from simsched.testing import Seed, check_reader, seeds_in
 
 SEEDS = seeds_in(Path(__file__).parent / "seeds")
-EXAMPLES = 200
+EXAMPLES = 80
 
 
 def test_every_reader_has_seeds() -> None:

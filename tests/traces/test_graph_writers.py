@@ -91,7 +91,7 @@ def dressed(draw: st.DrawFn) -> TaskGraph:
     )
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=30)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=12)
 @pytest.mark.parametrize("ending", ENDINGS)
 @given(graph=dressed())
 def test_round_trip(graph: TaskGraph, ending: str, tmp_path: Path) -> None:
@@ -104,7 +104,7 @@ def test_formats_both_ways() -> None:
     assert {"csv", "dot", "graphml", "parquet", "taskgraph", "wfformat"} <= set(BOTH_WAYS)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=30)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=12)
 @pytest.mark.parametrize("name", BOTH_WAYS)
 @given(graph=graphs(max_tasks=8, widths=3).filter(lambda graph: graph.n_tasks > 0))
 def test_tasks_edges_and_times_come_back(graph: TaskGraph, name: str, tmp_path: Path) -> None:

@@ -183,7 +183,7 @@ def test_no_graph_and_other_encodings(tmp_path: Path) -> None:
         read(tmp_path, latin)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=50)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=20)
 @given(data=st.data())
 def test_damage(data: st.DataObject, tmp_path: Path) -> None:
     damaged = bytearray(BY_HAND.encode())

@@ -34,7 +34,7 @@ def values(field: Field[Any]) -> st.SearchStrategy[object]:
 
 
 @pytest.mark.parametrize("name", registered("workloads"))
-@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_a_graph_or_an_error(name: str, data: st.DataObject) -> None:
     cls = named("workloads", name)

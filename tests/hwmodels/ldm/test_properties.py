@@ -26,7 +26,7 @@ from simsched.hwmodels.ldm.tiles import first_fit, footprint_B
 
 GROUP = core_group(ss.machine("sw26010"))
 # A plan takes some hundredths of a second.
-few = settings(max_examples=12)
+few = settings(max_examples=8)
 sizes = st.integers(1, 80)
 
 

@@ -76,7 +76,7 @@ def test_early_convolutions_of_vgg_are_faster_than_without_reuse(size):
     assert 2 * plan(nest, GROUP).seconds < no_reuse(nest, GROUP).total_s
 
 
-@settings(max_examples=40)
+@settings(max_examples=15)
 @given(st.data(), st.sampled_from(NESTS), st.booleans())
 def test_an_evaluation_says_what_a_plan_says(data, nest, twice):
     """Of any tiles in any order."""

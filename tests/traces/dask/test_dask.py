@@ -145,7 +145,7 @@ VALUES = st.sampled_from([None, 3, -1, "", [], {}, [[]], [["compute", 1, 2]], 2*
 GRAPHS = st.dictionaries(st.sampled_from([A, B, "x"]), st.lists(st.sampled_from([A, B, C, "x"]), max_size=3))
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.integers(0, 2), FIELDS, VALUES, GRAPHS)
 def test_any_structure(tmp_path: Path, at: int, field: str, new: Any, told: dict[str, list[str]]) -> None:
     made = copy.deepcopy(records())

@@ -175,7 +175,7 @@ def test_product_of_subgraphs_is_bounded(tmp_path: Path) -> None:
         read(tmp_path, f"digraph {{ {{ {many} }} -> {{ {many.replace('a', 'b')} }} }}")
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=50)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=20)
 @given(data=st.data())
 def test_damage(data: st.DataObject, tmp_path: Path) -> None:
     damaged = bytearray(TRICKY.encode())

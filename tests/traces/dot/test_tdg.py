@@ -135,7 +135,7 @@ def test_wrong_widths(tmp_path: Path, width: str, message: str) -> None:
         read(tmp_path, LINEAR.replace('"2", height', f'"{width}", height'), seconds=1)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=50)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=20)
 @given(data=st.data())
 def test_damage(data: st.DataObject, tmp_path: Path) -> None:
     lines = LINEAR.splitlines(keepends=True)

@@ -244,7 +244,7 @@ def test_a_file_cut_off(log: Any) -> None:
     assert len(report.notes) < 20
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=200)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60)
 @given(data=st.data())
 def test_damage(data: st.DataObject, log: Any) -> None:
     """Events dropped, doubled, swapped, numbers changed: a valid graph or one of two errors."""

@@ -198,7 +198,7 @@ def test_recognised_by_its_fields() -> None:
         assert not starts_as_model(other)
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(data=st.data())
 def test_any_structure_gives_a_graph_or_a_clear_error(tmp_path: Path, data: st.DataObject) -> None:
     """Nodes of real operators with wrong numbers of inputs, names used twice, absurd shapes and attributes."""

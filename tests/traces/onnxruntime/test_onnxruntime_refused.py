@@ -160,7 +160,7 @@ JUNK = st.one_of(
 ).map(deepcopy)  # fmt: skip
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(data=st.data(), with_model=st.booleans())
 def test_any_change_gives_a_graph_or_one_clear_error(
     hand: Any, data: st.DataObject, with_model: bool, tmp_path_factory: pytest.TempPathFactory

@@ -45,7 +45,7 @@ def test_damaged_structure(data: st.DataObject, ompss: Trace) -> None:
     _check(ompss, False)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=40)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=15)
 @given(data=st.data())
 def test_damaged_labels(data: st.DataObject, ompss: Trace) -> None:
     ompss.write()

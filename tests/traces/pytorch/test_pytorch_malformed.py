@@ -275,7 +275,7 @@ def documents(mini):
     return [json.loads(path.read_text()) for path in mini.write()]
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_a_changed_file_is_read_or_refused(documents, data):
     which = data.draw(st.integers(0, 1))
@@ -287,7 +287,7 @@ def test_a_changed_file_is_read_or_refused(documents, data):
     read_or_refuse([json.dumps(document).encode() for document in files])
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_changed_bytes_are_read_or_refused(documents, data):
     contents = [bytearray(json.dumps(document).encode()) for document in documents]

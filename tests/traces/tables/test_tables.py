@@ -92,7 +92,7 @@ def test_a_nul_byte_is_refused_where_pandas_cuts_texts_there(
         load(table)
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(graphs(), st.sampled_from(FORMS))
 def test_any_graph_comes_back(tmp_path: Path, graph: TaskGraph, form: str) -> None:
     path = tmp_path / f"any.tasks.{form}"
@@ -245,7 +245,7 @@ def test_only_names_of_two_files_are_written(tmp_path: Path) -> None:
         rich(None, False).save(tmp_path / "x.csv", format="csv")
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.sampled_from(FORMS), st.integers(0, 2**20), st.binary(max_size=5), st.integers(0, 9))
 def test_damaged(tmp_path: Path, form: str, at: int, new: bytes, dropped: int) -> None:
     """A valid graph or one of the two errors, whichever of the two files is damaged."""

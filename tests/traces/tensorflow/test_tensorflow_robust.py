@@ -37,7 +37,7 @@ def try_reading(path: Path, **options: Any) -> TaskGraph | None:
     return None
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(NODES, max_size=8), st.lists(RUNS, min_size=1, max_size=12))
 def test_any_structure(diamond: Callable[[], Any], nodes: list[Any], runs: list[Any]) -> None:
     """Loops without a loop, receives without a send, calls in each other, copies of streams."""
@@ -54,7 +54,7 @@ def test_any_structure(diamond: Callable[[], Any], nodes: list[Any], runs: list[
         assert (graph.durations_s >= 0).all()
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.integers(0, 2**30), st.binary(max_size=4), st.integers(0, 8), st.booleans())
 def test_any_bytes(diamond: Callable[[], Any], at: int, new: bytes, dropped: int, tolerant: bool) -> None:
     path = diamond().save()
@@ -64,7 +64,7 @@ def test_any_bytes(diamond: Callable[[], Any], at: int, new: bytes, dropped: int
     try_reading(path, tolerant=tolerant)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.binary(max_size=200))
 def test_noise(tmp_path: Path, data: bytes) -> None:
     path = tmp_path / "noise.pb"

@@ -316,7 +316,7 @@ def sizes_of(graph: TaskGraph) -> list[tuple[int, list[int], str]]:
     return sorted(zip(data.producer.tolist(), readers, map(str, data.size_B.tolist()), strict=True))
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(graphs())
 def test_round_trip(tmp_path: Path, graph: TaskGraph) -> None:
     """What comes back, and that the file keeps to the rules of the schema of version 1.5."""
@@ -364,7 +364,7 @@ def _places(value: Any) -> list[tuple[Any, Any]]:
     return [(value, key) for key in keys] + [place for key in keys for place in _places(value[key])]
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=35, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.integers(0, 10**6),
     st.sampled_from([None, -1, 1e400, "", "map_ID2", [], {}, [[]], 2**70, "\ud800", True]),
