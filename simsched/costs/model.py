@@ -215,20 +215,15 @@ class CostModel:
         """
         check_graph(graph)
         runtime = machine.runtime if runtime is None else runtime
-        params = (library := library_of(self.library, graph, machine)).params
-        curves = [self._curve(kind, params.library.name) for kind in graph.kinds.labels]
-        recorded = one_core_of_recorded(graph, terms := _terms(curves, runtime))
+        library = library_of(self.library, graph, machine)
+        curves = [self._curve(kind, library.params.library.name) for kind in graph.kinds.labels]
+        terms = _terms(curves, runtime)
+        recorded = one_core_of_recorded(graph, terms)
         pieces, traffic_B = terms.pieces(graph), graph.bytes_B
-        said: tuple[str, ...] = ()
-        threads, table = graph.widths, None
-        if self.measured is not None:
-            table, said = self.measured.on(graph, machine)
-        wanted = np.isnan(graph.durations_s) & self._left_to_shapes(graph, table)
-        if params.library.by_shape and wanted.any():
-            shaped = _shaped(graph, replace(machine, runtime=runtime), library, wanted)
-            table = shaped.table if table is None else table.or_else(shaped.table)
+        threads = graph.widths
+        table, shaped, said = self._by_width(graph, machine, runtime, library)
+        if shaped is not None:
             pieces, traffic_B = shaped.over(pieces, traffic_B)
-            said = (*said, *shaped.notes)
         if table is not None:
             recorded, threads = table.one_core(recorded), np.where(table.covers, 1, threads)
         covers = None if table is None or not table.covers.any() else table.covers
@@ -249,6 +244,18 @@ class CostModel:
             alone=alone,
         )
         return found if self.discrepancy is None else self.discrepancy.on(found, graph, machine, curves)
+
+    def _by_width(
+        self, graph: TaskGraph, machine: Machine, runtime: RuntimeProfile, library: Choice
+    ) -> tuple[WidthTable | None, ShapeCosts | None, tuple[str, ...]]:
+        """Return seconds by width, measured or by shape, None without any; those by shape; and notes on both."""
+        table, said = (None, ()) if self.measured is None else self.measured.on(graph, machine)
+        wanted = np.isnan(graph.durations_s) & self._left_to_shapes(graph, table)
+        if not library.params.library.by_shape or not wanted.any():
+            return table, None, said
+        shaped = _shaped(graph, replace(machine, runtime=runtime), library, wanted)
+        table = shaped.table if table is None else table.or_else(shaped.table)
+        return table, shaped, (*said, *shaped.notes)
 
     def _alone(
         self, graph: TaskGraph, machine: Machine, runtime: RuntimeProfile, one_core: Seconds

@@ -27,6 +27,8 @@ from simsched.policy.shortcuts import Shortcuts
 LARGE, COARSE = 20_000, 4
 #: Rounds in which the cost of a shared queue and the number of its pollers, which depend on each other, settle.
 ROUNDS = 8
+#: Relative difference below which two makespans are equal.
+ROUNDING = 1e-9
 #: Stands for no seconds where a speed is their inverse.
 TINY_S = 1e-30
 
@@ -111,6 +113,11 @@ class Estimator:
     def fixed(self) -> bool:
         """Whether every task runs on the width of the layout, which otherwise is a limit."""
         return isinstance(self.policy, RankPolicy)
+
+    @property
+    def tries_idle_cores(self) -> bool:
+        """Whether fewer executors than fit are tried: fixed ones, except where a plan leaves executors idle itself."""
+        return self.fixed and not isinstance(self.policy, PlannedPolicy)
 
     def teams(self, layout: Layout) -> Teams:
         """Return the seconds of the tasks on the teams of a layout."""
@@ -293,6 +300,40 @@ class Estimator:
             place = line.index(min(found, key=found.__getitem__))
             self._estimate(line[max(place - stride, 0) : place + stride + 1 : stride], found)
         return [(found[layout][0], layout) for layout in sorted(found, key=lambda one: (*found[one], one))]
+
+    def with_idle_cores(self, layout: Layout) -> Layout:
+        """Return the layout of the shortest estimate among this one and those of half as many executors, again halved.
+
+        Executors are halved while the estimate does not become longer. Of equal estimates the one of the most executors
+        is taken, so that cores stay idle only where that is shorter.
+
+        Parameters
+        ----------
+        layout : Layout
+
+        Examples
+        --------
+        >>> import simsched as ss
+        >>> from simsched.policy import Problem
+        >>> graph, machine = ss.TaskGraph.from_edges([1.0, 1.0]), ss.machine("generic[cores=4]")
+        >>> problem = Problem(graph, machine, ss.CostModel().on(graph, machine))
+        >>> str(Estimator(problem, ss.policy("fifo"), machine.runtime).with_idle_cores(ss.Layout(4, 1)))
+        '4x1'
+        """
+        best, least_s = layout, self.seconds(layout)
+        # More executors than tasks that could run side by side change nothing.
+        executors = min(layout.executors, 2 * math.ceil(self.teams(layout).together.max(initial=1.0)))
+        before_s = least_s
+        while executors > 1:
+            executors = (executors + 1) // 2
+            fewer = replace(layout, executors=executors)
+            found_s = self.seconds(fewer) if self.lower_s(fewer) <= least_s else math.inf
+            if found_s > before_s * (1 + ROUNDING):
+                break
+            if found_s < least_s * (1 - ROUNDING):
+                best, least_s = fewer, found_s
+            before_s = found_s
+        return best
 
     def _estimate(
         self, layouts: Iterable[Layout], found: dict[Layout, tuple[float, tuple[int, int]]]

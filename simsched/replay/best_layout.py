@@ -6,9 +6,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from math import inf
 
+import numpy as np
+
 from simsched.errors import MemoryLimitError
 from simsched.policy import Layout
-from simsched.policy.estimate import Estimator
+from simsched.policy.estimate import ROUNDING, Estimator
 from simsched.replay.parallel_map import parallel_map
 from simsched.schedule import Schedule
 
@@ -20,6 +22,8 @@ ESTIMATED = 5
 LIKELY = 4
 #: Replays of a search for limits far from the best, for policies whose layouts are limits.
 FAR = 3
+#: Replays, or fewer, of layouts that leave more cores idle than the best one found.
+IDLE = 6
 #: Ratio of widths that are far from each other.
 APART = 1.5
 
@@ -62,16 +66,18 @@ class Search:
         while far := self._promising(self._far(best)):
             best = self._try(far[:1])
         self._try(ranked)
+        self._leave_cores_idle()
         return self._labelled(self._why())
 
     def nearest(self) -> Schedule:
         """Return the shortest replay of few: estimates are rough for limits, and ignore data and kinds of cores.
 
-        One executor is among them, to which nothing needs to be sent.
+        One executor is among them, to which nothing needs to be sent; then layouts that leave more cores idle.
         """
         ranked, _ = self._ranked()
         likely = [one for one in ranked if self.possible(one)][:LIKELY]
         self._try([*likely, *(one for one in self.layouts if one.n_executors == 1)])
+        self._leave_cores_idle()
         tried = len(self.makespans_s)
         why = (
             f"the shortest of {tried} replays, of the shortest estimates of {len(self.layouts)} layouts; layout='best' "
@@ -84,6 +90,25 @@ class Search:
         ranked = [layout for _, layout in self.estimator.best(self.estimator.with_fewer(self.layouts))]
         return ranked, [layout for layout in ranked if layout in self.layouts]
 
+    def _leave_cores_idle(self) -> None:
+        """Replay layouts that leave more cores idle than the best one, as long as one of them is shorter."""
+        most = min(len(self.makespans_s) + IDLE, MOST_REPLAYS)
+        before = None
+        while self.estimator.tries_idle_cores and self.best is not None and self.best is not before:
+            before = self.best
+            fewer = self._promising(self._with_idle_cores(before))
+            self._try(fewer[: most - len(self.makespans_s)], ROUNDING)
+
+    def _with_idle_cores(self, schedule: Schedule) -> list[Layout]:
+        """Return layouts of fewer executors than run tasks in a schedule, and one of as many that are narrower."""
+        assert schedule.inputs is not None  # noqa: S101 - narrows the type: it was simulated
+        layout = schedule.inputs.layout
+        assert layout is not None  # noqa: S101 - narrows the type: it was given one
+        used = len(np.unique(schedule.executor[schedule.executor < layout.executors]))
+        narrower = max((one.width for one in self.layouts if one.width < layout.width), default=layout.width)
+        fewer = (replace(layout, executors=n) for n in ((used + 1) // 2, used - 1) if n >= 1)
+        return [*dict.fromkeys(fewer), replace(layout, executors=max(used, 1), width=narrower)]
+
     def _promising(self, layouts: Iterable[Layout]) -> list[Layout]:
         """Return the new layouts that may be shorter than the best, as many as can still be replayed."""
         shortest_s = min(self.makespans_s.values(), default=float("inf"))
@@ -91,8 +116,11 @@ class Search:
         found = [one for one in new if not self.bounded or self.estimator.lower_s(one) < shortest_s]
         return found[: MOST_REPLAYS - len(self.makespans_s)]
 
-    def _try(self, layouts: Iterable[Layout]) -> Layout:
-        """Replay the promising ones of some layouts, and return the best so far; of equals the first."""
+    def _try(self, layouts: Iterable[Layout], rounding: float = 0.0) -> Layout:
+        """Replay the promising ones of some layouts, and return the best so far; of equals the first.
+
+        Makespans are equal if they differ by less than a share of `rounding`.
+        """
         tried = self._promising(dict.fromkeys(layouts))
         for layout, schedule in zip(tried, parallel_map(self._replayed, tried), strict=True):
             if isinstance(schedule, MemoryLimitError):
@@ -100,7 +128,7 @@ class Search:
                 self.no_room = self.no_room or schedule
                 continue
             self.makespans_s[layout] = schedule.makespan_s
-            if self.best is None or schedule.makespan_s < self.best.makespan_s:
+            if self.best is None or schedule.makespan_s < self.best.makespan_s * (1 - rounding):
                 self.best = schedule
         return min(self.makespans_s, key=self.makespans_s.__getitem__)
 

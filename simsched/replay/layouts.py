@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from simsched.machine import RuntimeProfile
 from simsched.policy import Layout, Policy, Problem
-from simsched.policy.estimate import Estimator
+from simsched.policy.estimate import ROUNDING, Estimator
 from simsched.replay.policy_checks import checked_layout, layouts_of
+from simsched.schedule import Schedule
 from simsched.schedule.inputs import LayoutBy
 
 
@@ -22,12 +23,15 @@ class Choice:
     by : {"", "given", "estimate", "replays"}
     why : str
         The same in words.
+    rival : Layout, optional
+        One of fewer executors, which is shorter by the estimate though it leaves cores idle: a replay of each decides.
     """
 
     policy: Policy
     layout: Layout | None
     by: LayoutBy = ""
     why: str = ""
+    rival: Layout | None = None
 
 
 def chosen(
@@ -61,4 +65,16 @@ def chosen(
     why = (
         f"found by an estimate of {len(layouts)} layouts, without replays; layout='best' replays some of them"
     )
-    return Choice(policy, best, "estimate", why)
+    idle = estimator.with_idle_cores(best) if estimator.tries_idle_cores else best
+    return Choice(policy, best, "estimate", why, None if idle == best else idle)
+
+
+def shorter(one: Schedule, other: Schedule) -> Schedule:
+    """Return the shorter one of the replays of a choice and of its rival; of equals the first."""
+    best = other if other.makespan_s < one.makespan_s * (1 - ROUNDING) else one
+    why = (
+        f"the shorter of 2 replays, of {one.layout}, found by an estimate, and {other.layout}, which leaves more cores "
+        "idle; layout='best' replays more"
+    )
+    assert best.inputs is not None  # noqa: S101 - narrows the type: both were simulated
+    return replace(best, inputs=replace(best.inputs, layout_by="replays", layout_why=why))

@@ -114,8 +114,8 @@ class Scenario:
         '2x1'
         """
         case = _Case.of(self, graph, policy)
-        if case.search is None:
-            return case.choice(case.quick).layout
+        if case.search is None and case.quick.rival is None:
+            return case.quick.layout
         inputs = case.schedule().inputs
         return None if inputs is None else inputs.layout
 
@@ -164,15 +164,22 @@ class _Case:
         return effective_runtime(self.profile, self.policy)
 
     @property
-    def quick(self) -> Layout | None:
+    def given(self) -> Layout | None:
         """The layout asked for, None where it is to be found."""
         return None if self.scenario.layout == BEST else self.scenario.layout
+
+    @cached_property
+    def quick(self) -> layouts.Choice:
+        """The layout asked for, or that of the shortest estimate."""
+        return self.choice(self.given)
 
     def choice(self, layout: Layout | None) -> layouts.Choice:
         return layouts.chosen(self.policy, self.problem, self.runtime, layout)
 
-    def replayed(self, layout: Layout | None) -> Schedule:
-        found = self.choice(layout)
+    def of_layout(self, layout: Layout) -> Schedule:
+        return self.replayed(self.choice(layout))
+
+    def replayed(self, found: layouts.Choice) -> Schedule:
         problem, limit = replace(self.problem, layout=found.layout), self.scenario.memory_limit
         plan = _plan(problem, found.policy, self.runtime, self.factors, limit)
         chosen = engines.chosen(self.scenario.engine, plan)
@@ -196,10 +203,10 @@ class _Case:
         estimator = Estimator(self.problem, self.policy, self.runtime)
         moves = machine.data is not None and self.problem.graph.data is not None
         estimated = estimator.fixed and not moves and machine.kinds is None
-        if not every or self.quick is not None or (self.scenario.layout is None and estimated):
+        if not every or self.given is not None or (self.scenario.layout is None and estimated):
             return None
         return Search(
-            self.replayed,
+            self.of_layout,
             estimator,
             every,
             self.factors is None,
@@ -211,9 +218,11 @@ class _Case:
         return checked_against_memory(self._found(), self.scenario.memory_limit)
 
     def _found(self) -> Schedule:
-        if self.search is None:
-            return self.replayed(self.quick)
-        return self.search.run() if self.scenario.layout == BEST else self.search.nearest()
+        if self.search is not None:
+            return self.search.run() if self.scenario.layout == BEST else self.search.nearest()
+        quick = self.replayed(self.quick)
+        rival = self.quick.rival
+        return quick if rival is None else layouts.shorter(quick, self.of_layout(rival))
 
 
 def _free_cores(problem: Problem) -> Iterator[Note]:

@@ -42,9 +42,9 @@ def simulate(
         As `simsched.machine` and `simsched.policy` take them. No machine: that of the recording (`recorded_on`, else as
         many `generic` cores as it had threads), or `knl-7250` for graphs that were not recorded.
     layout : str, Layout or pair of int, optional
-        Executors x cores, as in "8x8". When not given, it is found by an estimate of all layouts' makespans, without
-        replays (`simsched.policy.estimate`); where layouts only limit what a policy decides as tasks run (`corun`), by
-        replays of the four shortest estimates. "best" replays up to 15 layouts and returns the shortest schedule.
+        Executors x cores, as in "8x8". When not given, found by an estimate (`simsched.policy.estimate`) without
+        replays, or with two where fewer executors may be shorter; where layouts only limit what a policy decides as
+        tasks run (`corun`), by replays of the four shortest estimates. "best" returns the shortest of up to 15 replays.
         `schedule.inputs.layout_by` and `layout_why` explain the choice.
     costs : CostModel, optional
         How recorded seconds become seconds on this machine; `CostModel()` when not given.

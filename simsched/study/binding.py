@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import numpy as np
+import pandas as pd
 
 from simsched.explain import Explanation
 from simsched.explain.causes import slow_downs_of
@@ -14,6 +15,7 @@ from simsched.explain.team_time import costs_of
 from simsched.explain.waits import RELATIVE
 from simsched.graph.adjacency import Index
 from simsched.graph.taskgraph import Seconds
+from simsched.notes import Note, Weight
 from simsched.schedule import Schedule
 from simsched.schedule.steps import Steps
 
@@ -30,6 +32,22 @@ RESOURCES = (
     "data",
 )
 
+#: What binds where the makespan is hardly longer than the longest path in the widths of its tasks.
+CRITICAL_PATH = "critical path"
+#: The resources that are its tasks' seconds in their teams, undisturbed.
+IN_TEAMS = ("dependencies", "cores", "narrow teams", "members without work", "team overhead")
+#: Share of the makespan by which it is longer at most.
+NEAR = 0.05
+#: What to do then, where its tasks are at their fastest widths, and where they are not.
+NO_WIDTH = (
+    "no policy, layout or further core shortens it; divide its tasks or make them faster "
+    "(ss.explain(schedule).critical_path lists them)"
+)
+OTHER_WIDTHS = (
+    "its tasks are faster on other widths; give a layout of these, or a policy that chooses widths by task "
+    "(corun, kind-widths)"
+)
+
 
 def bound_by(schedule: Schedule, why: Explanation | None = None) -> Mapping[str, float]:
     """Return the seconds of the makespan by the resource that causes them; their sum is the makespan.
@@ -38,12 +56,13 @@ def bound_by(schedule: Schedule, why: Explanation | None = None) -> Mapping[str,
 
     - to what tasks share (`memory bandwidth`, `tiles`, ...): the slowdown of a task on the path by others
     - to `memory bandwidth`, too: the wait of its team for its own bytes
-    - to `members without work` and `team overhead`: what else it takes longer than its one-core seconds over its width
+    - to `team overhead`: what else its working members take longer than its one-core seconds over its width
+    - to `members without work`: the same of its other members, while cores are scarce: only then do they cost anything
     - to `dispatch` and `queue`: decisions, and waits for them; to `data`: waits for what a task reads
     - to `cores` the rest of a task that had waited for them, or ran while another waited for them
     - to `narrow teams` the savings of the fastest width for the rest, and to `dependencies` the remainder
 
-    Where the makespan is that of the longest chain of tasks, nothing is put down to `cores`.
+    Cores are not scarce where the makespan is that of the longest chain of tasks, or `near_critical_path`.
 
     Parameters
     ----------
@@ -66,12 +85,12 @@ def bound_by(schedule: Schedule, why: Explanation | None = None) -> Mapping[str,
         seconds[part] += float(path.seconds_s[path.part == SEGMENTS.index(part)].sum())
     ran = path.part == SEGMENTS.index("run")
     tasks, left = path.task[ran], path.seconds_s[ran]
+    scarce = _scarce(why)
     slower = slow_downs_of(schedule, tasks, why.costs)
-    for cause, longer in [*slower.items(), *_lost_in_teams(why, tasks).items()]:
+    for cause, longer in [*slower.items(), *_lost_in_teams(why, tasks, scarce).items()]:
         if cause in RESOURCES:
             seconds[cause] += float(longer.sum())
             left = left - longer
-    scarce = _scarce(why)
     seconds["cores"] += float(left @ scarce)
     left, free = left * (1 - scarce), scarce < 1
     narrow = np.minimum(_saved_by_wider_teams(why, tasks[free]) * (1 - scarce[free]), left[free])
@@ -88,7 +107,7 @@ def _scarce(why: Explanation) -> Seconds:
     ran = path.part == SEGMENTS.index("run")
     begin_s, end_s, after = path.begin_s[ran], path.end_s[ran], path.after[ran]
     chain_s = float(schedule.graph.levels(schedule.finish_s - schedule.start_s).max(initial=0.0))
-    if chain_s >= schedule.makespan_s * (1 - RELATIVE):
+    if chain_s >= schedule.makespan_s * (1 - RELATIVE) or near_critical_path(schedule):
         return np.zeros(len(begin_s))
     late = waits.no_core_s > 0
     waiting = Steps.of(waits.ready_s[late], waits.held_s[late], np.ones(int(late.sum()), np.int64))
@@ -96,16 +115,17 @@ def _scarce(why: Explanation) -> Seconds:
     return np.where(after == CAUSES.index("no core"), 1.0, np.minimum(scarce, 1.0))
 
 
-def _lost_in_teams(why: Explanation, tasks: Index) -> Mapping[str, Seconds]:
+def _lost_in_teams(why: Explanation, tasks: Index, scarce: Seconds) -> Mapping[str, Seconds]:
     """Return the excess of some tasks' seconds alone over their one-core seconds by their width, by cause.
 
-    Of a noisy task every part of its seconds is as much longer or shorter as all of it.
+    What members without work lose counts as far as cores are scarce. Of a noisy task every part of its seconds is as
+    much longer or shorter as all of it.
     """
     time, passed = why.team_time, (_factors(why.schedule) / why.schedule.widths)[tasks]
     return {
         "memory bandwidth": time.memory_s[tasks] * passed,
         "team overhead": time.overhead_s[tasks] * passed,
-        "members without work": time.idle_s[tasks] * passed,
+        "members without work": time.idle_s[tasks] * passed * scarce,
     }
 
 
@@ -121,6 +141,72 @@ def _factors(schedule: Schedule) -> Seconds:
     """Return actual over estimated seconds of each task."""
     factors = None if schedule.inputs is None else schedule.inputs.factors
     return np.ones(schedule.graph.n_tasks) if factors is None else factors
+
+
+def near_critical_path(schedule: Schedule) -> bool:
+    """Return whether the longest path takes 95 % of the makespan or more, each task alone in the width that it has.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> graph = ss.TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)])
+    >>> [near_critical_path(ss.simulate(graph, f"generic[cores={cores}]", "fifo")) for cores in (1, 2)]
+    [False, True]
+    """
+    path_s = float(schedule.graph.levels(schedule.alone_s * _factors(schedule)).max(initial=0.0))
+    return bool(path_s >= (1 - NEAR) * schedule.makespan_s > 0)
+
+
+def bottleneck(schedule: Schedule, seconds: Mapping[str, float] | None = None) -> tuple[str, float]:
+    """Return the resource that causes most of a schedule's makespan, and its share, as `binding` does.
+
+    Near the critical path, all that tasks take in their teams is one resource, "critical path": neither more cores
+    nor narrower teams help.
+
+    Parameters
+    ----------
+    schedule : Schedule
+    seconds : mapping of str to float, optional
+        As `bound_by` returns them, if known.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> graph = ss.TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)])
+    >>> bottleneck(ss.simulate(graph, "generic[cores=6]", "fifo", "2x3"))
+    ('critical path', 1.0)
+    """
+    seconds = bound_by(schedule) if seconds is None else seconds
+    if not near_critical_path(schedule):
+        return binding(seconds)
+    others = {resource: one for resource, one in seconds.items() if resource not in IN_TEAMS}
+    return binding({CRITICAL_PATH: sum(seconds.get(resource, 0.0) for resource in IN_TEAMS), **others})
+
+
+def advice(frame: pd.DataFrame, column: str, place: str) -> Iterator[str]:
+    """Yield what to do in rows of a prediction in which the critical path binds.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        With the columns binds, makespan_s and critical_path_s.
+    column : str
+        What tells its rows apart.
+    place : str
+        Where that is, such as "at {} cores".
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"cores": [2, 4], "binds": "critical path", "makespan_s": 4.0, "critical_path_s": [4, 2]})
+    >>> [note.partition(":")[0] for note in advice(frame, "cores", "at {} cores")]
+    ['critical path at 2 cores', 'critical path at 4 cores']
+    """
+    binds = frame["binds"] == CRITICAL_PATH
+    shorter = frame["critical_path_s"] < (1 - NEAR) * frame["makespan_s"]
+    for rows, what in ((binds & ~shorter, NO_WIDTH), (binds & shorter, OTHER_WIDTHS)):
+        if rows.any():
+            named = place.format(", ".join(map(str, frame[column][rows])))
+            yield Note(f"critical path {named}: {what}", Weight.ASSUMPTION)
 
 
 def binding(seconds: Mapping[str, float]) -> tuple[str, float]:

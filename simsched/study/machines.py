@@ -28,6 +28,7 @@ from simsched.replay.parallel_map import parallel_map
 from simsched.replay.scenario import Scenario
 from simsched.schedule import Schedule
 from simsched.spec import Engine
+from simsched.study.binding import advice
 from simsched.study.predict import HIDDEN, SAMPLES, Point, quiet, rows_of, sample_seeds
 
 #: Registered machines that are no chip, or another one on each system: compared only by name.
@@ -201,7 +202,7 @@ def _result(rows: Sequence[dict[str, Any]]) -> Result:
     of_rows = [f"{one}: {note}" for one, note in zip(frame["machine"], frame["note"], strict=True) if note]
     return Result.of(
         frame,
-        [*notes, *of_rows, *_power_notes(frame)],
+        [*notes, *of_rows, *advice(frame, "machine", "on {}"), *_power_notes(frame)],
         comparison,
         (*HIDDEN, "tasks", "layout_by", "bound_s", *quiet(frame)),
     )

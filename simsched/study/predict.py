@@ -35,7 +35,7 @@ from simsched.schedule.bounds import bounds_of
 from simsched.schedule.caveats import notes_of
 from simsched.schedule.one_core import OneCore
 from simsched.spec import Engine
-from simsched.study.binding import binding, bound_by
+from simsched.study.binding import advice, bottleneck, bound_by
 from simsched.study.core_counts import core_counts, grown, knee
 from simsched.study.parts import PARTS, parts_of, with_growth
 from simsched.study.uncertain import MachineNumbers
@@ -106,7 +106,7 @@ def predict(
     >>> from simsched.graph import TaskGraph
     >>> frame = predict(TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)]), "generic", "fifo", [1, 2, 4])
     >>> frame[["cores", "makespan_s", "binds", "knee"]].values.tolist()
-    [[1, 6.0, 'cores', False], [2, 4.0, 'dependencies', True], [4, 4.0, 'dependencies', False]]
+    [[1, 6.0, 'cores', False], [2, 4.0, 'critical path', True], [4, 4.0, 'critical path', False]]
     """
     scenario = Scenario.of(machine_for(graph, machine), None, costs, runtime, engine, seed, progress)
     counts, nearest = _whole(scenario.machine, cores)
@@ -121,6 +121,7 @@ def _result(rows: list[dict[str, Any]], weak: bool, nearest: list[str]) -> Resul
     of_rows = [
         f"{cores} cores: {note}" for cores, note in zip(frame["cores"], frame["note"], strict=True) if note
     ]
+    of_rows += advice(frame, "cores", "at {} cores")
     return Result.of(frame, [*notes, *of_rows], scaling, (*HIDDEN, *quiet(frame)))
 
 
@@ -249,7 +250,7 @@ def _row(schedule: Schedule, scenario: Scenario) -> dict[str, Any]:
     task_costs = _pinned_costs(why, scenario)
     limits = bounds_of(schedule.graph, machine, task_costs)
     seconds = bound_by(schedule, why)
-    binds, share = binding(seconds)
+    binds, share = bottleneck(schedule, seconds)
     notes, one = beyond(schedule), OneCore.of(machine, task_costs)
     return {
         "cores": machine.n_cores,

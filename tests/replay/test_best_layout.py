@@ -1,12 +1,15 @@
 """`layout="best"`: the shortest of a few replays, labelled so, and as short as all layouts together."""
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 
 import simsched as ss
 from simsched.errors import LayoutError
 from simsched.policy import Layout
-from simsched.replay.best_layout import MOST_REPLAYS
+from simsched.replay.best_layout import IDLE, LIKELY, MOST_REPLAYS
+from simsched.replay.layouts import shorter
+from simsched.replay.scenario import Scenario
 from simsched.testing import strategies as ours
 
 
@@ -82,3 +85,64 @@ def test_the_default_on_kinds_of_cores_is_found_by_replays():
     found = ss.simulate(graph, machine, "fifo")
     assert found.inputs.layout_by == "replays"
     assert found.makespan_s <= ss.simulate(graph, machine, "fifo", layout="14x1").makespan_s
+
+
+def branches() -> tuple[ss.TaskGraph, ss.CostModel]:
+    """Return four tasks of 1 to 1/4 s between a first and a last one, all of 10 GB a second."""
+    seconds = np.array([0.1, 1.0, 1 / 2, 1 / 3, 1 / 4, 0.1])
+    edges = [(0, task) for task in range(1, 5)] + [(task, 5) for task in range(1, 5)]
+    graph = ss.TaskGraph.from_edges(seconds, edges, kinds="mine", bytes_B=1e10 * seconds)
+    return graph, ss.CostModel({"mine": ss.Curve(0.02, thread_overhead=0.1)})
+
+
+def test_without_a_layout_cores_stay_idle_where_that_is_shorter(engine):
+    """The second one of three teams of 8 would have cores of both sockets of 12."""
+    graph, costs = branches()
+    machine = "xeon-8160x2[cores=24]"
+    found = ss.simulate(graph, machine, "critical-path", costs=costs, engine=engine)
+    full = ss.simulate(graph, machine, "critical-path", "3x8", costs, engine=engine)
+    assert (found.layout, found.inputs.layout_by) == ("2x8", "replays")
+    assert found.makespan_s < 0.9 * full.makespan_s
+    assert "of 3x8, found by an estimate, and 2x8, which leaves more cores idle" in found.inputs.layout_why
+    scenario = Scenario.of(machine, None, costs, engine=engine)
+    assert str(scenario.layout_of(graph, "critical-path")) == "2x8"
+
+
+def test_of_equal_replays_the_one_that_fills_the_machine_is_taken():
+    graph = ss.TaskGraph.from_edges([1.0, 1.0, 0.5])
+    full, idle, short = (
+        ss.simulate(graph, "generic[cores=4]", "fifo", layout) for layout in ("4x1", "3x1", "2x1")
+    )
+    assert shorter(full, idle).layout == "4x1"
+    assert shorter(full, short).layout == "4x1"
+    assert shorter(short, idle).layout == "3x1"
+
+
+def chain_and_streams() -> tuple[ss.TaskGraph, str, ss.CostModel]:
+    """Return a chain of four tasks that wait for memory half the time, and two that do all the time; 1 s each."""
+    graph = ss.TaskGraph.from_edges(
+        [1.0] * 6, [(0, 1), (1, 2), (2, 3)], kinds="mine", bytes_B=[5e9] * 4 + [1e10] * 2
+    )
+    shared = "core_bandwidth_Bps=1e10,bandwidth_Bps=1e10,contention=false,share_bandwidth=true"
+    return graph, f"generic[cores=16,{shared}]", ss.CostModel({"mine": ss.Curve(0.0, thread_overhead=1.0)})
+
+
+def test_fewer_executors_than_run_tasks_are_tried(engine):
+    """Three of eight executors run tasks: 7 and 4 are as long, and with 2 the chain shares bandwidth with one task."""
+    graph, machine, costs = chain_and_streams()
+    full, fewer = (ss.simulate(graph, machine, "critical-path", layout, costs) for layout in ("8x2", "2x2"))
+    assert fewer.makespan_s < 0.99 * full.makespan_s
+    best = ss.simulate(graph, machine, "critical-path", "best", costs, engine=engine)
+    assert best.makespan_s <= fewer.makespan_s
+
+
+def test_fewer_executors_are_tried_where_estimates_only_order_the_layouts():
+    graph, machine, costs = chain_and_streams()
+    machine, finished = machine.replace("generic[cores=16", "sw26010[cores=65"), []
+    found = ss.simulate(graph, machine, "critical-path", costs=costs, progress=finished.append)
+    full = [
+        ss.simulate(graph, machine, "critical-path", layout, costs).makespan_s
+        for layout in ss.policy("critical-path").layouts(ss.machine(machine))
+    ]
+    assert found.makespan_s < 0.99 * min(full)
+    assert sum(finished) <= (LIKELY + 1 + IDLE) * graph.n_tasks

@@ -20,7 +20,7 @@ def test_by_hand():
     assert found["times_best"].tolist() == [1, 1, 1.5]
     assert found["core_s"].tolist() == [8, 16, 6]
     assert found["policy"].tolist() == ["fifo", "fifo", "sequential"]
-    assert found["binds"].tolist() == ["dependencies", "dependencies", "cores"]
+    assert found["binds"].tolist() == ["critical path", "critical path", "cores"]
     assert found["low_s"].tolist() == found["high_s"].tolist() == found["makespan_s"].tolist()
     assert found.plot().get_legend_handles_labels()[1] == ["lower bound", "interval"]
 

@@ -10,7 +10,7 @@ from simsched.costs.fitting import MeasuredCurves, MeasuredOp, Op, Point
 from simsched.errors import GraphError, SimschedError
 from simsched.graph import Recording
 from simsched.intervals import spread
-from simsched.study.binding import RESOURCES, binding, bound_by
+from simsched.study.binding import NO_WIDTH, OTHER_WIDTHS, RESOURCES, binding, bottleneck, bound_by
 from simsched.study.core_counts import knee
 from simsched.study.parts import PARTS
 from simsched.testing import strategies as ours
@@ -98,7 +98,7 @@ def test_what_binds_of_a_noisy_task_is_as_much_longer_or_shorter_as_the_task():
 def test_what_binds_by_hand():
     """One core: another task waits for it until 4 s, the last one waited. Two: the chain of 4 s is the makespan."""
     frame = ss.predict(GRAPH, "generic", "critical-path", [1, 2])
-    assert frame["binds"].tolist() == ["cores", "dependencies"]
+    assert frame["binds"].tolist() == ["cores", "critical path"]
     assert frame["binds_share"].tolist() == [1, 1]
 
 
@@ -136,17 +136,61 @@ def test_teams_bind_where_tasks_do_not_divide():
 
 
 def test_members_without_work_and_narrow_teams_bind():
-    """Two pieces of 1/2 s on four cores: 1/4 s is perfect. On executors of one core: 1 s, which two would halve."""
+    """Two pieces of 1/2 s on four cores: 1/4 s is perfect, if another task waits. On one core: 1 s, which two halve."""
     costs = ss.CostModel({"mine": ss.Curve(0.0, grain_flops=1e9)})
-    graph = ss.TaskGraph.from_edges([1.0], kinds=["mine"], flops=[2e9])
 
-    def found(layout):
+    def found(layout, tasks=1):
+        graph = ss.TaskGraph.from_edges([1.0] * tasks, kinds=["mine"] * tasks, flops=[2e9] * tasks)
         options = {"costs": costs, "runtime": ss.RuntimeProfile(), "layout": layout}
         return bound_by(ss.simulate(graph, "generic[cores=4]", "fifo", **options))
 
-    assert found("1x4") == {"dependencies": 0.25, "members without work": 0.25}
+    assert found("1x4", 2) == {"cores": 0.5, "members without work": 0.5}
+    assert found("1x4") == {"dependencies": 0.5}, "nobody waits for the other two cores"
     assert found("1x2") == {"dependencies": 0.5}
     assert found("4x1") == {"dependencies": 0.5, "narrow teams": 0.5}
+
+
+SERIAL = ss.TaskGraph.from_edges([3.0, 1.0, 2.0, 0.5], [(0, 1), (1, 2), (0, 3)])
+
+
+def test_the_critical_path_binds_serial_tasks_in_wide_teams():
+    """A chain of 6 s beside a task of 0.5 s: two of the three cores of each team idle, and nobody waits for them."""
+    frame = ss.predict(SERIAL, "generic", "critical-path", [6, 12], width=3, samples=1)
+    assert frame["makespan_s"].tolist() == [6.0, 6.0]
+    assert frame["binds"].tolist() == ["critical path", "critical path"]
+    assert frame["binds_share"].tolist() == [1, 1]
+
+
+def test_members_without_work_bind_serial_tasks_that_wait_for_a_team():
+    """Four of 1 s in one team of three: while 1 s each keeps the next one waiting, a third of the cores works."""
+    frame = ss.predict(ss.TaskGraph.from_edges([1.0] * 4), "generic", "fifo", [3], width=3, samples=1)
+    assert frame["binds"].tolist() == ["members without work"]
+    assert frame["binds_share"].tolist() == pytest.approx([2 / 3])
+
+
+def test_the_critical_path_binds_up_to_a_twentieth_above_it():
+    """All in sequence on one core: 19 s of 20 are a chain; and 18 of 20."""
+    for first_s, binds in ((19.0, "critical path"), (18.0, "cores")):
+        graph = ss.TaskGraph.from_edges([first_s / 2, first_s / 2, 20.0 - first_s], [(0, 1)])
+        assert bottleneck(ss.simulate(graph, "generic[cores=1]", "critical-path")) == (binds, 1.0)
+
+
+def test_memory_binds_a_critical_path_that_waits_for_it():
+    graph = ss.TaskGraph.from_edges([1.0], kinds=["MatMul"], bytes_B=[1e10], flops=[1e12])
+    run = ss.simulate(graph, "generic[cores=4,bandwidth_Bps=1e10]", "sequential")
+    assert bottleneck(run) == ("memory bandwidth", 0.75)
+
+
+def test_what_to_do_about_a_critical_path():
+    """A task of two pieces is as fast on a team of one as of four, twice as fast on one of two."""
+    serial = ss.predict(SERIAL, "generic", "fifo", [4, 8], samples=1)
+    assert f"critical path at 4, 8 cores: {NO_WIDTH}" in serial.notes
+    costs = ss.CostModel({"mine": ss.Curve(0.0, grain_flops=1e9)})
+    graph = ss.TaskGraph.from_edges([1.0], kinds=["mine"], flops=[2e9])
+    narrow = ss.predict(graph, "generic", "fifo", [4], costs, width=1, samples=1)
+    assert f"critical path at 4 cores: {OTHER_WIDTHS}" in narrow.notes
+    found = ss.machines(SERIAL, ["generic[cores=4]"], ["fifo"], samples=1)
+    assert f"critical path on generic[cores=4]: {NO_WIDTH}" in found.notes
 
 
 def test_what_grew_explains_a_slow_down():
