@@ -24,6 +24,7 @@ from tqdm import tqdm
 
 import simsched as ss
 from simsched.plugins import registered
+from simsched.replay.policy_checks import is_of_one_kind
 
 POLICIES = ("critical-path", "fifo", "wavefront", "corun")
 SHARES = (0.125, 0.25, 0.5, 1, 2)
@@ -76,12 +77,13 @@ def steps(most: int, growth: float, dense: int) -> list[int]:
 
 
 def every_layout(machine: ss.Machine, policy: str) -> list[ss.Layout]:
-    """Return all layouts of a policy on a machine, in steps."""
-    most = machine.n_cores
+    """Return all layouts of a policy on a machine, in steps; no team has cores of several kinds."""
+    most, rule = machine.n_cores, ss.policy(policy)
     if policy == "corun":
         return [ss.Layout(k, width) for k, width in product(steps(most, 1.4, 3), repeat=2)]
     fine = sorted({*steps(most, 1.06, 16), *(layout.width for layout in ss.Layout.filling(most))})
-    return [ss.Layout(k, width) for k, width in product(fine, repeat=2) if k * width <= most]
+    fitting = (ss.Layout(k, width) for k, width in product(fine, repeat=2) if k * width <= most)
+    return [layout for layout in fitting if is_of_one_kind(rule, machine, layout)]
 
 
 def checked(case: Case) -> Found:
