@@ -30,27 +30,6 @@ from simsched.traces.shared.options import mends_if
 from simsched.traces.shared.spans import Small, Spans, Whole, arrows, choose, edges_of, enclosing, graph_of
 
 
-def spans_of(events: Events) -> Spans:
-    """Return the spans of a trace, in the order of the file.
-
-    Parameters
-    ----------
-    events : Events
-        Their spans are sorted.
-    """
-    spans, labels = events.spans, dict[str, int]()
-    spans.sort(key=lambda span: span.order)
-    return Spans(
-        start_ns=np.array([span.start_ns for span in spans], np.int64),
-        finish_ns=np.array([span.finish_ns for span in spans], np.int64),
-        lane=np.array([span.lane for span in spans], np.int32),
-        name=np.array([labels.setdefault(span.name, len(labels)) for span in spans], np.int32),
-        scope=np.array([labels.setdefault(span.category, len(labels)) for span in spans], np.int32),
-        labels=list(labels),
-        lanes=list(map(events.called, events.lanes)),
-    )
-
-
 def arrow_ends(events: Events, tasks: Spans) -> tuple[Whole, Whole]:
     """Return the tasks at both ends of each arrow, shape (m,) each; -1 for none.
 
@@ -138,20 +117,21 @@ def _read(
         )
         return graph_written(path, events, report)
     _restrict(path, events, process)
-    if not events.spans:
+    if not len(events.spans):
         dropped = [f"dropped, {what}: {count}" for what, count in sorted(events.counts.items()) if count]
         raise FormatError(
             f"{path}: no span (events X, or B and E) in the trace; "
             + ("; ".join([*dropped, *report.notes]) or "nothing ran, or was recorded")
         )
-    spans = spans_of(events)
-    rows = choose(path, spans, choice, report)
-    tasks = spans.taken(rows)
+    events.keep(choose(path, events.spans, choice, report))
+    tasks = events.spans
     flows = arrows(tasks, *arrow_ends(events, tasks), report)
     _tell(report, events, len(flows), edges)
     return graph_of(
         path, tasks, edges_of(tasks, flows, choice), report, plain_name(path, ".json"),
-        names=[f"{events.spans[row].name}@{events.spans[row].order}" for row in rows.tolist()],
+        names=[
+            f"{tasks.labels[code]}@{order}" for code, order in zip(tasks.name.tolist(), events.order, strict=True)
+        ],
         recorded_on=recorded_on(events.metadata.get("cpu-brand")),
     )  # fmt: skip
 
@@ -179,7 +159,8 @@ def _restrict(path: Path, events: Events, process: str | int | None) -> None:
         raise FormatError(
             f"{path}: process is {shown(process)}; expected one of {known or 'none; there are no spans'}"
         )
-    events.spans = [span for span in events.spans if events.lanes[span.lane][0] in wanted]
+    fits = np.array([process in wanted for process, _ in events.lanes], np.bool_)
+    events.keep(np.flatnonzero(fits[events.spans.lane]))
 
 
 def _tell(report: ImportReport, events: Events, flows: int, edges: str) -> None:

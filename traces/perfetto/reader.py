@@ -26,10 +26,9 @@ from simsched.traces.shared.spans import (
     edges_of,
     enclosing,
     graph_of,
-    lane_names,
     of_process,
+    recorded,
 )
-from simsched.traces.shared.timeline import recording
 from simsched.traces.shared.wire import BYTES, VARINT, header
 from simsched.traces.xplane.reader import XPLANE
 
@@ -177,8 +176,6 @@ def _written(path: Path, content: Content, report: ImportReport) -> TaskGraph:
         )
     spans = content.spans.taken(order)
     report.note("simsched wrote this trace; durations are those of its schedule")
-    lanes, lane = np.unique(spans.lane, return_inverse=True)
-    names = lane_names([spans.lanes[number] for number in lanes.tolist()])
     widths = content.width[order]
     if widths.min() < 1 or widths.max() > 2**31 - 1:
         raise FormatError(f"{path}: a task has width {widths.min()}; the file was edited or damaged")
@@ -192,7 +189,7 @@ def _written(path: Path, content: Content, report: ImportReport) -> TaskGraph:
         widths=widths,
         name=content.own or path.name,
         report=report,
-        recording=recording(path, spans.start_ns, spans.finish_ns, lane, names, origin_ns=0),
+        recording=recorded(path, spans),
     )
 
 
