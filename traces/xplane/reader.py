@@ -16,7 +16,7 @@ from array import array
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Set
-from functools import cache
+from functools import cache, partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -50,9 +50,7 @@ MESSAGES = {
 PARAMETER = b"parameter"
 
 
-@cache
-def _messages() -> dict[str, Any]:
-    return message_classes("simsched_hlo", MESSAGES, "reading profiles of XLA")
+_messages = cache(partial(message_classes, "simsched_hlo", MESSAGES, "reading profiles of XLA"))
 
 
 class Program:
