@@ -20,10 +20,9 @@ import numpy as np
 from simsched.errors import FormatError
 from simsched.graph import ImportReport, TaskGraph
 from simsched.graph.loading import Reader, plain_name
-from simsched.text import counted
 from simsched.traces.chrome.events import FLOW_PHASES, Events, read_events
 from simsched.traces.chrome.writer import graph_written, made_by_simsched
-from simsched.traces.shared.choice import OPTIONS, Choice
+from simsched.traces.shared.choice import OPTIONS, Choice, nothing_in, tell_chains
 from simsched.traces.shared.json_stream import shown
 from simsched.traces.shared.libraries import recorded_on
 from simsched.traces.shared.options import mends_if
@@ -118,15 +117,12 @@ def _read(
         return graph_written(path, events, report)
     _restrict(path, events, process)
     if not len(events.spans):
-        dropped = [f"dropped, {what}: {count}" for what, count in sorted(events.counts.items()) if count]
-        raise FormatError(
-            f"{path}: no span (events X, or B and E) in the trace; "
-            + ("; ".join([*dropped, *report.notes]) or "nothing ran, or was recorded")
-        )
+        raise nothing_in(path, "span (events X, or B and E)", events.counts, report)
     events.keep(choose(path, events.spans, choice, report))
     tasks = events.spans
     flows = arrows(tasks, *arrow_ends(events, tasks), report)
-    _tell(report, events, len(flows), edges)
+    told = f", and {len(flows)} arrows as hints" if len(flows) and "flows" in edges else ""
+    tell_chains(report, "Chrome", "lane", "span", told if "lanes" in edges else None, events.counts)
     return graph_of(
         path, tasks, edges_of(tasks, flows, choice), report, plain_name(path, ".json"),
         names=[
@@ -161,19 +157,3 @@ def _restrict(path: Path, events: Events, process: str | int | None) -> None:
         )
     fits = np.array([process in wanted for process, _ in events.lanes], np.bool_)
     events.keep(np.flatnonzero(fits[events.spans.lane]))
-
-
-def _tell(report: ImportReport, events: Events, flows: int, edges: str) -> None:
-    report.doubt(
-        "a Chrome trace records no dependencies: edges are the recorded order of each lane, a chain"
-        + (f", and {flows} arrows as hints" if flows and "flows" in edges else "")
-        + "; no policy can run the tasks of a lane in parallel",
-        when="lanes" in edges,
-    )
-    report.note(
-        f"{counted(report.facts['overlaps'], 'span')} of a lane beside another one, neither within the other",
-        when=report.facts["overlaps"],
-    )
-    for what, count in sorted(events.counts.items()):
-        if count:
-            report.facts[f"dropped, {what}"] = count

@@ -13,9 +13,8 @@ import numpy as np
 from simsched.errors import FormatError
 from simsched.graph import ImportReport, TaskGraph
 from simsched.graph.loading import Reader, plain_name
-from simsched.text import counted
 from simsched.traces.perfetto.packets import Content, read_packets
-from simsched.traces.shared.choice import OPTIONS, Choice
+from simsched.traces.shared.choice import OPTIONS, Choice, nothing_in, tell_chains
 from simsched.traces.shared.options import mends_if
 from simsched.traces.shared.spans import (
     Small,
@@ -103,23 +102,18 @@ def _read(
             when=(choice, process) != (Choice(), None),
         )
         return _written(path, content, report)
-    dropped = {f"dropped, {what}": count for what, count in sorted(content.counts.items()) if count}
     if not len(content.spans):
-        there = [f"{what}: {count}" for what, count in dropped.items()]
-        raise FormatError(
-            f"{path}: no slice of a track event in the trace; "
-            + ("; ".join([*there, *report.notes]) or "nothing ran, or was recorded")
-        )
+        raise nothing_in(path, "slice of a track event", content.counts, report)
     rows = of_process(path, content.spans, process)
     # No copy of millions of spans where all are taken.
     rows = rows[choose(path, content.spans if process is None else content.spans.taken(rows), choice, report)]
     tasks = content.spans.taken(rows)
-    ends = _flows(content, tasks, rows)
+    ends, counts = _flows(content, tasks, rows), content.counts
     del content, rows
     flows = arrows(tasks, *ends, report)
     del ends
-    report.facts.update(dropped)
-    _tell(report, edges, len(flows))
+    told = f", and {len(flows)} flows as hints" if len(flows) and "flows" in edges else ""
+    tell_chains(report, "Perfetto", "track", "slice", told if "lanes" in edges else None, counts)
     chosen = edges_of(tasks, flows, choice)
     del flows
     return graph_of(path, tasks, chosen, report, plain_name(path, ".pftrace", ".perfetto-trace"))
@@ -133,19 +127,6 @@ PERFETTO_TRACE = Reader(
     recognises=_recognises,
     read=_read,
 )
-
-
-def _tell(report: ImportReport, edges: str, flows: int) -> None:
-    report.doubt(
-        "a Perfetto trace records no dependencies: edges are the recorded order of each track, a chain"
-        + (f", and {flows} flows as hints" if flows and "flows" in edges else "")
-        + "; no policy can run the tasks of a track in parallel",
-        when="lanes" in edges,
-    )
-    report.note(
-        f"{counted(report.facts['overlaps'], 'slice')} of a track beside another one, neither within the other",
-        when=report.facts["overlaps"],
-    )
 
 
 def _flows(content: Content, tasks: Spans, rows: Whole | Small) -> tuple[Small, Small]:

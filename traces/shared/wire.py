@@ -166,10 +166,7 @@ class Wire:
                 "tolerant=true keeps what is complete"
             )
         self._mend(f"the file is cut off in the field at byte {place}; what is complete before that was read")
-        self._skip_all()
-
-    def _skip_all(self) -> None:
-        """Pass over what is left, so that messages around the one that is cut off end too."""
+        # Messages around the one that is cut off end, too.
         while there := self._left(None, PIECE_B):
             self._pass(there)
 
