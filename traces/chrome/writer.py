@@ -9,7 +9,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
@@ -142,13 +142,7 @@ def _write(schedule: Schedule, path: Path) -> None:
     """
     for times in (schedule.ready_s, schedule.start_s, schedule.finish_s):
         refuse_unwritable(times, "Chrome trace")
-    with _text_file(path) as file:
-        file.write('{"displayTimeUnit":"ns","otherData":')
-        file.write(json.dumps(description(schedule)))
-        file.write(',"traceEvents":[\n')
-        for i, event in enumerate(_events(schedule)):
-            file.write(",\n" + event if i else event)
-        file.write("\n]}\n")
+    write_trace(path, description(schedule), _events(schedule))
 
 
 CHROME = Writer(
@@ -170,6 +164,15 @@ def refuse_unwritable(times_s: Seconds, what: str) -> None:
             f"task {late[0]} is ready, starts or finishes at {times_s[late[0]]:g} s; a {what} counts "
             f"nanoseconds and ends at {MAX_S:g} s; write .parquet or .csv, or give durations in seconds"
         )
+
+
+def write_trace(path: Path, other: Mapping[str, Any], events: Iterable[str]) -> None:
+    """Write events, each as JSON, and other data beside them; a name ending in .gz is compressed."""
+    with _text_file(path) as file:
+        file.write(f'{{"displayTimeUnit":"ns","otherData":{json.dumps(other)},"traceEvents":[\n')
+        for i, event in enumerate(events):
+            file.write(",\n" + event if i else event)
+        file.write("\n]}\n")
 
 
 @contextmanager

@@ -28,7 +28,7 @@ from simsched.traces.shared.spans import (
     of_process,
     recorded,
 )
-from simsched.traces.shared.wire import BYTES, VARINT, header
+from simsched.traces.shared.wire import BYTES, VARINT, header, headers
 from simsched.traces.xplane.reader import XPLANE
 
 #: Wire types of fields of a packet that none of the other formats has in their place.
@@ -51,14 +51,11 @@ def _recognises(head: bytes) -> bool:
     outer = header(head)
     if outer is None or outer[:2] != (1, BYTES):
         return False
-    at, end = outer[2], outer[2] + outer[3]
     sure = False
-    while at < min(end, len(head)) and (found := header(head[at : at + 20])) is not None:
-        number, kind, begin, length = found
+    for number, kind, *_ in headers(head[: outer[2] + outer[3]], outer[2]):
         if _PACKET.get(number, _OTHERS.get(number, kind)) != kind:
             return False
         sure |= number in _PACKET
-        at += begin + length
     return sure and not XPLANE.recognises(head)
 
 
