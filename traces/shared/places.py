@@ -82,6 +82,34 @@ class Place:
         return time_ns
 
 
+@dataclass(frozen=True)
+class ObjectFields:
+    """The fields of an object of a file; raise `FormatError` where it is none.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    where : str
+        Place of the object in it, in words.
+    values : dict
+    """
+
+    path: Path
+    where: str
+    values: Any
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.values, dict):
+            raise FormatError(f"{self.path}: {self.where} is {shown(self.values)}; expected an object")
+
+    def wrong(self, key: str, value: object, expected: str) -> FormatError:
+        """Return the error of an invalid field."""
+        return FormatError(
+            f"{self.path}: {self.where} has {shown(key)[1:-1]} {shown(value)}; expected {expected}"
+        )
+
+
 @dataclass(frozen=True, slots=True)
 class Line:
     """What a line, or several, of a text file say by name.
