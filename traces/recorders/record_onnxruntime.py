@@ -92,8 +92,7 @@ def record(
         raise
     except Exception as error:  # ONNX Runtime's have no class in common
         raise SimschedError(f"ONNX Runtime {module.__version__} refused: {error!s:.300}") from None
-    with replacing(files[2]) as raw:
-        raw.write(json.dumps(_described(options, seconds)).encode("utf-8"))
+    _describe(options, seconds, files[2])
     return files[0], files[1]
 
 
@@ -117,11 +116,13 @@ class _Options:
         return options
 
 
-def _described(options: _Options, seconds: Mapping[str, float]) -> dict[str, object]:
-    return {
+def _describe(options: _Options, seconds: Mapping[str, float], path: Path) -> None:
+    told = {
         "onnxruntime": options.library.__version__, "cpu_model": cpu_model(), "workers": options.workers,
         "threads": options.threads, "untraced_s": seconds,
     }  # fmt: skip
+    with replacing(path) as raw:
+        raw.write(json.dumps(told).encode("utf-8"))
 
 
 def _profiled(
