@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
@@ -11,9 +11,9 @@ import numpy.typing as npt
 
 from simsched.errors import MachineError
 from simsched.graph.adjacency import Index
-from simsched.hwmodels.tiles import columns_of, filled, whole_tiles
+from simsched.hwmodels.tiles import Tiles, columns_of, filled, whole_tiles
 from simsched.machine.schema import Quantity, Strict, measures, si
-from simsched.machine.structure import Box, Picture, Structure
+from simsched.machine.structure import Box, Picture
 
 
 class FlatTable(Strict):
@@ -34,7 +34,7 @@ class FlatTable(Strict):
 
 
 @dataclass(frozen=True)
-class Flat(Structure):
+class Flat(Tiles):
     """Identical cores at equal distances, in one memory domain or several.
 
     Parameters
@@ -77,16 +77,6 @@ class Flat(Structure):
         return cls(whole_tiles(n_cores, cores_per_tile), cores_per_tile, same, other, domains)
 
     @property
-    def n_cores(self) -> int:
-        """Number of cores."""
-        return self.n_tiles * self.per_tile
-
-    @property
-    def cores_per_tile(self) -> int:
-        """Cores of a tile."""
-        return self.per_tile
-
-    @property
     def domain_of(self) -> Index:
         """Memory domain of each core: equal parts of the tiles, in their order."""
         return (self.tile_of.astype(np.int64) * self.domains // self.n_tiles).astype(np.int32)
@@ -100,10 +90,6 @@ class Flat(Structure):
         seconds = np.where(self.hops(core) == 0, self.same_tile_s, self.other_tile_s)
         seconds[core] = 0.0
         return seconds
-
-    def resized(self, n_cores: int) -> Flat:
-        """Return the given number of cores, in whole tiles and as many domains."""
-        return replace(self, n_tiles=whole_tiles(n_cores, self.per_tile))
 
     def picture(self) -> Picture:
         """Return the tiles as a block that is as square as possible."""

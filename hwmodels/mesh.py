@@ -14,9 +14,9 @@ from pydantic import AfterValidator, Field, StrictInt, model_validator
 from simsched.errors import MachineError
 from simsched.graph.adjacency import Index, Ints
 from simsched.hwmodels.grid import Grid, GridLinks, parsed
-from simsched.hwmodels.tiles import whole_tiles
+from simsched.hwmodels.tiles import Tiles, whole_tiles
 from simsched.machine.schema import Quantity, Strict, measures, si
-from simsched.machine.structure import Box, Picture, Structure
+from simsched.machine.structure import Box, Picture
 
 
 def mean_distance(at: Ints, to: Ints) -> npt.NDArray[np.float64]:
@@ -66,7 +66,7 @@ class MeshTable(Strict):
 
 
 @dataclass(frozen=True)
-class Mesh(Structure):
+class Mesh(Tiles):
     """Tiles on a grid of mesh stops with YX routing: first along the column, then along the row.
 
     Tiles are numbered row by row over the positions in use, in SNC-4 cluster by cluster, as Linux does. A cache line is
@@ -132,16 +132,6 @@ class Mesh(Structure):
                 f"{median:g} s; give a longer time, or shorter hop_y and hop_x"
             )
         return replace(mesh, base_s=si(table.other_tile) - median)
-
-    @property
-    def n_cores(self) -> int:
-        """Number of cores."""
-        return self.n_tiles * self.per_tile
-
-    @property
-    def cores_per_tile(self) -> int:
-        """Cores of a tile."""
-        return self.per_tile
 
     @cached_property
     def stops(self) -> Grid:
@@ -236,10 +226,6 @@ class Mesh(Structure):
     def _median_between_tiles_s(self) -> float:
         pairs = [self._between_tiles_s(tile)[tile + 1 :] for tile in range(self.n_tiles - 1)]
         return float(np.median(np.concatenate(pairs))) if pairs else 0.0
-
-    def resized(self, n_cores: int) -> Mesh:
-        """Return the mesh with another number of cores: whole tiles; it grows by rows of tiles."""
-        return replace(self, n_tiles=whole_tiles(n_cores, self.per_tile))
 
     def picture(self) -> Picture:
         """Return the grid: tiles with their cores, memory and I/O stops, disabled positions."""

@@ -12,10 +12,11 @@ import numpy as np
 import numpy.typing as npt
 
 from simsched.errors import MachineError
-from simsched.graph.adjacency import Csr, Index, Ints, steps
+from simsched.graph.adjacency import Csr, Ints, steps
+from simsched.hwmodels.tiles import SingleCores
 from simsched.machine.interconnect import Interconnect, Link
 from simsched.machine.schema import Quantity, Strict, measures, si
-from simsched.machine.structure import Box, Picture, Structure
+from simsched.machine.structure import Box, Picture
 
 
 class RingTable(Strict):
@@ -38,7 +39,7 @@ class RingTable(Strict):
 
 
 @dataclass(frozen=True)
-class Ring(Structure):
+class Ring(SingleCores):
     """Cores on a ring on which messages take the shorter way round.
 
     Every core has a tag directory at its stop, and addresses are spread evenly over them: a cache line is asked for at
@@ -86,21 +87,6 @@ class Ring(Structure):
                 f"{mean:g} s; give a longer time, or a shorter hop"
             )
         return replace(ring, base_s=si(table.remote_l2) - mean)
-
-    @property
-    def n_cores(self) -> int:
-        """Number of cores."""
-        return self.cores
-
-    @property
-    def cores_per_tile(self) -> int:
-        """1: each core has its own L2."""
-        return 1
-
-    @property
-    def domain_of(self) -> Index:
-        """Memory domain of each core: all 0, addresses are spread over all controllers."""
-        return np.zeros(self.cores, np.int32)
 
     def hops(self, core: int) -> npt.NDArray[np.int64]:
         """Return the steps from a core to every core, the shorter way round."""

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from math import ceil, sqrt
+from typing import Any, Self, cast
+
+import numpy as np
 
 from simsched.errors import MachineError
-from simsched.machine.structure import Box
+from simsched.graph.adjacency import Index
+from simsched.machine.structure import Box, Structure
 
 
 def whole_tiles(n_cores: int, per_tile: int, what: str = "a tile") -> int:
@@ -41,3 +46,46 @@ def filled(box: Box, first: int, count: int, columns: int | None = None) -> Iter
         row, column = divmod(k, columns)
         x, y = box.x + column * width, box.y + box.height - (row + 1) * height
         yield Box(x + gap, y + gap, width - 2 * gap, height - 2 * gap, "core", str(first + k), first + k)
+
+
+class Tiles(Structure):
+    """A structure of `n_tiles` tiles, each of `per_tile` cores: both are fields of what derives from it."""
+
+    n_tiles: int
+    per_tile: int
+
+    @property
+    def n_cores(self) -> int:
+        """Number of cores."""
+        return self.n_tiles * self.per_tile
+
+    @property
+    def cores_per_tile(self) -> int:
+        """Cores of a tile."""
+        return self.per_tile
+
+    def resized(self, n_cores: int) -> Self:
+        """Return another number of cores, in whole tiles."""
+        resized: Self = replace(cast("Any", self), n_tiles=whole_tiles(n_cores, self.per_tile))
+        return resized
+
+
+class SingleCores(Structure):
+    """A structure of `cores`, a field of what derives from it: none shares an L2, and memory is one domain."""
+
+    cores: int
+
+    @property
+    def n_cores(self) -> int:
+        """Number of cores."""
+        return self.cores
+
+    @property
+    def cores_per_tile(self) -> int:
+        """1: each core has its own L2, or memory."""
+        return 1
+
+    @property
+    def domain_of(self) -> Index:
+        """Memory domain of each core: all 0, addresses are spread over all memories."""
+        return np.zeros(self.cores, np.int32)

@@ -12,11 +12,11 @@ import numpy.typing as npt
 from pydantic import AfterValidator, Field, StrictInt, model_validator
 
 from simsched.errors import MachineError
-from simsched.graph.adjacency import Index, Ints
+from simsched.graph.adjacency import Ints
 from simsched.hwmodels.grid import Grid, GridLinks, parsed
-from simsched.hwmodels.tiles import whole_tiles
+from simsched.hwmodels.tiles import SingleCores, whole_tiles
 from simsched.machine.schema import Quantity, Strict, measures, si
-from simsched.machine.structure import Picture, Structure
+from simsched.machine.structure import Picture
 
 #: Stops that are not tiles: role in the picture, and label.
 STOPS = {"M": ("memory", "DRAM"), "E": ("memory", "HBM"), "I": ("io", "I/O"), "X": ("io", "misc")}
@@ -62,7 +62,7 @@ class TorusTable(Strict):
 
 
 @dataclass(frozen=True)
-class Torus(Structure):
+class Torus(SingleCores):
     """Tiles of one core on a torus, numbered row by row over the positions in use.
 
     Parameters
@@ -116,26 +116,11 @@ class Torus(Structure):
             )
         return cls(grid, n_cores, table.noc, table.memories, si(table.hop), si(table.to_router))
 
-    @property
-    def n_cores(self) -> int:
-        """Number of cores."""
-        return self.cores
-
     @cached_property
     def stops(self) -> Grid:
         """The stops with the actual number of tiles: more enable the first disabled ones, then add rows of tiles."""
         more = max(self.cores - len(self.grid.enabled), 0)
         return Grid(self.grid.rows, self.grid.disabled[more:]).with_tiles(self.cores)
-
-    @property
-    def cores_per_tile(self) -> int:
-        """1: each core has its own memory."""
-        return 1
-
-    @property
-    def domain_of(self) -> Index:
-        """Memory domain of each core: all 0, objects are spread over all memories."""
-        return np.zeros(self.n_cores, np.int32)
 
     def hops(self, core: int) -> Ints:
         """Return the steps from a core to every core, the way that the network goes."""

@@ -8,7 +8,6 @@ taskflow/core/observer.hpp: `TFProfObserver::dump`; taskflow/core/taskflow.hpp: 
 from __future__ import annotations
 
 import re
-from array import array
 from collections import defaultdict
 from functools import cache
 from pathlib import Path
@@ -18,7 +17,6 @@ import numpy as np
 
 from simsched.errors import FormatError
 from simsched.graph import ImportReport, TaskGraph
-from simsched.graph.budget import budget
 from simsched.graph.loading import Reader, open_plain, plain_name, read_bounded
 from simsched.text import counted, one_line
 from simsched.traces.dot.statements import read_dot, unescaped
@@ -27,7 +25,7 @@ from simsched.traces.shared.json_elements import require_msgspec
 from simsched.traces.shared.json_stream import cut_off, shown
 from simsched.traces.shared.options import given
 from simsched.traces.shared.places import MAX_MICROSECONDS, Place
-from simsched.traces.shared.spans import Small, Spans, Whole, choose, graph_of
+from simsched.traces.shared.spans import Small, Spans, SpanTable, Whole, choose, graph_of
 from simsched.traces.shared.timeline import in_order
 
 MAX_FILE_B = 2**30
@@ -118,29 +116,22 @@ def _spans(path: Path) -> Spans:
     if len(data) > MAX_FILE_B:
         raise FormatError(f"{path}: more than {MAX_FILE_B >> 20} MiB; record a shorter time")
     whole, segments = _decoders()
-    labels: dict[str, int] = {}
-    lanes: dict[tuple[str, str], int] = {}
-    times = array("q"), array("q")
-    columns = array("i"), array("i"), array("i")
+    table = SpanTable(path)
     try:
         told = whole.decode(data)
         for executor in told if isinstance(told, list) else [told]:
             for worker in executor.data:
                 place = Place(path, "worker", place_of(path, worker.worker))
-                lane = lanes.setdefault(
-                    (f"executor {executor.executor}", f"worker {place.number}"), len(lanes)
-                )
+                lane = f"executor {executor.executor}", f"worker {place.number}"
                 for segment in segments.decode(worker.data or b"[]"):
-                    _add(place, segment, lane, labels, times, columns)
+                    _add(place, segment, lane, table)
     except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
         if "truncated" in str(error):
             raise cut_off(path, len(data)) from None
         raise FormatError(f"{path}: not what TFProf writes: {one_line(str(error))[:200]}") from None
-    if not len(times[0]):
+    if not len(table):
         raise FormatError(f"{path}: no task in it; nothing ran while it was observed")
-    start, finish = (np.array(column, np.int64) for column in times)
-    lane_of, name, kind = (np.array(column, np.int32) for column in columns)
-    return Spans(start, finish, lane_of, name, kind, list(labels), list(lanes))
+    return table.spans(lambda lane: lane)
 
 
 def place_of(path: Path, worker: object) -> int:
@@ -150,28 +141,15 @@ def place_of(path: Path, worker: object) -> int:
     return worker
 
 
-def _add(
-    place: Place,
-    segment: Any,
-    lane: int,
-    labels: dict[str, int],
-    times: tuple[Any, ...],
-    columns: tuple[Any, ...],
-) -> None:
+def _add(place: Place, segment: Any, lane: tuple[str, str], table: SpanTable) -> None:
     span = segment.span
     if not isinstance(span, list) or len(span) != 2 or {*map(type, span)} != {int}:
         raise place.error(f"span is {shown(span)}, expected two whole numbers")
     start, finish = span
     if not 0 <= start <= finish <= MAX_MICROSECONDS:
         raise place.error(f"span is {shown(span)}, expected a start and an end after it")
-    budget().check(place.file, len(times[0]) + 1, "tasks")
     name, kind = (value if isinstance(value, str) else "" for value in (segment.name, segment.type))
-    for column, value in zip(times, span, strict=True):
-        column.append(value * 1000)
-    for column, value in zip(
-        columns, (lane, *(labels.setdefault(text, len(labels)) for text in (name, kind))), strict=True
-    ):
-        column.append(value)
+    table.add(start * 1000, finish * 1000, lane, name, kind)
 
 
 def _joined(graph: Path, tasks: Spans, report: ImportReport) -> Whole:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from operator import itemgetter
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from simsched.hwmodels.ldm.group import CoreGroup
 from simsched.hwmodels.ldm.nest import LoopNest, Tensor
@@ -26,18 +26,6 @@ class Tile(NamedTuple):
     tiles: int
     buffers_B: float
     spans: list[float]
-
-
-class Prices(Protocol):
-    """Room in the LDM, and seconds of moving and computing."""
-
-    ldm_B: float
-
-    def move(self, count: float, size_B: float) -> MoveTimes:
-        """Return the seconds of moving a tile of `count` runs of memory, each of `size_B`."""
-
-    def busy_s(self, counts: Mapping[str, int]) -> float:
-        """Return the seconds of computation, by the tiles of each loop."""
 
 
 class OwnTiles:
@@ -72,11 +60,11 @@ class Evaluation:
     group : CoreGroup
     cpes : int
         Number that move tiles concurrently.
-    prices : Prices, optional
+    prices : OwnTiles, optional
         What moving and computing take; `OwnTiles` when not given.
     """
 
-    def __init__(self, part: LoopNest, group: CoreGroup, cpes: int, prices: Prices | None = None) -> None:
+    def __init__(self, part: LoopNest, group: CoreGroup, cpes: int, prices: OwnTiles | None = None) -> None:
         self.loops = tuple(part.loops)
         self.extents = tuple(part.loops.values())
         self._prices = OwnTiles(part, group, cpes) if prices is None else prices
@@ -146,7 +134,7 @@ def _moved(tensor: _TensorTiles, tiles: Sequence[int], moves: int, *, is_input: 
 class _TensorTiles:
     """Tiles of a tensor by its loops' tiles, each computed once; see `blocks` and `transfer`."""
 
-    def __init__(self, part: LoopNest, tensor: Tensor, prices: Prices, *, twice: bool) -> None:
+    def __init__(self, part: LoopNest, tensor: Tensor, prices: OwnTiles, *, twice: bool) -> None:
         numbers = {loop: at for at, loop in enumerate(part.loops)}
         self.indexed = frozenset(numbers[loop] for loop in tensor.variables)
         self._own = sorted(self.indexed)

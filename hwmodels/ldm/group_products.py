@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from simsched.hwmodels.ldm.affine import Affine
-from simsched.hwmodels.ldm.evaluation import Evaluation, MoveTimes
+from simsched.hwmodels.ldm.evaluation import Evaluation, MoveTimes, OwnTiles
 from simsched.hwmodels.ldm.group import CoreGroup
 from simsched.hwmodels.ldm.nest import LoopNest, trips
 from simsched.hwmodels.ldm.search import fastest
@@ -57,7 +57,7 @@ def group_product(nest: LoopNest, gemm: Gemm, group: CoreGroup) -> Times:
     return replace(times, register_s=register_s, hidden_s=hidden)
 
 
-class _SharedTiles:
+class _SharedTiles(OwnTiles):
     """All CPEs move parts of each tile, pass them on to the others, and compute on multiples of rows and columns."""
 
     def __init__(self, nest: LoopNest, gemm: Gemm, group: CoreGroup) -> None:

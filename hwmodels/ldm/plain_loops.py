@@ -9,9 +9,7 @@ from typing import Literal, get_args
 
 from simsched.hwmodels.ldm.affine import NestError
 from simsched.hwmodels.ldm.group import CoreGroup
-from simsched.hwmodels.ldm.group_products import Gemm
 from simsched.hwmodels.ldm.nest import (
-    Access,
     LoopNest,
     Split,
     Tensor,
@@ -24,7 +22,7 @@ from simsched.hwmodels.ldm.nest import (
     trips,
 )
 from simsched.hwmodels.ldm.planning import plan
-from simsched.hwmodels.ldm.shared_tiles import as_gemm, columns_of, images_of
+from simsched.hwmodels.ldm.shared_tiles import as_gemm, columns_of, images_of, product_of
 from simsched.hwmodels.ldm.tiles import footprint_B
 from simsched.hwmodels.ldm.times import Times, Transfer, blocks, serial, transfer
 
@@ -150,27 +148,13 @@ def by_columns(nest: LoopNest, group: CoreGroup) -> Times:
     if gemm is None or not gemm.im2col:
         return directives(nest, group)
     images = images_of(nest, gemm)
-    product = directives(_product(nest, gemm), group)
+    product = directives(product_of(nest, gemm, ("n", "m", "k"), ("n", "k")), group)
     return Times(
         dma_s=images * product.dma_s,
         compute_s=images * product.compute_s,
         gload_s=images * product.gload_s,
         layout_s=images * directives(columns_of(nest, gemm), group).total_s,
         spawn_join_s=images * product.spawn_join_s,
-    )
-
-
-def _product(nest: LoopNest, gemm: Gemm) -> LoopNest:
-    """Return the product of columns and weights, which are stored by output as those of the convolution."""
-    m, n, k = (math.prod(nest.loops[loop] for loop in loops) for loops in (gemm.m, gemm.n, gemm.k))
-    return LoopNest(
-        name=f"product of {nest.name}",
-        loops={"n": n, "m": m, "k": k},
-        reads=(Access("columns", ("k", "m")), Access("W", ("n", "k"))),
-        write=Access("Y", ("n", "m")),
-        reductions=frozenset({"k"}),
-        flops=nest.flops,
-        element_B=nest.element_B,
     )
 
 

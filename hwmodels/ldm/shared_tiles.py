@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 
 from simsched.hwmodels.ldm.group import CoreGroup
@@ -147,7 +148,9 @@ def register_communication(nest: LoopNest, group: CoreGroup) -> Times:
         return batched
     if len(nest.inputs[0].dims) < IMAGE_DIMS or _images_are_last(nest):
         return group_product(nest, gemm, group)
-    product = group_product(_product(nest, gemm), Gemm(("m",), ("n",), ("k",), im2col=False), group)
+    product = group_product(
+        product_of(nest, gemm, ("m", "n", "k"), ("k", "n")), Gemm(("m",), ("n",), ("k",), im2col=False), group
+    )
     layout_s = columns_s(columns_of(nest, gemm), gemm, group) if gemm.im2col else 0.0
     return replace(product, layout_s=layout_s).repeated(images_of(nest, gemm))
 
@@ -214,12 +217,13 @@ def columns_of(nest: LoopNest, gemm: Gemm) -> LoopNest:
     )
 
 
-def _product(nest: LoopNest, gemm: Gemm) -> LoopNest:
-    m, n, k = (math.prod(nest.loops[loop] for loop in loops) for loops in (gemm.m, gemm.n, gemm.k))
+def product_of(nest: LoopNest, gemm: Gemm, loops: Sequence[str], weights: tuple[str, str]) -> LoopNest:
+    """Return the product of columns and weights, with its loops in an order, and the weights' dimensions."""
+    sizes = {loop: math.prod(nest.loops[one] for one in getattr(gemm, loop)) for loop in loops}
     return LoopNest(
         name=f"product of {nest.name}",
-        loops={"m": m, "n": n, "k": k},
-        reads=(Access("columns", ("k", "m")), Access("W", ("k", "n"))),
+        loops=sizes,
+        reads=(Access("columns", ("k", "m")), Access("W", weights)),
         write=Access("Y", ("n", "m")),
         reductions=frozenset({"k"}),
         flops=nest.flops,

@@ -7,20 +7,16 @@ ProfilerTask.java and JsonTraceFileWriter.java of Bazel.
 
 from __future__ import annotations
 
-from array import array
 from collections import Counter
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from simsched.graph.budget import budget
 from simsched.graph.loading import Mend
 from simsched.traces.shared.json_elements import Elements, require_msgspec
 from simsched.traces.shared.json_stream import shown
 from simsched.traces.shared.places import Place
-from simsched.traces.shared.spans import Spans
+from simsched.traces.shared.spans import Spans, SpanTable
 
 ACTION, CRITICAL, LOCK = "action processing", "critical path component", "action resource lock"
 OTHER_DATA = "otherData"
@@ -58,15 +54,12 @@ class Profile:
     """
 
     def __init__(self, path: Path, mend: Mend | None = None, with_outputs: bool = True) -> None:
-        self._path, self._with_outputs = path, with_outputs
+        self._with_outputs = with_outputs
         #: Numbers of events by category, but for actions.
         self.counts: Counter[str] = Counter()
         self.waited_ns = 0
         self._threads: dict[tuple[str, str], str] = {}
-        self._lanes: dict[tuple[str, str], int] = {}
-        self._labels: dict[str, int] = {"": 0}
-        self._start, self._finish = array("q"), array("q")
-        self._lane, self._name, self._kind = array("i"), array("i"), array("i")
+        self._actions = SpanTable(path)
         #: Of each action, its first output; "" where the profile has none.
         self.outputs: list[str] = []
         #: Name, start and finish of each component of the critical path.
@@ -98,34 +91,15 @@ class Profile:
         elif category == CRITICAL:
             self.critical.append((name, start, start + length))
         else:
-            self._action(place, event, name, start, start + length)
-
-    def _action(self, place: Place, event: Any, name: str, start: int, finish: int) -> None:
-        budget().check(place.file, len(self._start) + 1, "tasks")
-        args = event.args if isinstance(event.args, dict) else {}
-        told = args.get("mnemonic")
-        self._start.append(start)
-        self._finish.append(finish)
-        self._lane.append(self._lanes.setdefault(_thread(event), len(self._lanes)))
-        self._name.append(self._label(name))
-        self._kind.append(self._label(told if isinstance(told, str) and told else kind_of(name)))
-        if self._with_outputs:
-            self.outputs.append(event.out if isinstance(event.out, str) else "")
-
-    def _label(self, text: str) -> int:
-        return self._labels.setdefault(text, len(self._labels))
+            told = event.args.get("mnemonic") if isinstance(event.args, dict) else None
+            kind = told if isinstance(told, str) and told else kind_of(name)
+            self._actions.add(start, start + length, _thread(event), kind, name)
+            if self._with_outputs:
+                self.outputs.append(event.out if isinstance(event.out, str) else "")
 
     def actions(self) -> Spans:
         """Return the actions, in the order of the file: their kinds as names, their names as scopes."""
-        return Spans(
-            np.array(self._start, np.int64),
-            np.array(self._finish, np.int64),
-            np.array(self._lane, np.int32),
-            np.array(self._kind, np.int32),
-            np.array(self._name, np.int32),
-            list(self._labels),
-            [("", self._threads.get(lane) or f"thread {lane[1]}") for lane in self._lanes],
-        )
+        return self._actions.spans(lambda lane: ("", self._threads.get(lane) or f"thread {lane[1]}"))
 
 
 def _thread(event: Any) -> tuple[str, str]:

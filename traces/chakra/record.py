@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -124,16 +124,7 @@ _MESSAGES = {
 }
 
 
-@cache
-def messages() -> dict[str, Any]:
-    """Return the classes of the messages by name: `Metadata`, `Node`, `Attribute`, `Sides`.
-
-    Raises
-    ------
-    MissingExtraError
-        If protobuf is not installed.
-    """
-    return message_classes("simsched_chakra", _MESSAGES, "reading Chakra traces")
+messages = cache(partial(message_classes, "simsched_chakra", _MESSAGES, "reading Chakra traces"))
 
 
 def attributes(message: Any) -> dict[str, Any]:

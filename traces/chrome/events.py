@@ -5,17 +5,19 @@ from __future__ import annotations
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from simsched.graph.budget import budget
 from simsched.graph.loading import Mend
 from simsched.traces.shared.json_elements import objects
 from simsched.traces.shared.json_stream import shown
 from simsched.traces.shared.places import Place
+from simsched.traces.shared.spans import Small, Spans, SpanTable, Whole, paired
 
 OTHER_DATA, METADATA = "otherData", "metadata"
 FLOW_PHASES = ("s", "t", "f")
@@ -30,33 +32,6 @@ _PASSED_OVER = {
 }
 _SPELLED = re.compile(r"-?[0-9]{1,18}(?:\.[0-9]{1,18})?", re.ASCII)
 Lane = tuple[str, str]
-
-
-@dataclass(slots=True)
-class Span:
-    """A span on a thread from a start to a finish.
-
-    Parameters
-    ----------
-    start_ns, finish_ns : int
-        Exact nanoseconds of the trace's clock.
-    lane : int
-        Index into `Events.lanes`.
-    order : int
-        Position among the events of the file.
-    name, category : str
-        As recorded; "" where there is none.
-    args : dict
-        Further fields of the event.
-    """
-
-    start_ns: int
-    finish_ns: int
-    lane: int
-    order: int
-    name: str
-    category: str
-    args: dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,10 +50,14 @@ class Events:
 
     Parameters
     ----------
-    spans : list of Span
+    spans : Spans
         In file order.
+    order : list of int
+        Position of each among the events of the file.
+    args : list of dict
+        Further fields of each.
     lanes : list of (str, str)
-        Process and thread of each lane.
+        Process and thread of each lane, as numbers or texts.
     flows : dict
         Points of each flow, by category, name and id, in file order.
     names : dict of (str, str) to str
@@ -89,94 +68,108 @@ class Events:
         The objects `otherData` and `metadata`; Chromium describes the machine in the latter.
     """
 
-    spans: list[Span] = field(default_factory=list)
-    lanes: list[Lane] = field(default_factory=list)
-    flows: dict[tuple[str, str, str], list[FlowEnd]] = field(default_factory=dict)
-    names: dict[Lane, str] = field(default_factory=dict)
-    counts: Counter[str] = field(default_factory=Counter)
-    other: dict[str, Any] = field(default_factory=dict)
-    metadata: dict[str, Any] = field(default_factory=dict)
+    spans: Spans
+    order: list[int]
+    args: list[dict[str, Any]]
+    lanes: list[Lane]
+    flows: dict[tuple[str, str, str], list[FlowEnd]]
+    names: dict[Lane, str]
+    counts: Counter[str]
+    other: dict[str, Any]
+    metadata: dict[str, Any]
 
-    def called(self, lane: Lane) -> tuple[str, str]:
-        """Return the names of a lane's process and thread."""
-        process, thread = lane
-        return (
-            self.names.get((process, ""), f"process {process}"),
-            self.names.get(lane, f"thread {thread}"),
-        )
+    def keep(self, rows: Whole | Small) -> None:
+        """Keep some of the spans, in an order."""
+        self.spans.keep(rows)
+        self.order, self.args = ([column[row] for row in rows.tolist()] for column in (self.order, self.args))
 
 
 class _Reading:
     """Incoming events; beginnings and ends of spans are paired once all are there."""
 
     def __init__(self, path: Path, tolerant: bool) -> None:
-        self.path, self.found, self._tolerant = path, Events(), tolerant
-        self._lanes: dict[Lane, int] = {}
-        #: Beginnings (true) and ends of spans, as spans of no length.
-        self._halves: list[tuple[Span, bool]] = []
+        self._path, self._tolerant = path, tolerant
+        #: Beginnings and ends are spans of no length.
+        self._table, self._phases = SpanTable(path), list[str]()
+        self._order, self._args = list[int](), list[dict[str, Any]]()
+        self._flows: dict[tuple[str, str, str], list[FlowEnd]] = {}
+        self._names: dict[Lane, str] = {}
+        self._counts: Counter[str] = Counter()
 
     def take(self, number: int, value: object) -> None:
-        place = Place(self.path, "event", number)
+        place = Place(self._path, "event", number)
         event = place.record(value)
         phase = event.get("ph")
         if self._tolerant and event.get("ts") is None and phase in _TIMED:
-            self.found.counts["without time"] += 1
+            self._counts["without time"] += 1
         elif phase == "X":
             self._complete(place, event, number)
         elif phase in ("B", "E"):
-            self._half(place, event, number, phase == "B")
+            time_ns = place.nanoseconds(_number(event, "ts"), "ts")
+            self._span(place, event, number, time_ns, time_ns)
         elif isinstance(phase, str) and phase in FLOW_PHASES:
             self._flow(place, event, phase)
         elif phase == "M":
             self._metadata(place, event)
         else:
-            self.found.counts[_PASSED_OVER.get(phase, "other") if isinstance(phase, str) else "other"] += 1
+            self._counts[_PASSED_OVER.get(phase, "other") if isinstance(phase, str) else "other"] += 1
 
-    def end(self) -> Events:
-        """Return all events."""
-        self.found.spans += paired(self._halves, self.found.counts)
-        self.found.lanes = list(self._lanes)
-        return self.found
+    def events(self, members: dict[str, Any]) -> Events:
+        """Return all events, with other members of the file."""
+        other, metadata = (
+            told if isinstance(told := members.get(key), dict) else {} for key in (OTHER_DATA, METADATA)
+        )
+        spans, phase = self._table.spans(self._called), np.array(self._phases, "U1")
+        found = Events(
+            spans, self._order, self._args, self._table.lanes, self._flows, self._names, self._counts, other, metadata
+        )  # fmt: skip
+        halves = np.flatnonzero(phase != "X")
+        of = spans.taken(halves)
+        named = np.where(of.name == 0, np.int32(-1), of.name)
+        first, last = (
+            halves[rows] for rows in paired(of.lane, of.start_ns, named, phase[halves] == "B", self._counts)
+        )
+        spans.finish_ns[first] = spans.start_ns[last]
+        found.keep(np.union1d(np.flatnonzero(phase == "X"), first))
+        return found
+
+    def _called(self, lane: Lane) -> tuple[str, str]:
+        """Return the names of a lane's process and thread."""
+        process, thread = lane
+        return (
+            self._names.get((process, ""), f"process {process}"),
+            self._names.get(lane, f"thread {thread}"),
+        )
 
     def _complete(self, place: Place, event: dict[str, Any], number: int) -> None:
         if event.get("dur") is None:
-            self.found.counts["without duration"] += 1
+            self._counts["without duration"] += 1
             return
         start_ns, finish_ns = _interval(place, event)
         if finish_ns < start_ns:
-            self.found.counts["negative duration"] += 1
+            self._counts["negative duration"] += 1
             return
-        span = self._span(place, event, number, start_ns, finish_ns)
-        if span.name.startswith("Total ") and "avg ms" in span.args:
+        if _text(event, "name").startswith("Total ") and "avg ms" in _args(event):
             # LLVM's time trace ends with one lane per kind of span, with their sum on it, which never ran.
-            self.found.counts["sums"] += 1
+            self._counts["sums"] += 1
             return
-        self.found.spans.append(span)
-        budget().check(place.file, len(self.found.spans), "tasks")
+        self._span(place, event, number, start_ns, finish_ns)
         self._bound_flow(place, event, start_ns)
 
-    def _half(self, place: Place, event: dict[str, Any], number: int, begins: bool) -> None:
-        time_ns = place.nanoseconds(_number(event, "ts"), "ts")
-        self._halves.append((self._span(place, event, number, time_ns, time_ns), begins))
-        budget().check(place.file, len(self._halves), "tasks")
-
-    def _span(self, place: Place, event: dict[str, Any], number: int, start_ns: int, finish_ns: int) -> Span:
-        args = event.get("args")
-        return Span(
-            start_ns, finish_ns, self._lane(place, event), number, _text(event, "name"), _text(event, "cat"),
-            args if isinstance(args, dict) else {},
-        )  # fmt: skip
+    def _span(self, place: Place, event: dict[str, Any], number: int, start_ns: int, finish_ns: int) -> None:
+        self._table.add(start_ns, finish_ns, _thread(place, event), _text(event, "name"), _text(event, "cat"))
+        self._phases.append(event["ph"])
+        self._order.append(number)
+        self._args.append(_args(event))
 
     def _flow(self, place: Place, event: dict[str, Any], phase: str) -> None:
         ident = _flow_id(event)
         if ident is None:
-            self.found.counts["flows without id"] += 1
+            self._counts["flows without id"] += 1
             return
         key = (_text(event, "cat"), _text(event, "name"), ident)
         time_ns = place.nanoseconds(_number(event, "ts"), "ts")
-        point = FlowEnd(time_ns, self._lane(place, event), phase, phase != "f" or event.get("bp") == "e")
-        self.found.flows.setdefault(key, []).append(point)
-        budget().check(place.file, len(self.found.flows), "tasks")
+        self._point(place, event, key, time_ns, phase, phase != "f" or event.get("bp") == "e")
 
     def _bound_flow(self, place: Place, event: dict[str, Any], time_ns: int) -> None:
         """Keep the flow that includes a span itself: `bind_id`, with `flow_out`, `flow_in` or both."""
@@ -184,20 +177,27 @@ class _Reading:
         ident = event.get("bind_id")
         if type(ident) in (int, str) and (leaves or enters):
             phase = "t" if leaves and enters else "s" if leaves else "f"
-            point = FlowEnd(time_ns, self._lane(place, event), phase, True)
-            self.found.flows.setdefault(("", "bind_id", str(ident)), []).append(point)
-            budget().check(place.file, len(self.found.flows), "tasks")
+            self._point(place, event, ("", "bind_id", str(ident)), time_ns, phase, True)
+
+    def _point(
+        self,
+        place: Place,
+        event: dict[str, Any],
+        key: tuple[str, str, str],
+        ns: int,
+        phase: str,
+        encloses: bool,
+    ) -> None:
+        point = FlowEnd(ns, self._table.lane(_thread(place, event)), phase, encloses)
+        self._flows.setdefault(key, []).append(point)
+        budget().check(place.file, len(self._flows), "tasks")
 
     def _metadata(self, place: Place, event: dict[str, Any]) -> None:
-        args = event.get("args")
-        name = args.get("name") if isinstance(args, dict) else None
+        name = _args(event).get("name")
         if not isinstance(name, str) or event.get("name") not in ("process_name", "thread_name"):
             return
         process, thread = _thread(place, {"tid": 0, **event})
-        self.found.names[process, "" if event["name"] == "process_name" else thread] = name
-
-    def _lane(self, place: Place, event: dict[str, Any]) -> int:
-        return self._lanes.setdefault(_thread(place, event), len(self._lanes))
+        self._names[process, "" if event["name"] == "process_name" else thread] = name
 
 
 def read_events(path: Path, mend: Mend | None = None, unclosed: Mend | None = None) -> Events:
@@ -219,10 +219,7 @@ def read_events(path: Path, mend: Mend | None = None, unclosed: Mend | None = No
     members, events = objects(path, "traceEvents", (OTHER_DATA, METADATA), mend, unclosed)
     for number, value in enumerate(events):
         reading.take(number, value)
-    reading.found.other, reading.found.metadata = (
-        told if isinstance(told := members.get(key), dict) else {} for key in (OTHER_DATA, METADATA)
-    )
-    return reading.end()
+    return reading.events(members)
 
 
 def _interval(place: Place, event: dict[str, Any]) -> tuple[int, int]:
@@ -254,62 +251,13 @@ def _text(event: dict[str, Any], key: str) -> str:
     return sys.intern(value) if isinstance(value, str) else "" if value is None else shown(value)
 
 
+def _args(event: dict[str, Any]) -> dict[str, Any]:
+    args = event.get("args")
+    return args if isinstance(args, dict) else {}
+
+
 def _thread(place: Place, event: dict[str, Any]) -> Lane:
     for key in ("pid", "tid"):
         if type(event.get(key, 0)) not in (int, str):
             raise place.error(f"{key} is {shown(event.get(key))}; expected a whole number or a text")
     return str(event.get("pid", 0)), str(event.get("tid", 0))
-
-
-class _Open:
-    """Spans of one lane that have begun and not ended."""
-
-    def __init__(self) -> None:
-        self._all: list[Span] = []
-        self._named: dict[str, list[Span]] = {}
-        self._ended: set[int] = set()
-
-    def begin(self, span: Span) -> None:
-        self._all.append(span)
-        self._named.setdefault(span.name, []).append(span)
-
-    def end(self, name: str) -> Span | None:
-        """Return the innermost span that an end of this name ends, as in Perfetto; no name matches all."""
-        of_name = self._named.get(name, []) if name else self._all
-        span = self._innermost(of_name) or self._innermost(self._named.get("", []))
-        if span is not None:
-            self._ended.add(span.order)
-        return span
-
-    def _innermost(self, stack: list[Span]) -> Span | None:
-        while stack and stack[-1].order in self._ended:
-            stack.pop()
-        return stack[-1] if stack else None
-
-
-def paired(halves: Iterable[tuple[Span, bool]], counts: Counter[str]) -> list[Span]:
-    """Return the spans of beginnings and their ends on each lane, in order of time.
-
-    Parameters
-    ----------
-    halves : iterable of (Span, bool)
-        Beginnings (true) and ends, as spans of no length, of all lanes; threads that write their events late leave them
-        out of order.
-    counts : Counter of str
-        Receives the number of beginnings without an end, ends without a beginning.
-    """
-    waiting: dict[int, _Open] = {}
-    found: list[Span] = []
-    begun = 0
-    for half, begins in sorted(halves, key=lambda half: half[0].start_ns):
-        lane = waiting.setdefault(half.lane, _Open())
-        if begins:
-            lane.begin(half)
-            begun += 1
-        elif (span := lane.end(half.name)) is None:
-            counts["ended, never begun"] += 1
-        else:
-            span.finish_ns = half.start_ns
-            found.append(span)
-    counts["unfinished"] += begun - len(found)
-    return found

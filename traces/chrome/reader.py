@@ -20,35 +20,13 @@ import numpy as np
 from simsched.errors import FormatError
 from simsched.graph import ImportReport, TaskGraph
 from simsched.graph.loading import Reader, plain_name
-from simsched.text import counted
 from simsched.traces.chrome.events import FLOW_PHASES, Events, read_events
 from simsched.traces.chrome.writer import graph_written, made_by_simsched
-from simsched.traces.shared.choice import OPTIONS, Choice
+from simsched.traces.shared.choice import OPTIONS, Choice, nothing_in, tell_chains
 from simsched.traces.shared.json_stream import shown
 from simsched.traces.shared.libraries import recorded_on
 from simsched.traces.shared.options import mends_if
 from simsched.traces.shared.spans import Small, Spans, Whole, arrows, choose, edges_of, enclosing, graph_of
-
-
-def spans_of(events: Events) -> Spans:
-    """Return the spans of a trace, in the order of the file.
-
-    Parameters
-    ----------
-    events : Events
-        Their spans are sorted.
-    """
-    spans, labels = events.spans, dict[str, int]()
-    spans.sort(key=lambda span: span.order)
-    return Spans(
-        start_ns=np.array([span.start_ns for span in spans], np.int64),
-        finish_ns=np.array([span.finish_ns for span in spans], np.int64),
-        lane=np.array([span.lane for span in spans], np.int32),
-        name=np.array([labels.setdefault(span.name, len(labels)) for span in spans], np.int32),
-        scope=np.array([labels.setdefault(span.category, len(labels)) for span in spans], np.int32),
-        labels=list(labels),
-        lanes=list(map(events.called, events.lanes)),
-    )
 
 
 def arrow_ends(events: Events, tasks: Spans) -> tuple[Whole, Whole]:
@@ -138,20 +116,18 @@ def _read(
         )
         return graph_written(path, events, report)
     _restrict(path, events, process)
-    if not events.spans:
-        dropped = [f"dropped, {what}: {count}" for what, count in sorted(events.counts.items()) if count]
-        raise FormatError(
-            f"{path}: no span (events X, or B and E) in the trace; "
-            + ("; ".join([*dropped, *report.notes]) or "nothing ran, or was recorded")
-        )
-    spans = spans_of(events)
-    rows = choose(path, spans, choice, report)
-    tasks = spans.taken(rows)
+    if not len(events.spans):
+        raise nothing_in(path, "span (events X, or B and E)", events.counts, report)
+    events.keep(choose(path, events.spans, choice, report))
+    tasks = events.spans
     flows = arrows(tasks, *arrow_ends(events, tasks), report)
-    _tell(report, events, len(flows), edges)
+    told = f", and {len(flows)} arrows as hints" if len(flows) and "flows" in edges else ""
+    tell_chains(report, "Chrome", "lane", "span", told if "lanes" in edges else None, events.counts)
     return graph_of(
         path, tasks, edges_of(tasks, flows, choice), report, plain_name(path, ".json"),
-        names=[f"{events.spans[row].name}@{events.spans[row].order}" for row in rows.tolist()],
+        names=[
+            f"{tasks.labels[code]}@{order}" for code, order in zip(tasks.name.tolist(), events.order, strict=True)
+        ],
         recorded_on=recorded_on(events.metadata.get("cpu-brand")),
     )  # fmt: skip
 
@@ -179,20 +155,5 @@ def _restrict(path: Path, events: Events, process: str | int | None) -> None:
         raise FormatError(
             f"{path}: process is {shown(process)}; expected one of {known or 'none; there are no spans'}"
         )
-    events.spans = [span for span in events.spans if events.lanes[span.lane][0] in wanted]
-
-
-def _tell(report: ImportReport, events: Events, flows: int, edges: str) -> None:
-    report.doubt(
-        "a Chrome trace records no dependencies: edges are the recorded order of each lane, a chain"
-        + (f", and {flows} arrows as hints" if flows and "flows" in edges else "")
-        + "; no policy can run the tasks of a lane in parallel",
-        when="lanes" in edges,
-    )
-    report.note(
-        f"{counted(report.facts['overlaps'], 'span')} of a lane beside another one, neither within the other",
-        when=report.facts["overlaps"],
-    )
-    for what, count in sorted(events.counts.items()):
-        if count:
-            report.facts[f"dropped, {what}"] = count
+    fits = np.array([process in wanted for process, _ in events.lanes], np.bool_)
+    events.keep(np.flatnonzero(fits[events.spans.lane]))

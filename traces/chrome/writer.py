@@ -9,14 +9,14 @@ from __future__ import annotations
 import gzip
 import io
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
 
-from simsched.errors import FormatError, SimschedError
+from simsched.errors import SimschedError
 from simsched.files import replacing
 from simsched.graph.columns import plain_text
 from simsched.graph.report import ImportReport
@@ -26,16 +26,17 @@ from simsched.schedule import Schedule
 from simsched.schedule.export import description
 from simsched.schedule.runs import Runs
 from simsched.text import printable
-from simsched.traces.chrome.events import Events, Span
+from simsched.traces.chrome.events import Events
 from simsched.traces.shared.json_stream import shown
 from simsched.traces.shared.libraries import recorded_on
-from simsched.traces.shared.spans import lane_names
-from simsched.traces.shared.timeline import recording
+from simsched.traces.shared.places import Place
+from simsched.traces.shared.spans import recorded
 
 #: Process of the lanes of executors; another one has the lanes of cores, where tasks appear again.
 EXECUTORS, CORES = 1, 2
 #: Most notes of recorders that are copied, and most characters of each.
 MOST_NOTES, MOST_CHARACTERS = 10, 300
+_EDITED = "the file was edited or damaged"
 
 
 def made_by_simsched(events: Events) -> bool:
@@ -53,23 +54,24 @@ def graph_written(path: Path, events: Events, report: ImportReport) -> TaskGraph
     GraphError
         If the tasks form a cycle.
     """
-    tasks = _tasks(path, [span for span in events.spans if events.lanes[span.lane][0] == str(EXECUTORS)])
-    lanes, lane = np.unique([task.lane for task in tasks], return_inverse=True)
-    start_ns, finish_ns = (
-        np.array([getattr(t, key) for t in tasks], np.int64) for key in ("start_ns", "finish_ns")
-    )
+    of_executors = np.array([process == str(EXECUTORS) for process, _ in events.lanes], np.bool_)
+    events.keep(np.flatnonzero(of_executors[events.spans.lane]))
+    _sort(path, events)
     _tell_origin(events, report)
-    names = lane_names([events.called(events.lanes[number]) for number in lanes.tolist()])
+    tasks, told = (
+        events.spans,
+        [(Place(path, "event", order), args) for order, args in zip(events.order, events.args, strict=True)],
+    )
     return TaskGraph.from_edges(
-        (finish_ns - start_ns) / 1e9,
-        [(before, i) for i, task in enumerate(tasks) for before in _before(path, task, len(tasks))],
-        kinds=[_text_of(path, task, "kind") for task in tasks],
-        names=[task.name for task in tasks],
-        widths=[_whole(path, task.order, task.args, "width", 1, 2**31) for task in tasks] or 1,
+        (tasks.finish_ns - tasks.start_ns) / 1e9,
+        [(before, i) for i, (place, args) in enumerate(told) for before in _before(place, args, len(tasks))],
+        kinds=[place.text(args.get("kind", ""), "kind") for place, args in told],
+        names=[tasks.labels[code] for code in tasks.name.tolist()],
+        widths=[_whole(place, args.get("width"), "width", 1, 2**31) for place, args in told] or 1,
         name=str(events.other.get("graph", path.name)),
         recorded_on=recorded_on(events.other.get("cpu_model")),
         report=report,
-        recording=recording(path, start_ns, finish_ns, lane, names, origin_ns=0),
+        recording=recorded(path, tasks),
     )
 
 
@@ -84,40 +86,29 @@ def _tell_origin(events: Events, report: ImportReport) -> None:
         report.note(printable(note[:MOST_CHARACTERS]) if isinstance(note, str) else shown(note))
 
 
-def _tasks(path: Path, spans: list[Span]) -> list[Span]:
-    """Return the spans in the order of their tasks."""
-    found: dict[int, Span] = {}
-    for span in spans:
-        task = _whole(path, span.order, span.args, "task", 0, len(spans))
-        if task in found:
-            raise FormatError(
-                f"{path}: event {span.order}: task {task} occurs twice; the file was edited or damaged"
-            )
-        found[task] = span
-    return [found[task] for task in range(len(spans))]
+def _sort(path: Path, events: Events) -> None:
+    """Put the spans into the order of their tasks."""
+    rows: dict[int, int] = {}
+    for row, (order, args) in enumerate(zip(events.order, events.args, strict=True)):
+        place = Place(path, "event", order)
+        task = _whole(place, args.get("task"), "task", 0, len(events.spans))
+        if rows.setdefault(task, row) != row:
+            raise place.error(f"task {task} occurs twice", _EDITED)
+    events.keep(np.array([rows[task] for task in range(len(rows))], np.int64))
 
 
-def _before(path: Path, span: Span, n: int) -> list[int]:
-    after = span.args.get("after", [])
+def _before(place: Place, args: dict[str, Any], n: int) -> list[int]:
+    after = args.get("after", [])
     if not isinstance(after, list):
-        raise FormatError(f"{path}: event {span.order}: after is {shown(after)}; expected a list of tasks")
-    return [_whole(path, span.order, {"after": before}, "after", 0, n) for before in after]
+        raise place.error(f"after is {shown(after)}; expected a list of tasks", _EDITED)
+    return [_whole(place, task, "after", 0, n) for task in after]
 
 
-def _whole(path: Path, order: int, args: dict[str, Any], key: str, least: int, end: int) -> int:
-    value = args.get(key)
+def _whole(place: Place, value: object, key: str, least: int, end: int) -> int:
     if type(value) is not int or not least <= value < end:
-        raise FormatError(
-            f"{path}: event {order}: {key} is {shown(value)}; expected a whole number from {least} to {end - 1}; "
-            "the file was edited or damaged"
+        raise place.error(
+            f"{key} is {shown(value)}; expected a whole number from {least} to {end - 1}", _EDITED
         )
-    return value
-
-
-def _text_of(path: Path, span: Span, key: str) -> str:
-    value = span.args.get(key, "")
-    if not isinstance(value, str):
-        raise FormatError(f"{path}: event {span.order}: {key} is {shown(value)}; expected a text")
     return value
 
 
@@ -151,13 +142,7 @@ def _write(schedule: Schedule, path: Path) -> None:
     """
     for times in (schedule.ready_s, schedule.start_s, schedule.finish_s):
         refuse_unwritable(times, "Chrome trace")
-    with _text_file(path) as file:
-        file.write('{"displayTimeUnit":"ns","otherData":')
-        file.write(json.dumps(description(schedule)))
-        file.write(',"traceEvents":[\n')
-        for i, event in enumerate(_events(schedule)):
-            file.write(",\n" + event if i else event)
-        file.write("\n]}\n")
+    write_trace(path, description(schedule), _events(schedule))
 
 
 CHROME = Writer(
@@ -179,6 +164,15 @@ def refuse_unwritable(times_s: Seconds, what: str) -> None:
             f"task {late[0]} is ready, starts or finishes at {times_s[late[0]]:g} s; a {what} counts "
             f"nanoseconds and ends at {MAX_S:g} s; write .parquet or .csv, or give durations in seconds"
         )
+
+
+def write_trace(path: Path, other: Mapping[str, Any], events: Iterable[str]) -> None:
+    """Write events, each as JSON, and other data beside them; a name ending in .gz is compressed."""
+    with _text_file(path) as file:
+        file.write(f'{{"displayTimeUnit":"ns","otherData":{json.dumps(other)},"traceEvents":[\n')
+        for i, event in enumerate(events):
+            file.write(",\n" + event if i else event)
+        file.write("\n]}\n")
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from simsched.errors import FormatError
 from simsched.graph.budget import budget
 from simsched.graph.loading import Mend
 from simsched.traces.shared.json_stream import shown
-from simsched.traces.shared.places import lines
+from simsched.traces.shared.places import lines, pass_over
 
 HEADER = re.compile(r"# ninja log v([0-9]{1,3})")
 VERSIONS = range(5, 8)
@@ -101,11 +101,6 @@ def _row(path: Path, number: int, line: str, mend: Mend | None) -> Row | None:
         return found[4], (found[5].lower(), int(found[1]), int(found[2]))
     if not line.strip():
         return None
-    problem = f"line {number} is {shown(line)}"
-    if mend is None:
-        raise FormatError(
-            f"{path}: {problem}; expected start, end, mtime, output and hash, tabs between them; "
-            "tolerant=true passes it over"
-        )
-    mend(f"{problem}, and was passed over")
+    expected = "; expected start, end, mtime, output and hash, tabs between them;"
+    pass_over(path, f"line {number} is {shown(line)}", mend, expected)
     return None

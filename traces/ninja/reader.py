@@ -200,11 +200,6 @@ class Joined:
         return contracted(self._edges, self._kept, called=lambda node: repr(called.get(node, "a step")))
 
 
-def _recognises(head: bytes) -> bool:
-    """Recognise the first line."""
-    return head.startswith(b"# ninja log v")
-
-
 def _read(
     path: Path,
     *,
@@ -263,7 +258,7 @@ NINJA = Reader(
         "build": "which build of the log, from 1, or all: each output as it was built last; the last when not given",
         "tolerant": TOLERANT,
     },
-    recognises=_recognises,
+    recognises=lambda head: head.startswith(b"# ninja log v"),
     read=_read,
 )
 

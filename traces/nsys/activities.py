@@ -9,7 +9,7 @@ globalTid and globalPid hold the process in bits 24 to 47, and globalTid the thr
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -103,7 +103,7 @@ class Reading:
                 continue
             told = self._ran(table, self._database.columns(table, _TIMES, (*place, *others)))
             process = _process(told["globalPid"])
-            lane = self._numbered(self._stream_keys(table, told, process), _stream)
+            lane = self._numbered(self._stream_keys(table, told, process), _stream, self._lanes)
             if table == KERNEL:
                 ids = np.where(told["shortName"] >= 0, told["shortName"], told["demangledName"])
                 name = self._coded(ids, lambda code: DEVICE + self._text(code))
@@ -196,18 +196,15 @@ class Reading:
         keys += 1
         return keys
 
-    def _numbered(self, keys: Whole, called: Callable[[int], tuple[str, str]]) -> Small:
-        """Return the lane of each key."""
-        each, which = _distinct(keys)
-        numbers = [self._lanes.setdefault(called(key), len(self._lanes)) for key in each.tolist()]
+    def _numbered(self, codes: Whole, called: Callable[[int], Hashable], table: dict[Any, int]) -> Small:
+        """Return the number in a table of what each code is called."""
+        each, which = _distinct(codes)
+        numbers = [table.setdefault(called(code), len(table)) for code in each.tolist()]
         return picked(np.array(numbers, np.int32), which)
 
     def _coded(self, codes: Whole, called: Callable[[int], str]) -> Small:
         """Return the label of each code."""
-        each, which = _distinct(codes)
-        labels = [called(code) for code in each.tolist()]
-        numbers = [self._labels.setdefault(label, len(self._labels)) for label in labels]
-        return picked(np.array(numbers, np.int32), which)
+        return self._numbered(codes, called, self._labels)
 
     def _text(self, code: int) -> str:
         return self.texts.get(code, f"name {code}")
@@ -218,6 +215,7 @@ class Reading:
         return self._numbered(
             _process(ids) << _BITS | ids & _LOW,
             lambda key: (f"process {key >> _BITS}", names.get(key, f"thread {key & _LOW}")),
+            self._lanes,
         )
 
     def _thread_names(self) -> dict[int, str]:

@@ -18,6 +18,7 @@ from simsched.graph.loading import Reader, plain_name
 from simsched.text import counted
 from simsched.traces.nsys.activities import Activities, Reading
 from simsched.traces.nsys.database import MAGIC, open_database
+from simsched.traces.shared.choice import dropped
 from simsched.traces.shared.options import word
 from simsched.traces.shared.spans import Small, by_start, distinct, graph_of
 from simsched.traces.shared.timeline import ascending, by_lane, in_order, picked, sizes
@@ -202,9 +203,7 @@ class _Graph:
             waits=waits,
             backwards=backwards,
         )
-        report.facts.update(
-            {f"dropped, {what}": count for what, count in sorted(found.counts.items()) if count}
-        )
+        report.facts.update(dropped(found.counts))
         report.note(
             f"{counted(left_out, 'call')} without a launch or a wait; calls=all takes such, too",
             when=left_out,

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from simsched.errors import FormatError
 from simsched.graph.columns import plain_text
 from simsched.graph.loading import Mend
 from simsched.traces.shared.json_stream import shown
+from simsched.traces.shared.places import Line, pass_over
 from simsched.traces.shared.timeline import LATEST_NS
 
 #: The format's version that this reader knows; files without one predate versions.
@@ -86,16 +86,8 @@ class Log:
     lost_B: int = 0
 
 
-class _Line:
-    """One line's object, and its place."""
-
-    def __init__(self, path: Path, number: int, values: dict[str, Any]) -> None:
-        self.path, self.number, self.values = path, number, values
-
-    def wrong(self, key: str, expected: str) -> FormatError:
-        """Return the error of an invalid field."""
-        found = shown(self.values[key]) if key in self.values else "missing"
-        return FormatError(f"{self.path}: line {self.number}: {key} is {found}; expected {expected}")
+class _Line(Line):
+    """One line's object."""
 
     def whole(self, key: str, most: int = 2**64, missing: int | None = None) -> int:
         """Return a whole number of 0 or more."""
@@ -180,10 +172,7 @@ def _parsed(path: Path, number: int, text: str, mend: Mend | None) -> dict[str, 
         values = None
     if isinstance(values, dict):
         return values
-    place = f"line {number} is {shown(text)}, no JSON object"
-    if mend is None:
-        raise FormatError(f"{path}: {place}; is the file cut off? tolerant=true passes it over")
-    mend(f"{place}; it was passed over")
+    pass_over(path, f"line {number} is {shown(text)}, no JSON object", mend, "; is the file cut off?")
     return None
 
 

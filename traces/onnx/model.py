@@ -16,8 +16,9 @@ from simsched.graph.report import ImportReport
 from simsched.graph.shapes import MAX_RANK
 from simsched.text import one_line
 from simsched.traces.onnx.flops import ATTRIBUTES, WINDOW_ATTRIBUTES, Values
-from simsched.traces.onnx.proto import Tensor, bodies, library_errors, read_proto
+from simsched.traces.onnx.proto import Tensor, bodies, library_errors, read_proto, tensor_bytes
 from simsched.traces.shared.json_stream import shown
+from simsched.traces.shared.objects import Objects
 
 #: Most levels of calls: each may double the graph, and the library recurses.
 MAX_LEVELS = 64
@@ -340,3 +341,30 @@ def _check_order(model: Model, inputs: set[str]) -> None:
             if name in made:
                 raise FormatError(f"{what} makes tensor {name[:80]!r} for the second time")
             made.add(name)
+
+
+def tensors(nodes: Sequence[Node], known: Mapping[str, Tensor]) -> Objects:
+    """Return the tensors that nodes read and write; those that none of them writes are inputs.
+
+    Parameters
+    ----------
+    nodes : sequence of Node
+        In the order of the graph's tasks.
+    known : mapping of str to Tensor
+        Element types and shapes, as far as they are known.
+    """
+    found, number = Objects(), dict[str, int]()
+    for task, node in enumerate(nodes):
+        for name in dict.fromkeys((*node.inputs, *node.captured)):
+            if name not in number:
+                number[name] = found.add(_size_B(known.get(name)))
+            found.read(number[name], task)
+        for name in node.outputs:
+            number[name] = found.add(_size_B(known.get(name)), task)
+    return found
+
+
+def _size_B(tensor: Tensor | None) -> float:
+    if tensor is None or None in tensor.dims:
+        return math.nan
+    return float(tensor_bytes([tensor]))

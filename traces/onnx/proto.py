@@ -18,7 +18,7 @@ from simsched.graph.budget import budget
 from simsched.graph.loading import open_plain, read_bounded
 from simsched.graph.report import ImportReport
 from simsched.traces.shared.json_stream import shown
-from simsched.traces.shared.wire import header
+from simsched.traces.shared.wire import headers
 
 #: Bytes of one element, under the names that ONNX and ONNX Runtime give the types; several small ones share a byte.
 ITEMSIZE_B: dict[str, float] = {
@@ -144,19 +144,16 @@ def starts_as_model(head: bytes) -> bool:
     """
     if len(head) < 3 or head[0] != 0x08 or not 0 < head[1] <= MAX_IR_VERSION:
         return False
-    at, seen = 0, set()
+    end, seen = 0, set()
     # Beyond the head is a long field of a model, or the end of an empty one.
-    while found := header(head[at : at + 20]):
-        field, wire, begin, length = found
+    for field, wire, begin, end in headers(head):
         if FIELDS.get(field) != wire:
             return False
         seen.add(field)
-        at += begin
-        if field == GRAPH and length and at < len(head):
+        if field == GRAPH and begin < min(end, len(head)):
             # Of a graph: nodes, a name, or other messages or texts.
-            return head[at] & 7 == 2 and 1 <= head[at] >> 3 <= 15
-        at += length
-    return at >= len(head) - 20 and bool(seen & {GRAPH, OPSETS} or 2 in seen)
+            return head[begin] & 7 == 2 and 1 <= head[begin] >> 3 <= 15
+    return end >= len(head) - 20 and bool(seen & {GRAPH, OPSETS} or 2 in seen)
 
 
 #: Constants of more bytes than this hold weights, of which inference needs the shape alone; axes and sizes are short.

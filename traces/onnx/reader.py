@@ -18,8 +18,7 @@ from simsched.graph import ImportReport, TaskGraph
 from simsched.graph.loading import Reader, plain_name
 from simsched.graph.shapes import format_shape
 from simsched.traces.onnx.flops import flops, shape_attributes
-from simsched.traces.onnx.model import Model, Node, declared, edges, inlined, plain_model
-from simsched.traces.onnx.objects import tensors
+from simsched.traces.onnx.model import Model, Node, declared, edges, inlined, plain_model, tensors
 from simsched.traces.onnx.proto import (
     Tensor,
     dims,

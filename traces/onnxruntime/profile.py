@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +22,7 @@ from simsched.graph.loading import Mend
 from simsched.graph.shapes import MAX_RANK
 from simsched.traces.onnx.proto import Tensor
 from simsched.traces.shared.json_elements import objects
-from simsched.traces.shared.json_stream import shown
+from simsched.traces.shared.places import ObjectFields
 
 #: Beyond this many microseconds (52 days) nanoseconds no longer survive as float64 seconds.
 MAX_US = 2**52 // 1000
@@ -31,35 +30,17 @@ LONGEST_ID = 80
 
 
 @dataclass(frozen=True)
-class Fields:
-    """An object of the file, and its place, for messages.
+class Fields(ObjectFields):
+    """Checked access to the fields of an event, or of an object inside it; `place` is the event's index in the file."""
 
-    Parameters
-    ----------
-    file : Path
-        The profile.
-    place : int
-        Index of the event in the file's list.
-    values : mapping
-        The object: the event, or one inside it.
-    """
-
-    file: Path
     place: int
-    values: Mapping[str, Any]
-
-    def wrong(self, key: str, value: object, expected: str) -> FormatError:
-        """Return the error of an invalid field."""
-        return FormatError(
-            f"{self.file}: event {self.place} has {shown(key)[1:-1]} {shown(value)}; expected {expected}"
-        )
 
     def inside(self, key: str) -> Fields:
         """Return the object in a field; an empty one where the field is missing."""
         value = self.values.get(key, {})
         if not isinstance(value, dict):
             raise self.wrong(key, value, "an object")
-        return Fields(self.file, self.place, value)
+        return Fields(self.path, self.where, value, self.place)
 
     def text(self, key: str) -> str:
         """Return a string; "" where it is missing."""
@@ -352,6 +333,4 @@ def _threads(args: Fields, parts_run: dict[str, int]) -> tuple[int, int]:
 
 def _events(file: Path, mend: Mend | None) -> Iterator[Fields]:
     for place, event in enumerate(objects(file, None, mend=mend)[1]):
-        if not isinstance(event, dict):
-            raise FormatError(f"{file}: event {place} is {shown(event)}; expected an object")
-        yield Fields(file, place, event)
+        yield Fields(file, f"event {place}", event, place)

@@ -31,8 +31,7 @@ from simsched.graph.loading import Mend, Reader
 from simsched.graph.shapes import format_shape
 from simsched.text import counted
 from simsched.traces.onnx.flops import flops, shape_attributes
-from simsched.traces.onnx.model import Model, Node, edges, read_model
-from simsched.traces.onnx.objects import tensors
+from simsched.traces.onnx.model import Model, Node, edges, read_model, tensors
 from simsched.traces.onnx.proto import Tensor, dims, tensor_bytes
 from simsched.traces.onnxruntime.join import Sizes, Task, check_order, match, outermost, sizes
 from simsched.traces.onnxruntime.profile import Contents, Event, ModelRun, read_contents, read_events

@@ -88,6 +88,10 @@ class Fields:
         """Return a number of a fixed number of bytes."""
         return int.from_bytes(self.raw(size), "big" if self.big else "little")
 
+    def values(self, kinds: str) -> tuple[int, ...]:
+        """Return several numbers: `b` is a byte, `w` as `whole` reads it."""
+        return tuple(self.byte() if kind == "b" else self.whole() for kind in kinds)
+
     def text(self) -> str:
         """Return a text that ends with a zero byte."""
         end = self.data.find(b"\0", self.at, self.end)

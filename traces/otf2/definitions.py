@@ -7,7 +7,7 @@ OTF2 3.2, OTF2_GlobalDefReader_inc.c and OTF2_DefReader_inc.c: types of records 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -123,10 +123,10 @@ class _Reading:
         self._archive, self._count = archive, 0
         self.texts: dict[int, str] = {}
         self.found = Definitions()
-        self.named: dict[str, dict[int, tuple[int, ...]]] = {}
+        self.named: dict[int, dict[int, tuple[int, ...]]] = {kind: {} for kind in _NAMED}
 
     def take(self, kind: int, fields: Fields) -> None:
-        self._count += 1 + (_members(fields) if kind == _GROUP else 0)
+        self._count += 1 + (fields.end - fields.at if kind == _GROUP else 0)
         self._archive.check(4 * self._count)
         found, first = self.found, fields.whole()
         if kind == CLOCK:
@@ -136,85 +136,48 @@ class _Reading:
         elif kind == _GROUP:
             found.groups[first] = _group(fields)
         elif kind == _COMM:
-            _name, found.comms[first] = fields.whole(), fields.whole()
+            found.comms[first] = fields.values("ww")[1]
         elif kind == _CONTEXT:
             found.contexts[first] = fields.whole()
         elif kind in _NAMED:
-            what, read = _NAMED[kind]
-            self.named.setdefault(what, {})[first] = read(fields)
+            told = fields.values(_NAMED[kind])
+            if kind == _REGION:
+                told = told[0], *(fields.values(_SINCE_1_2) if fields.at < fields.end else (UNDEFINED, 0, 0))
+            self.named[kind][first] = told
 
     def done(self) -> Definitions:
         """Return the definitions with their names."""
         found, said = self.found, self.texts
-        found.attributes = {
-            ref: said.get(name, "") for ref, (name,) in self.named.get("attribute", {}).items()
-        }
+        found.attributes = {ref: said.get(name, "") for ref, (name,) in self.named[_ATTRIBUTE].items()}
         found.nodes = {
             ref: (said.get(kind, ""), said.get(name, ""), parent)
-            for ref, (name, kind, parent) in self.named.get("node", {}).items()
+            for ref, (name, kind, parent) in self.named[_NODE].items()
         }
         found.processes = {
             ref: (said.get(name, "") or f"process {ref}", node)
-            for ref, (name, node) in self.named.get("process", {}).items()
+            for ref, (name, _, node) in self.named[_PROCESS].items()
         }
         found.locations = {
             ref: Location(said.get(name, "") or f"location {ref}", kind, process)
-            for ref, (name, kind, process) in self.named.get("location", {}).items()
+            for ref, (name, kind, _, process) in self.named[_LOCATION].items()
         }
         found.regions = {
             ref: Region(said.get(name, "") or said.get(other, "") or f"region {ref}", role, paradigm)
-            for ref, (name, other, role, paradigm) in self.named.get("region", {}).items()
+            for ref, (name, other, role, paradigm) in self.named[_REGION].items()
         }
         return found
 
 
-def _attribute(fields: Fields) -> tuple[int, ...]:
-    return (fields.whole(),)
-
-
-def _node(fields: Fields) -> tuple[int, ...]:
-    return fields.whole(), fields.whole(), fields.whole()
-
-
-def _process(fields: Fields) -> tuple[int, ...]:
-    name, _kind, node = fields.whole(), fields.byte(), fields.whole()
-    return name, node
-
-
-def _location(fields: Fields) -> tuple[int, ...]:
-    name, kind, _events, process = fields.whole(), fields.byte(), fields.whole(), fields.whole()
-    return name, kind, process
-
-
-def _region(fields: Fields) -> tuple[int, ...]:
-    """Return name, canonical name, role and paradigm; files before version 1.2 have the first of these alone."""
-    name = fields.whole()
-    _description, _kind, _file, _begin, _end = (
-        fields.whole(), fields.byte(), fields.whole(), fields.whole(), fields.whole(),
-    )  # fmt: skip
-    if fields.at == fields.end:
-        return name, UNDEFINED, 0, 0
-    return name, fields.whole(), fields.byte(), fields.byte()
-
-
-_NAMED: dict[int, tuple[str, Callable[[Fields], tuple[int, ...]]]] = {
-    _ATTRIBUTE: ("attribute", _attribute),
-    _NODE: ("node", _node),
-    _PROCESS: ("process", _process),
-    _LOCATION: ("location", _location),
-    _REGION: ("region", _region),
-}
+#: Fields of definitions that have names, after their number, as `Fields.values` takes them: the name is the first.
+_NAMED = {_ATTRIBUTE: "w", _NODE: "www", _PROCESS: "wbw", _LOCATION: "wbww", _REGION: "wwbwww"}
+#: What regions have since version 1.2, behind these: canonical name, role and paradigm.
+_SINCE_1_2 = "wbb"
 
 _READ = {CLOCK, _STRING, _GROUP, _COMM, _CONTEXT, *_NAMED}
 
 
-def _members(fields: Fields) -> int:
-    """Return how many members a group may have."""
-    return fields.end - fields.at
-
-
 def _group(fields: Fields) -> tuple[int, int, list[int]]:
-    _name, old, count = fields.whole(), fields.byte(), fields.whole()
+    _name, old, count = fields.values("wbw")
     if count > fields.end - fields.at:
         raise IndexError(f"a group of {count} members in {fields.end - fields.at} bytes")
     members = [fields.whole() for _ in range(max(count, 0))]
@@ -301,7 +264,7 @@ def local(archive: Archive, location: int) -> Local:
 
 
 def _mapping(fields: Fields) -> Mapping[int, int]:
-    count, mode = fields.whole(), fields.byte()
+    count, mode = fields.values("wb")
     if count > fields.end - fields.at:
         raise IndexError(f"a table of {count} numbers in {fields.end - fields.at} bytes")
     if mode == _DENSE:

@@ -197,11 +197,7 @@ class _Stream:
         elif kind == _COLLECTIVE_BEGIN:
             pass
         elif kind in _MARKS:
-            self._mark(
-                kind,
-                tuple(fields.byte() if one == "b" else fields.whole() for one in _MARKS[kind]),
-                now,
-            )
+            self._mark(kind, fields.values(_MARKS[kind]), now)
         else:
             self.counts[kind] += 1
         return fields.end

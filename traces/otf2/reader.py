@@ -19,8 +19,7 @@ from simsched.system import give_back
 from simsched.traces.otf2.archive import SUFFIX, Archive, is_archive, open_archive
 from simsched.traces.otf2.definitions import Definitions
 from simsched.traces.otf2.recording import Recording, Run
-from simsched.traces.shared.choice import EDGES, MOST_LISTED, listed
-from simsched.traces.shared.json_stream import shown
+from simsched.traces.shared.choice import EDGES, MOST_LISTED, listed, patterns
 from simsched.traces.shared.options import TOLERANT, mends_if, word
 from simsched.traces.shared.spans import Small, Whole, lane_names
 from simsched.traces.shared.timeline import in_order, picked, timed
@@ -74,12 +73,11 @@ def _read(
     ('otf2', ['region 7'], [0.001])
     """
     word(path, "edges", edges, EDGES)
-    if names is not None and (not isinstance(names, str) or not names.strip("+ ")):
-        raise FormatError(f"{path}: names is {shown(names)}; expected patterns joined by +, as solve*+MPI_*")
+    wanted = patterns(path, "names", names)
     report = ImportReport(path.name, "otf2")
     mend = mends_if(path, tolerant, report)
     with open_archive(path) as archive:
-        reading = Recording(archive, names or "", mend)
+        reading = Recording(archive, wanted, mend)
         run = reading.run()
         _tell(report, archive, reading.told, run)
     return _graph(path, run, report, edges)

@@ -18,6 +18,7 @@ from pathlib import Path
 from simsched.errors import FormatError
 from simsched.graph.loading import Mend
 from simsched.traces.shared.json_stream import shown
+from simsched.traces.shared.places import Line, pass_over
 from simsched.traces.shared.timeline import LATEST_NS, whole_ns
 
 #: Single quotes, missing in the specification, are ViTE's.
@@ -41,13 +42,11 @@ class Definition:
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class Event(Line):
     """One line of a trace, with checked access to its fields."""
 
-    file: Path
-    line: int
-    name: str
     values: dict[str, str]
+    name: str
 
     def text(self, key: str) -> str:
         """Return a required field."""
@@ -59,9 +58,8 @@ class Event:
         """Return the time of the event, in nanoseconds."""
         time_ns = whole_ns(self.text("Time"), unit_ns, most_ns=LATEST_NS)
         if time_ns is None:
-            raise FormatError(
-                f"{self.file}: line {self.line}: Time is {shown(self.values['Time'])}; expected a decimal number, "
-                "at most the year 2262; which unit= does the trace count in?"
+            raise self.wrong(
+                "Time", "a decimal number, at most the year 2262; which unit= does the trace count in?"
             )
         return time_ns
 
@@ -96,17 +94,10 @@ def events(
         elif text and not text.startswith("#"):
             definition = known.get(text.split(maxsplit=1)[0])
             if definition is None:
-                sentence = f"line {number} is {shown(text)}; the header defines no such event"
-                if mend is None:
-                    raise FormatError(f"{path}: {sentence}; tolerant=true passes it over")
-                mend(f"{sentence}; it was passed over")
+                pass_over(path, f"line {number} is {shown(text)}; the header defines no such event", mend)
             elif definition.name in wanted:
-                yield Event(
-                    path,
-                    number,
-                    definition.name,
-                    dict(zip(definition.fields, _words(line, definition), strict=False)),
-                )
+                values = dict(zip(definition.fields, _words(line, definition), strict=False))
+                yield Event(path, number, values, definition.name)
     if not known:
         raise FormatError(f"{path}: no event is defined; expected %EventDef at the beginning")
 

@@ -15,7 +15,7 @@ from array import array
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -72,10 +72,7 @@ _BLOCK = 1 << 20
 Key = int | tuple[int, int]
 
 
-@cache
-def messages() -> dict[str, Any]:
-    """Return the classes of all messages, by name; raise `MissingExtraError` where `protobuf` is not installed."""
-    return message_classes("simsched_perfetto", MESSAGES, "reading Perfetto traces")
+messages = cache(partial(message_classes, "simsched_perfetto", MESSAGES, "reading Perfetto traces"))
 
 
 @dataclass

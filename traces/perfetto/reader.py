@@ -13,9 +13,8 @@ import numpy as np
 from simsched.errors import FormatError
 from simsched.graph import ImportReport, TaskGraph
 from simsched.graph.loading import Reader, plain_name
-from simsched.text import counted
 from simsched.traces.perfetto.packets import Content, read_packets
-from simsched.traces.shared.choice import OPTIONS, Choice
+from simsched.traces.shared.choice import OPTIONS, Choice, nothing_in, tell_chains
 from simsched.traces.shared.options import mends_if
 from simsched.traces.shared.spans import (
     Small,
@@ -26,11 +25,10 @@ from simsched.traces.shared.spans import (
     edges_of,
     enclosing,
     graph_of,
-    lane_names,
     of_process,
+    recorded,
 )
-from simsched.traces.shared.timeline import recording
-from simsched.traces.shared.wire import BYTES, VARINT, header
+from simsched.traces.shared.wire import BYTES, VARINT, header, headers
 from simsched.traces.xplane.reader import XPLANE
 
 #: Wire types of fields of a packet that none of the other formats has in their place.
@@ -53,14 +51,11 @@ def _recognises(head: bytes) -> bool:
     outer = header(head)
     if outer is None or outer[:2] != (1, BYTES):
         return False
-    at, end = outer[2], outer[2] + outer[3]
     sure = False
-    while at < min(end, len(head)) and (found := header(head[at : at + 20])) is not None:
-        number, kind, begin, length = found
+    for number, kind, *_ in headers(head[: outer[2] + outer[3]], outer[2]):
         if _PACKET.get(number, _OTHERS.get(number, kind)) != kind:
             return False
         sure |= number in _PACKET
-        at += begin + length
     return sure and not XPLANE.recognises(head)
 
 
@@ -104,23 +99,18 @@ def _read(
             when=(choice, process) != (Choice(), None),
         )
         return _written(path, content, report)
-    dropped = {f"dropped, {what}": count for what, count in sorted(content.counts.items()) if count}
     if not len(content.spans):
-        there = [f"{what}: {count}" for what, count in dropped.items()]
-        raise FormatError(
-            f"{path}: no slice of a track event in the trace; "
-            + ("; ".join([*there, *report.notes]) or "nothing ran, or was recorded")
-        )
+        raise nothing_in(path, "slice of a track event", content.counts, report)
     rows = of_process(path, content.spans, process)
     # No copy of millions of spans where all are taken.
     rows = rows[choose(path, content.spans if process is None else content.spans.taken(rows), choice, report)]
     tasks = content.spans.taken(rows)
-    ends = _flows(content, tasks, rows)
+    ends, counts = _flows(content, tasks, rows), content.counts
     del content, rows
     flows = arrows(tasks, *ends, report)
     del ends
-    report.facts.update(dropped)
-    _tell(report, edges, len(flows))
+    told = f", and {len(flows)} flows as hints" if len(flows) and "flows" in edges else ""
+    tell_chains(report, "Perfetto", "track", "slice", told if "lanes" in edges else None, counts)
     chosen = edges_of(tasks, flows, choice)
     del flows
     return graph_of(path, tasks, chosen, report, plain_name(path, ".pftrace", ".perfetto-trace"))
@@ -134,19 +124,6 @@ PERFETTO_TRACE = Reader(
     recognises=_recognises,
     read=_read,
 )
-
-
-def _tell(report: ImportReport, edges: str, flows: int) -> None:
-    report.doubt(
-        "a Perfetto trace records no dependencies: edges are the recorded order of each track, a chain"
-        + (f", and {flows} flows as hints" if flows and "flows" in edges else "")
-        + "; no policy can run the tasks of a track in parallel",
-        when="lanes" in edges,
-    )
-    report.note(
-        f"{counted(report.facts['overlaps'], 'slice')} of a track beside another one, neither within the other",
-        when=report.facts["overlaps"],
-    )
 
 
 def _flows(content: Content, tasks: Spans, rows: Whole | Small) -> tuple[Small, Small]:
@@ -177,8 +154,6 @@ def _written(path: Path, content: Content, report: ImportReport) -> TaskGraph:
         )
     spans = content.spans.taken(order)
     report.note("simsched wrote this trace; durations are those of its schedule")
-    lanes, lane = np.unique(spans.lane, return_inverse=True)
-    names = lane_names([spans.lanes[number] for number in lanes.tolist()])
     widths = content.width[order]
     if widths.min() < 1 or widths.max() > 2**31 - 1:
         raise FormatError(f"{path}: a task has width {widths.min()}; the file was edited or damaged")
@@ -192,7 +167,7 @@ def _written(path: Path, content: Content, report: ImportReport) -> TaskGraph:
         widths=widths,
         name=content.own or path.name,
         report=report,
-        recording=recording(path, spans.start_ns, spans.finish_ns, lane, names, origin_ns=0),
+        recording=recorded(path, spans),
     )
 
 

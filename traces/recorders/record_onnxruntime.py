@@ -16,12 +16,8 @@ The programs of `simsched.traces.recorders.runtimes` that ONNX can express are r
 from __future__ import annotations
 
 import argparse
-import gzip
-import importlib
 import json
-import statistics
 import tempfile
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,9 +25,9 @@ from typing import Any
 
 from simsched.errors import SimschedError
 from simsched.files import check_place, replacing
+from simsched.traces.recorders.running import be_realtime, library, untraced, write
 from simsched.traces.recorders.runtimes.networks import NETWORKS
 from simsched.traces.recorders.runtimes.nodes import expressible, model as program_model
-from simsched.traces.recorders.runtimes.realtime import be_realtime
 from simsched.traces.shared.libraries import cpu_model
 
 MODELS = tuple(name for name, network in NETWORKS.items() if expressible(network()))
@@ -82,31 +78,22 @@ def record(
         raise SimschedError(
             f"record: {workers=}, {threads=}, {warmup=}, {repeats_untraced=}; at least 0, 1, 0 and 1 are needed"
         )
-    library = _onnxruntime()
+    module = library("onnxruntime", "recording needs ONNX Runtime", "onnxruntime onnx")
     files = [Path(f"{out}.{end}") for end in ("ortprof.json.gz", "optimized.onnx.gz", "timing.json")]
     for file in files:
         check_place(file)
     given = model if isinstance(model, bytes) else str(model)
-    options = _Options(library, workers, threads, optimized)
+    options = _Options(module, workers, threads, optimized)
     try:
-        seconds = _untraced(options, given, inputs, warmup, repeats_untraced)
+        session = module.InferenceSession(given, options.made())
+        seconds = untraced(lambda: session.run(None, inputs), warmup, repeats_untraced)
         _profiled(options, given, inputs, warmup, files[0], files[1])
     except SimschedError:
         raise
     except Exception as error:  # ONNX Runtime's have no class in common
-        raise SimschedError(f"ONNX Runtime {library.__version__} refused: {error!s:.300}") from None
-    with replacing(files[2]) as raw:
-        raw.write(json.dumps(_described(options, seconds)).encode("utf-8"))
+        raise SimschedError(f"ONNX Runtime {module.__version__} refused: {error!s:.300}") from None
+    _describe(options, seconds, files[2])
     return files[0], files[1]
-
-
-def _onnxruntime() -> Any:
-    try:
-        return importlib.import_module("onnxruntime")
-    except ImportError:
-        raise SimschedError(
-            "recording needs ONNX Runtime, which is not installed: pip install onnxruntime onnx"
-        ) from None
 
 
 @dataclass(frozen=True)
@@ -129,27 +116,13 @@ class _Options:
         return options
 
 
-def _described(options: _Options, seconds: Sequence[float]) -> dict[str, object]:
-    return {
+def _describe(options: _Options, seconds: Mapping[str, float], path: Path) -> None:
+    told = {
         "onnxruntime": options.library.__version__, "cpu_model": cpu_model(), "workers": options.workers,
-        "threads": options.threads,
-        "untraced_s": {"median": statistics.median(seconds), "min": min(seconds), "n": len(seconds)},
+        "threads": options.threads, "untraced_s": seconds,
     }  # fmt: skip
-
-
-def _untraced(
-    options: _Options, model: str | bytes, inputs: Mapping[str, Any], warmup: int, repeats: int
-) -> list[float]:
-    """Return the seconds of runs without profile."""
-    session = options.library.InferenceSession(model, options.made())
-    for _ in range(warmup):
-        session.run(None, inputs)
-    seconds = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        session.run(None, inputs)
-        seconds.append(time.perf_counter() - start)
-    return seconds
+    with replacing(path) as raw:
+        raw.write(json.dumps(told).encode("utf-8"))
 
 
 def _profiled(
@@ -163,14 +136,8 @@ def _profiled(
         session = options.library.InferenceSession(model, made)
         for _ in range(warmup + 1):
             session.run(None, inputs)
-        _write(profile, Path(session.end_profiling()).read_bytes())
-        _write(saved, optimized.read_bytes())
-
-
-def _write(path: Path, content: bytes) -> None:
-    # No name and no time in the header: the same content gives the same bytes.
-    with replacing(path) as raw, gzip.GzipFile("", "wb", 6, raw, 0) as file:
-        file.write(content)
+        write(profile, Path(session.end_profiling()).read_bytes())
+        write(saved, optimized.read_bytes())
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -20,12 +20,10 @@ from __future__ import annotations
 import argparse
 import datetime
 import gc
-import gzip
 import importlib
 import json
 import os
 import re
-import statistics
 import tempfile
 import time
 from collections.abc import Callable, Sequence
@@ -34,10 +32,10 @@ from pathlib import Path
 from typing import Any
 
 from simsched.errors import SimschedError
-from simsched.files import check_place, replacing
+from simsched.files import check_place
+from simsched.traces.recorders.running import be_realtime, library, timed, untraced, write
 from simsched.traces.recorders.runtimes.forked import forked
 from simsched.traces.recorders.runtimes.networks import NETWORKS
-from simsched.traces.recorders.runtimes.realtime import be_realtime
 from simsched.traces.shared.libraries import cpu_model
 
 LAYERS, STEPS, HIDDEN, BATCH, CLASSES = 4, 16, 256, 32, 10
@@ -204,29 +202,22 @@ def record(
     SimschedError
         If PyTorch is missing, its profiler wrote no traces, or the files cannot be written.
     """
-    torch = _torch()
+    torch = library("torch", "recording needs PyTorch", "torch")
     if warmup < 0 or repeats_untraced < 1 or captures < 1 or not settle_s >= 0:
         raise SimschedError(
             f"record: {warmup=}, {repeats_untraced=}, {captures=}, {settle_s=}; needed: 0, 1, 1, 0"
         )
     files = tuple(Path(f"{out}.{what}.json.gz") for what in ("kineto", "et")[: 2 - times_only])
     _require_writable(*files)
-    untraced = _untraced(step, warmup, repeats_untraced)
+    untraced_s = untraced(step, warmup, repeats_untraced)
     with tempfile.TemporaryDirectory() as folder:
         runs = [_capture(torch, step, Path(folder) / str(i), times_only, settle_s) for i in range(captures)]
-        seconds = {"untraced_step_s": untraced, "traced_steps_s": [run[0] for run in runs]}
+        seconds = {"untraced_step_s": untraced_s, "traced_steps_s": [run[0] for run in runs]}
         at, metadata = min(runs)[1], _describe(torch, label) | seconds
-        _write(files[0], _kineto_text((at / "kineto.json").read_text("utf-8"), metadata))
+        write(files[0], _kineto_text((at / "kineto.json").read_text("utf-8"), metadata).encode())
         for execution in files[1:]:
-            _write(execution, _execution_text((at / "et.json").read_text("utf-8"), slim))
+            write(execution, _execution_text((at / "et.json").read_text("utf-8"), slim).encode())
     return files
-
-
-def _torch() -> Any:
-    try:
-        return importlib.import_module("torch")
-    except ImportError:
-        raise SimschedError("recording needs PyTorch, which is not installed: pip install torch") from None
 
 
 def _require_writable(*files: Path) -> None:
@@ -235,19 +226,6 @@ def _require_writable(*files: Path) -> None:
         check_place(file)
         if not os.access(file if file.exists() else file.parent, os.W_OK):
             raise SimschedError(f"{file} cannot be written: no permission")
-
-
-def _untraced(step: Callable[[], object], warmup: int, repeats: int) -> dict[str, float]:
-    for _ in range(warmup):
-        step()
-    seconds = [_timed(step) for _ in range(repeats)]
-    return {"median": statistics.median(seconds), "min": min(seconds), "n": repeats}
-
-
-def _timed(call: Callable[[], object]) -> float:
-    start = time.perf_counter()
-    call()
-    return time.perf_counter() - start
 
 
 def _describe(torch: Any, label: str) -> dict[str, Any]:
@@ -271,8 +249,8 @@ def _roofline(torch: Any) -> dict[str, float]:
             a, b = torch.randn(MATRIX, MATRIX), torch.randn(MATRIX, MATRIX)
             source = torch.ones(COPY_B // 4)
             target = torch.empty_like(source)
-            product_s = min(_timed(lambda: torch.mm(a, b)) for _ in range(ROOFLINE_REPEATS))
-            copy_s = min(_timed(lambda: target.copy_(source)) for _ in range(ROOFLINE_REPEATS))
+            product_s = min(timed(lambda: torch.mm(a, b)) for _ in range(ROOFLINE_REPEATS))
+            copy_s = min(timed(lambda: target.copy_(source)) for _ in range(ROOFLINE_REPEATS))
     finally:
         torch.set_num_threads(threads)
     return {"core_flops": 2 * MATRIX**3 / product_s, "core_bandwidth_Bps": 2 * COPY_B / copy_s}
@@ -302,7 +280,7 @@ def _capture(
             step()
             time.sleep(settle_s)
             running.step()
-            seconds = _timed(step)
+            seconds = timed(step)
             time.sleep(settle_s)
             running.step()
     finally:
@@ -334,12 +312,6 @@ def _execution_text(text: str, slim: bool) -> str:
     return f'{json.dumps(trace)[:-1]}, "nodes": [\n{body}\n]}}\n'
 
 
-def _write(path: Path, text: str) -> None:
-    # No name and no time in the header: the same trace gives the same bytes.
-    with replacing(path) as raw, gzip.GzipFile("", "wb", 9, raw, 0) as file:
-        file.write(text.encode("utf-8"))
-
-
 def main(arguments: Sequence[str] | None = None) -> None:
     """Record a demonstration model; see `--help`."""
     parser = argparse.ArgumentParser(
@@ -364,7 +336,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     try:
         if given.realtime:
             be_realtime()
-        torch = _torch()
+        torch = library("torch", "recording needs PyTorch", "torch")
         torch.set_num_threads(given.threads)
         torch.set_num_interop_threads(given.inter_op)
         files = record(

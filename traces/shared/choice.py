@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from simsched.errors import FormatError
+from simsched.graph import ImportReport
+from simsched.text import counted
 from simsched.traces.shared.json_stream import shown
 from simsched.traces.shared.options import TOLERANT, word
 
@@ -57,13 +59,14 @@ class Choice:
         return cls(
             level=word(path, "level", level, LEVELS),
             depths=_depths(path, depth),
-            names=_patterns(path, "names", names),
-            lanes=_patterns(path, "lanes", lanes),
+            names=patterns(path, "names", names),
+            lanes=patterns(path, "lanes", lanes),
             edges=word(path, "edges", edges, EDGES),
         )
 
 
-def _patterns(path: Path, option: str, value: object) -> str:
+def patterns(path: Path, option: str, value: object) -> str:
+    """Return the patterns in an option; "" where it is not given."""
     if value is None:
         return ""
     if not isinstance(value, str) or not value.strip("+ "):
@@ -102,3 +105,43 @@ def listed(values: Iterable[str], most: int) -> str:
         first.append(value)
     more = len(every) - len(first)
     return ", ".join(first) + (f" and {more} more" if more else "")
+
+
+def dropped(counts: Mapping[str, int]) -> dict[str, int]:
+    """Return what was left out, for the facts of a report."""
+    return {f"dropped, {what}": count for what, count in sorted(counts.items()) if count}
+
+
+def nothing_in(path: Path, what: str, counts: Mapping[str, int], report: ImportReport) -> FormatError:
+    """Return the error of a file without spans, with what else it holds."""
+    there = [f"{fact}: {count}" for fact, count in dropped(counts).items()]
+    return FormatError(
+        f"{path}: no {what} in the trace; "
+        + ("; ".join([*there, *report.notes]) or "nothing ran, or was recorded")
+    )
+
+
+def tell_chains(
+    report: ImportReport, trace: str, lane: str, span: str, flows: str | None, counts: Mapping[str, int]
+) -> None:
+    """Report what was left out of a trace, spans that overlap, and that the edges of its lanes are no dependencies.
+
+    Parameters
+    ----------
+    report : ImportReport
+    trace, lane, span : str
+        What they are called.
+    flows : str, optional
+        What edges come from beside the order of lanes, in words; None where edges are not of lanes.
+    counts : mapping of str to int
+    """
+    report.facts.update(dropped(counts))
+    report.doubt(
+        f"a {trace} trace records no dependencies: edges are the recorded order of each {lane}, a chain{flows}; "
+        f"no policy can run the tasks of a {lane} in parallel",
+        when=flows is not None,
+    )
+    overlaps = report.facts["overlaps"]
+    report.note(
+        f"{counted(overlaps, span)} of a {lane} beside another one, neither within the other", when=overlaps
+    )

@@ -82,6 +82,63 @@ class Place:
         return time_ns
 
 
+@dataclass(frozen=True)
+class ObjectFields:
+    """The fields of an object of a file; raise `FormatError` where it is none.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    where : str
+        Place of the object in it, in words.
+    values : dict
+    """
+
+    path: Path
+    where: str
+    values: Any
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.values, dict):
+            raise FormatError(f"{self.path}: {self.where} is {shown(self.values)}; expected an object")
+
+    def wrong(self, key: str, value: object, expected: str) -> FormatError:
+        """Return the error of an invalid field."""
+        return FormatError(
+            f"{self.path}: {self.where} has {shown(key)[1:-1]} {shown(value)}; expected {expected}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """What a line, or several, of a text file say by name.
+
+    Parameters
+    ----------
+    file : Path
+    line : int
+        Number of the first of them, from 1.
+    values : dict
+    """
+
+    file: Path
+    line: int
+    values: dict[str, Any]
+
+    def wrong(self, key: str, expected: str) -> FormatError:
+        """Return the error of an invalid value."""
+        found = shown(self.values[key]) if key in self.values else "missing"
+        return FormatError(f"{self.file}: line {self.line}: {key} is {found}; expected {expected}")
+
+
+def pass_over(path: Path, problem: str, mend: Mend | None, advice: str = ";") -> None:
+    """Report that a line was passed over; raise `FormatError` without `mend`."""
+    if mend is None:
+        raise FormatError(f"{path}: {problem}{advice} tolerant=true passes it over")
+    mend(f"{problem}, and was passed over")
+
+
 #: The longest real lines list some thousand dependencies.
 MAX_LINE_B = 16 * 1024 * 1024
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from array import array
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -13,7 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from simsched.errors import FormatError
-from simsched.graph import ImportReport, LabelColumn, TaskGraph
+from simsched.graph import ImportReport, LabelColumn, Recording, TaskGraph
+from simsched.graph.budget import budget
 from simsched.graph.build import called as name_of, tell_merged
 from simsched.graph.cleanup.matching import matcher
 from simsched.graph.edges import adjacency
@@ -21,7 +23,7 @@ from simsched.graph.loading import MANY
 from simsched.system import give_back
 from simsched.traces.shared.choice import MOST_LISTED, Choice, listed, spelled
 from simsched.traces.shared.json_stream import shown
-from simsched.traces.shared.timeline import ascending, by_lane, in_order, picked, sizes, timed
+from simsched.traces.shared.timeline import ascending, by_lane, in_order, picked, recording, sizes, timed
 
 Whole = npt.NDArray[np.int64]
 Small = npt.NDArray[np.int32]
@@ -75,6 +77,65 @@ class Spans:
         """Become some of the spans, in an order: a column at a time, so that no two are there twice."""
         for name in _COLUMNS:
             setattr(self, name, picked(vars(self)[name], rows))
+
+
+class SpanTable:
+    """Spans as a file has them, one after the other.
+
+    Parameters
+    ----------
+    path : Path
+        The file, for messages.
+
+    Examples
+    --------
+    >>> table = SpanTable(Path())
+    >>> table.add(0, 9, ("a process", "a thread"), "work", "a category")
+    >>> table.spans(lambda lane: lane).lanes, len(table)
+    ([('a process', 'a thread')], 1)
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._start, self._finish = array("q"), array("q")
+        self._lane, self._name, self._scope = array("i"), array("i"), array("i")
+        self._labels: dict[str, int] = {"": 0}
+        self._lanes: dict[tuple[str, str], int] = {}
+
+    def __len__(self) -> int:
+        return len(self._start)
+
+    @property
+    def lanes(self) -> list[tuple[str, str]]:
+        """All lanes, as they were added."""
+        return list(self._lanes)
+
+    def lane(self, lane: tuple[str, str]) -> int:
+        """Return the number of a lane."""
+        return self._lanes.setdefault(lane, len(self._lanes))
+
+    def add(self, start_ns: int, finish_ns: int, lane: tuple[str, str], name: str, scope: str) -> None:
+        """Add a span."""
+        labels = self._labels
+        self._start.append(start_ns)
+        self._finish.append(finish_ns)
+        self._lane.append(self.lane(lane))
+        self._name.append(labels.setdefault(name, len(labels)))
+        self._scope.append(labels.setdefault(scope, len(labels)))
+        budget().check(self._path, len(self._start), "tasks")
+
+    def spans(self, called: Callable[[tuple[str, str]], tuple[str, str]]) -> Spans:
+        """Return all spans; a lane has the names of its process and thread that `called` returns."""
+        columns = self._start, self._finish, self._lane, self._name, self._scope
+        start, finish, lane, name, scope = (np.array(column, column.typecode) for column in columns)
+        return Spans(start, finish, lane, name, scope, list(self._labels), list(map(called, self._lanes)))
+
+
+def recorded(path: Path, tasks: Spans) -> Recording:
+    """Return the recording of some tasks, from the time 0 of their clock."""
+    lanes, lane = np.unique(tasks.lane, return_inverse=True)
+    names = lane_names([tasks.lanes[number] for number in lanes.tolist()])
+    return recording(path, tasks.start_ns, tasks.finish_ns, lane, names, origin_ns=0)
 
 
 def lane_names(lanes: Sequence[tuple[str, str]]) -> list[str]:

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -166,10 +167,7 @@ class Wire:
                 "tolerant=true keeps what is complete"
             )
         self._mend(f"the file is cut off in the field at byte {place}; what is complete before that was read")
-        self._skip_all()
-
-    def _skip_all(self) -> None:
-        """Pass over what is left, so that messages around the one that is cut off end too."""
+        # Messages around the one that is cut off end, too.
         while there := self._left(None, PIECE_B):
             self._pass(there)
 
@@ -202,6 +200,22 @@ def header(data: bytes) -> tuple[int, int, int, int] | None:
         _, end = varint(data, at)
         return (tag >> 3, kind, at, end - at) if end else None
     return (tag >> 3, kind, at, FIXED_B[kind]) if kind in FIXED_B else None
+
+
+def headers(data: bytes, at: int = 0) -> Iterator[tuple[int, int, int, int]]:
+    r"""Yield number and wire type of the fields from a place on, and where the content of each begins and ends.
+
+    Of a field that is cut off, the end is beyond that of the data, and no more follow.
+
+    Examples
+    --------
+    >>> list(headers(b"\x08\x96\x01\x0a\x03ab"))
+    [(1, 0, 1, 3), (1, 2, 5, 8)]
+    """
+    while found := header(data[at : at + 20]):
+        number, kind, begin, length = found
+        yield number, kind, at + begin, at + begin + length
+        at += begin + length
 
 
 def varint(data: bytes | memoryview, at: int) -> tuple[int, int]:
@@ -315,9 +329,7 @@ def parsed(wire: Wire, message: type[Any], piece: bytes, place: int, mend: Mend 
     except DecodeError:
         whole.Clear()
         at = 0
-        while at < len(piece):
-            found = header(piece[at : at + 20])
-            end = len(piece) if found is None else at + found[2] + found[3]
+        for end in chain((end for *_, end in headers(piece)), [len(piece)]):
             try:
                 one = message()
                 one.ParseFromString(piece[at:end])

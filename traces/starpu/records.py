@@ -24,7 +24,7 @@ from simsched.graph.shapes import MAX_RANK
 from simsched.text import counted
 from simsched.traces.dot.statements import Dot, read_dot
 from simsched.traces.shared.json_stream import shown
-from simsched.traces.shared.places import lines
+from simsched.traces.shared.places import Line, lines, pass_over
 from simsched.traces.shared.timeline import whole_ns
 
 
@@ -96,27 +96,8 @@ _PARAMETER = re.compile(r"[MVBT]([0-9]{1,9}(?:x[0-9]{1,9})+)")
 
 
 @dataclass(frozen=True)
-class Record:
-    """One record, with checked access to its values.
-
-    Parameters
-    ----------
-    file : Path
-        The file.
-    line : int
-        Where the record starts.
-    values : dict of str to str
-        Value of each key.
-    """
-
-    file: Path
-    line: int
-    values: dict[str, str]
-
-    def wrong(self, key: str, expected: str) -> FormatError:
-        """Return the error of an invalid value."""
-        found = shown(self.values[key]) if key in self.values else "missing"
-        return FormatError(f"{self.file}: line {self.line}: {key} is {found}; expected {expected}")
+class Record(Line):
+    """One record, with checked access to its values, which are texts."""
 
     def whole(self, key: str) -> int | None:
         """Return a whole number; None where it is missing."""
@@ -273,11 +254,7 @@ def _add(path: Path, number: int, line: str, values: dict[str, str], mend: Mend 
     # All records share some twenty keys.
     key = sys.intern(key.strip())
     if not colon or not _KEY.fullmatch(key):
-        if mend is None:
-            raise FormatError(
-                f"{path}: line {number} is {shown(line)}; expected Key: value; tolerant=true passes it over"
-            )
-        mend(f"line {number} is not of the form Key: value and was passed over")
+        pass_over(path, f"line {number} is {shown(line)}", mend, "; expected Key: value;")
     elif key in values:
         raise FormatError(f"{path}: line {number}: a second {key} in one record; is a blank line missing?")
     else:

@@ -12,7 +12,7 @@ node_def.proto, attr_value.proto, tensor_description.proto, tensor_shape.proto, 
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -56,18 +56,14 @@ MESSAGES = {
 }
 
 
-@cache
-def messages() -> dict[str, Any]:
-    """Return the classes of all messages, by name.
-
-    Raises
-    ------
-    MissingExtraError
-        If the library `protobuf` is not installed.
-    """
-    types = {f"DT_{name}": number for number, name in enumerate(DTYPES)}
-    types |= {f"{name}_REF": number + REFERENCE for name, number in types.items()}
-    return message_classes("simsched_tensorflow", MESSAGES, "reading TensorFlow's files", {"DataType": types})
+_TYPES = {f"DT_{name}": number for number, name in enumerate(DTYPES)}
+_REFERENCES = {f"{name}_REF": number + REFERENCE for name, number in _TYPES.items()}
+messages = cache(
+    partial(
+        message_classes, "simsched_tensorflow", MESSAGES, "reading TensorFlow's files",
+        {"DataType": _TYPES | _REFERENCES},
+    )
+)  # fmt: skip
 
 
 #: Text is read at some 3 MB per second, and this is the text of 18,000 nodes.

@@ -19,6 +19,7 @@ from simsched.traces.shared.json_elements import objects
 from simsched.traces.shared.json_stream import shown
 from simsched.traces.shared.libraries import of_tensorflow
 from simsched.traces.shared.options import TOLERANT, mends_if
+from simsched.traces.shared.places import ObjectFields
 from simsched.traces.shared.timeline import MAX_NS, whole_ns
 from simsched.traces.tensorflow.join import joined
 from simsched.traces.tensorflow.reader import graph_of
@@ -103,8 +104,7 @@ def _executions(path: Path, mend: Mend | None) -> list[Execution]:
     devices: dict[object, str] = {}
     found: list[Execution] = []
     for place, event in enumerate(objects(path, "traceEvents", mend=mend)[1]):
-        if not isinstance(event, dict):
-            raise FormatError(f"{path}: event {place} is {shown(event)}; expected an object")
+        fields = ObjectFields(path, f"event {place}", event)
         args = event.get("args")
         args = args if isinstance(args, dict) else {}
         if event.get("ph") == "M" and event.get("name") == "process_name":
@@ -112,23 +112,24 @@ def _executions(path: Path, mend: Mend | None) -> list[Execution]:
             if name.endswith(_COMPUTE):
                 devices[shown(event.get("pid"))] = name.removesuffix(_COMPUTE)
         elif event.get("ph") == "X" and event.get("cat") == "Op":
-            found.append(_execution(path, place, event, args, devices))
+            found.append(_execution(place, fields, args, devices))
     return found
 
 
 def _execution(
-    path: Path, place: int, event: Mapping[str, Any], args: Mapping[str, Any], devices: Mapping[object, str]
+    place: int, fields: ObjectFields, args: Mapping[str, Any], devices: Mapping[object, str]
 ) -> Execution:
     name, op = args.get("name"), args.get("op")
     if not isinstance(name, str) or not name:
-        raise FormatError(f"{path}: event {place} has args.name {shown(name)}; expected the name of a node")
-    device = devices.get(shown(event.get("pid")))
+        raise fields.wrong("args.name", name, "the name of a node")
+    device = devices.get(shown(fields.values.get("pid")))
     if device is None:
         raise FormatError(
-            f"{path}: event {place} is of process {shown(event.get('pid'))}, which has no name before it"
+            f"{fields.path}: {fields.where} is of process {shown(fields.values.get('pid'))}, which has no name "
+            "before it"
         )
-    start_ns = _ns(path, place, event, "ts", MAX_TS_US)
-    length_ns = _ns(path, place, event, "dur", MAX_NS // 1000)
+    start_ns = _ns(fields, "ts", MAX_TS_US)
+    length_ns = _ns(fields, "dur", MAX_NS // 1000)
     inputs: list[str] = []
     while isinstance(source := args.get(f"input{len(inputs)}"), str):
         inputs.append(plain_text(source))
@@ -137,11 +138,9 @@ def _execution(
     return Execution(place, name, device, label, 0, start_ns, length_ns, start_ns + length_ns)
 
 
-def _ns(path: Path, place: int, event: Mapping[str, Any], key: str, most_us: int) -> int:
-    value = event.get(key)
+def _ns(fields: ObjectFields, key: str, most_us: int) -> int:
+    value = fields.values.get(key)
     moment = None if isinstance(value, str) else whole_ns(value, 1000, 0, most_us * 1000)
     if moment is None:
-        raise FormatError(
-            f"{path}: event {place} has {key} {shown(value)}; expected 0 to {most_us} microseconds"
-        )
+        raise fields.wrong(key, value, f"0 to {most_us} microseconds")
     return moment

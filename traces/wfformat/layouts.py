@@ -13,11 +13,11 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from simsched.errors import FormatError
 from simsched.graph.budget import budget
 from simsched.graph.columns import plain_text
 from simsched.graph.loading import Mend
-from simsched.traces.shared.json_stream import shown, stream
+from simsched.traces.shared.json_stream import stream
+from simsched.traces.shared.places import ObjectFields
 
 
 def node_and_processor(machine: Any) -> tuple[str, str]:
@@ -183,20 +183,8 @@ def read_instance(path: Path, mend: Mend | None) -> Instance:
 
 
 @dataclass(frozen=True)
-class _Fields:
+class _Fields(ObjectFields):
     """Checked access to the fields of one object of the file."""
-
-    path: Path
-    where: str
-    values: Any
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.values, dict):
-            raise FormatError(f"{self.path}: {self.where} is {shown(self.values)}; expected an object")
-
-    def wrong(self, key: str, value: object, expected: str) -> FormatError:
-        """Return the error of a field."""
-        return FormatError(f"{self.path}: {self.where} has {key} {shown(value)}; expected {expected}")
 
     def text(self, *keys: str) -> str:
         """Return the string in the first existing field; "" where there is none."""

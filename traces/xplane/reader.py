@@ -16,7 +16,7 @@ from array import array
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Set
-from functools import cache
+from functools import cache, partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,7 @@ from simsched.graph import ImportReport, TaskGraph
 from simsched.graph.budget import budget
 from simsched.graph.contracting import contracted
 from simsched.graph.loading import Reader, plain_name
-from simsched.traces.shared.choice import OPTIONS, Choice
+from simsched.traces.shared.choice import OPTIONS, Choice, dropped
 from simsched.traces.shared.json_stream import shown
 from simsched.traces.shared.options import mends_if
 from simsched.traces.shared.protobuf import message_classes
@@ -50,9 +50,7 @@ MESSAGES = {
 PARAMETER = b"parameter"
 
 
-@cache
-def _messages() -> dict[str, Any]:
-    return message_classes("simsched_hlo", MESSAGES, "reading profiles of XLA")
+_messages = cache(partial(message_classes, "simsched_hlo", MESSAGES, "reading profiles of XLA"))
 
 
 class Program:
@@ -184,7 +182,7 @@ def _read(
         space.keep(of_process(path, space.spans, process))
     space.keep(choose(path, space.spans, choice, report))
     spans = space.spans
-    report.facts.update({f"dropped, {what}": count for what, count in space.counts.items() if count})
+    report.facts.update(dropped(space.counts))
     if operations:
         spans.name = vars(space).pop("op")
     else:

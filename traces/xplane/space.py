@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from array import array
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -50,10 +50,7 @@ SUMMARIES = ("Steps", "XLA Modules", "XLA TraceMe", "Framework Ops", "Framework 
 OP, PROGRAM, RUN, DEVICE = _WANTED = ("hlo_op", "program_id", "run_id", "device_ordinal")
 
 
-@cache
-def messages() -> dict[str, Any]:
-    """Return the classes of all messages, by name; raise `MissingExtraError` where `protobuf` is not installed."""
-    return message_classes("simsched_xplane", MESSAGES, "reading profiles of XLA")
+messages = cache(partial(message_classes, "simsched_xplane", MESSAGES, "reading profiles of XLA"))
 
 
 @dataclass

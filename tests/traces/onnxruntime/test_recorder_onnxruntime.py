@@ -49,7 +49,7 @@ def sessions(monkeypatch: pytest.MonkeyPatch) -> list[_Session]:
         ExecutionMode=SimpleNamespace(ORT_PARALLEL="parallel", ORT_SEQUENTIAL="sequential"),
         GraphOptimizationLevel=SimpleNamespace(ORT_ENABLE_ALL="all", ORT_DISABLE_ALL="none"),
     )
-    monkeypatch.setattr(record_onnxruntime, "_onnxruntime", lambda: library)
+    monkeypatch.setattr(record_onnxruntime, "library", lambda *_: library)
     _Session.made.clear()
     return _Session.made
 

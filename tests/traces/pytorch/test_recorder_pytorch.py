@@ -76,7 +76,7 @@ def test_threads_that_cannot_be_are_refused_in_one_line(option, threads, tmp_pat
 
 
 def test_where_nothing_can_be_written_nothing_is_recorded(monkeypatch, tmp_path, capsys):
-    monkeypatch.setattr(record_pytorch, "_torch", _Torch)
+    monkeypatch.setattr(record_pytorch, "library", lambda *_: _Torch())
     monkeypatch.setitem(record_pytorch.MODELS, "lstm", lambda: step)
 
     def step():

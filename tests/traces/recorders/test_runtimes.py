@@ -14,7 +14,8 @@ import pytest
 import simsched as ss
 from simsched.errors import FormatError, SimschedError
 from simsched.traces.recorders.runtimes import Program, load, record, save
-from simsched.traces.recorders.runtimes.programs import PROGRAMS, WORK, cholesky, lu, stencil
+from simsched.traces.recorders.runtimes.networks import WORK
+from simsched.traces.recorders.runtimes.programs import PROGRAMS, cholesky, lu, stencil
 from simsched.traces.recorders.runtimes.record import NAMES, RUNTIMES, has, recorded
 
 #: The project's own recordings.

@@ -9,7 +9,7 @@ with its makespan and that of an untraced run; and `tasks.csv.gz`, the times of 
 `simsched.learn` takes all of these as recordings of one host.
 """
 
-from simsched.traces.recorders.runtimes.programs import Program
+from simsched.traces.recorders.runtimes.networks import Program
 from simsched.traces.recorders.runtimes.record import installed, record
 from simsched.traces.recorders.runtimes.saved import load, save
 

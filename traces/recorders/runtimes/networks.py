@@ -1,15 +1,13 @@
-"""The programs as operators of frameworks: what each operator reads, and the arrays that they begin with."""
+"""The programs: tasks with their dependencies, and the operators of frameworks with the arrays that they begin with."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from math import prod
 
 import numpy as np
 import numpy.typing as npt
-
-from simsched.traces.recorders.runtimes.programs import Program
 
 #: Side of a tile.
 TILE = 160
@@ -24,6 +22,58 @@ DOMINANT = 128.0
 
 #: What an operator reads: a task and which of its results; or -1 and the number of a given array.
 Read = tuple[int, int]
+
+
+#: Side of the matrices that a task of each kind multiplies, and the numbers that it adds up.
+WORK = {
+    "potrf": (112, 0), "trsm": (144, 0), "syrk": (144, 0), "gemm": (160, 0), "getrf": (144, 0),
+    "cell": (128, 4_096), "update": (0, 32_768), "conv3": (176, 0), "conv5": (192, 0), "conv1": (96, 0),
+    "concat": (0, 262_144), "pool": (0, 131_072), "project": (160, 0), "attend": (112, 16_384), "norm": (0, 65_536),
+    "feed": (192, 0), "row": (0, 524_288),
+}  # fmt: skip
+
+
+@dataclass
+class Program:
+    """A program under construction: kinds of its tasks, and what each depends on.
+
+    Examples
+    --------
+    >>> program = Program()
+    >>> first = program.add("gemm")
+    >>> program.add("gemm", [first]), program.before
+    (1, [[], [0]])
+    """
+
+    kinds: list[str] = field(default_factory=list)
+    before: list[list[int]] = field(default_factory=list)
+
+    def add(self, kind: str, before: Iterable[int] = ()) -> int:
+        """Add a task; return its number."""
+        self.kinds.append(kind)
+        self.before.append(sorted(set(before)))
+        return len(self.kinds) - 1
+
+    @property
+    def edges(self) -> list[tuple[int, int]]:
+        """Dependencies, each as two numbers of tasks."""
+        return [(other, task) for task, others in enumerate(self.before) for other in others]
+
+    def priorities(self) -> list[int]:
+        """Return the priority of each task: the tasks on the longest path from it to a sink."""
+        levels = [1] * len(self.kinds)
+        for task in reversed(range(len(levels))):
+            for other in self.before[task]:
+                levels[other] = max(levels[other], levels[task] + 1)
+        return levels
+
+    def text(self) -> str:
+        """Return the program as `tasks.cc` reads it."""
+        rows = [
+            " ".join(map(str, (*WORK[kind], priority, len(before), *before)))
+            for kind, priority, before in zip(self.kinds, self.priorities(), self.before, strict=True)
+        ]
+        return "\n".join([str(len(rows)), *rows, ""])
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from simsched.errors import SimschedError
+from simsched.traces.recorders.running import library
 from simsched.traces.recorders.runtimes.networks import HIDDEN, Network, Read
 
 #: First versions with the operator Attention.
@@ -74,12 +74,7 @@ def model(network: Network) -> tuple[bytes, dict[str, npt.NDArray[np.float32]]]:
     SimschedError
         If the package onnx is missing, or ONNX has no operator for a kind.
     """
-    try:
-        onnx: Any = importlib.import_module("onnx")
-    except ImportError:
-        raise SimschedError(
-            "models are written with onnx, which is not installed: pip install onnx"
-        ) from None
+    onnx = library("onnx", "models are written with onnx", "onnx")
     if not expressible(network):
         absent = ", ".join(sorted(set(network.program.kinds) - NODES.keys()))
         raise SimschedError(f"ONNX has no operators for {absent}; take another program")

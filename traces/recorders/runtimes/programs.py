@@ -2,99 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable
 
-#: Side of the matrices that a task of each kind multiplies, and the numbers that it adds up.
-WORK = {
-    "potrf": (112, 0), "trsm": (144, 0), "syrk": (144, 0), "gemm": (160, 0), "getrf": (144, 0),
-    "cell": (128, 4_096), "update": (0, 32_768), "conv3": (176, 0), "conv5": (192, 0), "conv1": (96, 0),
-    "concat": (0, 262_144), "pool": (0, 131_072), "project": (160, 0), "attend": (112, 16_384), "norm": (0, 65_536),
-    "feed": (192, 0), "row": (0, 524_288),
-}  # fmt: skip
+from simsched.traces.recorders.runtimes import networks
+from simsched.traces.recorders.runtimes.networks import Network, Program
 
 
-@dataclass
-class Program:
-    """A program under construction: kinds of its tasks, and what each depends on.
-
-    Examples
-    --------
-    >>> program = Program()
-    >>> first = program.add("gemm")
-    >>> program.add("gemm", [first]), program.before
-    (1, [[], [0]])
-    """
-
-    kinds: list[str] = field(default_factory=list)
-    before: list[list[int]] = field(default_factory=list)
-
-    def add(self, kind: str, before: Iterable[int] = ()) -> int:
-        """Add a task; return its number."""
-        self.kinds.append(kind)
-        self.before.append(sorted(set(before)))
-        return len(self.kinds) - 1
-
-    @property
-    def edges(self) -> list[tuple[int, int]]:
-        """Dependencies, each as two numbers of tasks."""
-        return [(other, task) for task, others in enumerate(self.before) for other in others]
-
-    def priorities(self) -> list[int]:
-        """Return the priority of each task: the tasks on the longest path from it to a sink."""
-        levels = [1] * len(self.kinds)
-        for task in reversed(range(len(levels))):
-            for other in self.before[task]:
-                levels[other] = max(levels[other], levels[task] + 1)
-        return levels
-
-    def text(self) -> str:
-        """Return the program as `tasks.cc` reads it."""
-        rows = [
-            " ".join(map(str, (*WORK[kind], priority, len(before), *before)))
-            for kind, priority, before in zip(self.kinds, self.priorities(), self.before, strict=True)
-        ]
-        return "\n".join([str(len(rows)), *rows, ""])
-
-
-class _Tiles:
-    """The last writer of each tile, for programs on tiles of a matrix."""
-
-    def __init__(self) -> None:
-        self.program = Program()
-        self.writer: dict[tuple[int, int], int] = {}
-
-    def run(self, kind: str, written: tuple[int, int], *read: tuple[int, int]) -> None:
-        tiles = [written, *read]
-        self.writer[written] = self.program.add(kind, [self.writer[t] for t in tiles if t in self.writer])
+def _tasks(network: Network, **called: str) -> Program:
+    """Return a task for each operator; kinds of operators that do the same work as tasks are `called` alike."""
+    made = network.program
+    return Program([called.get(kind, kind) for kind in made.kinds], made.before)
 
 
 def cholesky(side: int = 8) -> Program:
     """Return the tile Cholesky factorisation of a matrix of `side` x `side` tiles."""
-    tiles = _Tiles()
-    for k in range(side):
-        tiles.run("potrf", (k, k))
-        for i in range(k + 1, side):
-            tiles.run("trsm", (i, k), (k, k))
-        for i in range(k + 1, side):
-            tiles.run("syrk", (i, i), (i, k))
-            for j in range(k + 1, i):
-                tiles.run("gemm", (i, j), (i, k), (j, k))
-    return tiles.program
+    return _tasks(networks.cholesky(side))
 
 
 def lu(side: int = 6) -> Program:
     """Return the tile LU factorisation without pivoting."""
-    tiles = _Tiles()
-    for k in range(side):
-        tiles.run("getrf", (k, k))
-        for i in range(k + 1, side):
-            tiles.run("trsm", (i, k), (k, k))
-            tiles.run("trsm", (k, i), (k, k))
-        for i in range(k + 1, side):
-            for j in range(k + 1, side):
-                tiles.run("gemm", (i, j), (i, k), (k, j))
-    return tiles.program
+    return _tasks(networks.lu(side), column="trsm", line="trsm", update="gemm")
 
 
 def lstm(layers: int = 4, steps: int = 16) -> Program:
@@ -111,14 +38,7 @@ def lstm(layers: int = 4, steps: int = 16) -> Program:
 
 def cnn(blocks: int = 12) -> Program:
     """Return a chain of blocks of four branches, as in Inception."""
-    program = Program()
-    joined: list[int] = []
-    for _ in range(blocks):
-        ends = [program.add("conv1", joined)]
-        ends += [program.add(kind, [program.add("conv1", joined)]) for kind in ("conv3", "conv5")]
-        ends.append(program.add("conv1", [program.add("pool", joined)]))
-        joined = [program.add("concat", ends)]
-    return program
+    return _tasks(networks.cnn(blocks))
 
 
 def transformer(layers: int = 6, heads: int = 8) -> Program:
@@ -137,12 +57,7 @@ def transformer(layers: int = 6, heads: int = 8) -> Program:
 
 def stencil(parts: int = 8, steps: int = 16) -> Program:
     """Return time steps of rows, each after itself and its neighbours."""
-    program = Program()
-    before: list[int] = []
-    for _ in range(steps):
-        near = [before[max(part - 1, 0) : part + 2] for part in range(parts)]
-        before = [program.add("row", near[part]) for part in range(parts)]
-    return program
+    return _tasks(networks.stencil(parts, steps), edge="row")
 
 
 #: Programs by name.

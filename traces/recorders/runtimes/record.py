@@ -19,8 +19,8 @@ from simsched.errors import SimschedError
 from simsched.graph import ImportReport, Recording, TaskGraph
 from simsched.parameters import is_whole
 from simsched.traces.recorders.runtimes.frameworks import FRAMEWORKS, Framework, missing
-from simsched.traces.recorders.runtimes.networks import NETWORKS
-from simsched.traces.recorders.runtimes.programs import PROGRAMS, Program
+from simsched.traces.recorders.runtimes.networks import NETWORKS, Program
+from simsched.traces.recorders.runtimes.programs import PROGRAMS
 from simsched.traces.shared.libraries import cpu_model
 
 SOURCE = Path(__file__).with_name("tasks.cc")

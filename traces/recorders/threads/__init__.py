@@ -17,7 +17,6 @@ tasks and dependencies.
 
 from __future__ import annotations
 
-import gzip
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
@@ -25,9 +24,9 @@ from pathlib import Path
 from typing import Any
 
 from simsched.errors import SimschedError
-from simsched.files import check_place, replacing
+from simsched.files import check_place
 from simsched.graph.loading import plain_name
-from simsched.traces.chrome.writer import EXECUTORS
+from simsched.traces.chrome.writer import EXECUTORS, write_trace
 from simsched.traces.recorders.threads.patching import activate, active, patched
 from simsched.traces.recorders.threads.tasks import Lane, Part, Recording
 from simsched.traces.shared.libraries import cpu_model
@@ -142,16 +141,7 @@ def write(recording: Recording, path: Path) -> None:
         "cpu_model": cpu_model(),
         "notes": list(_notes(recording)),
     }
-    with replacing(path) as raw:
-        # Neither name nor time in the header, as in all that simsched compresses.
-        packed = gzip.GzipFile("", "wb", 6, raw, 0) if path.suffix == ".gz" else None
-        file = packed or raw
-        file.write(f'{{"displayTimeUnit":"ns","otherData":{json.dumps(other)},"traceEvents":[\n'.encode())
-        for i, event in enumerate(_events(recording)):
-            file.write((",\n" if i else "").encode() + json.dumps(event, separators=(",", ":")).encode())
-        file.write(b"\n]}\n")
-        if packed is not None:
-            packed.close()
+    write_trace(path, other, (json.dumps(event, separators=(",", ":")) for event in _events(recording)))
 
 
 def _notes(recording: Recording) -> Iterator[str]:
