@@ -13,7 +13,7 @@ from pathlib import Path
 
 import simsched as ss
 from simsched.reproduce import Reproduction
-from simsched.reproduce.crossed.text import matrix_text, place, write_heat_maps
+from simsched.reproduce.crossed.table import matrix_text, place, write_heat_maps
 from simsched.reproduce.export import write_pictures
 
 HERE = Path(__file__).parent

@@ -24,7 +24,6 @@ from typer.core import TyperGroup
 
 from simsched.cli import (  # noqa: F401 - each adds its commands
     convert,
-    explain,
     host,
     learn,
     list,

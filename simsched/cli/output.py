@@ -12,7 +12,7 @@ import typer
 
 from simsched.cli.common import check_outputs, say
 from simsched.document.markdown import markdown
-from simsched.document.tables import table_of
+from simsched.document.result import table_of
 from simsched.document.terminal import document_text, facts_lines, table_text, width
 from simsched.text import printable
 

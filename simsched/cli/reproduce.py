@@ -44,7 +44,7 @@ def reproduce(
     from simsched.reproduce.export import write_reproduction
     from simsched.reproduce.summary import summary_text
     from simsched.reproduce.system import count_rows, system_of
-    from simsched.schedule.gallery import make_folder
+    from simsched.schedule.export import make_folder
 
     systems = [system_of(name) for name in (registered("reproductions") if paper == "all" else [paper])]
     if paper == "all" and tables:
@@ -102,9 +102,8 @@ def crossed(
     from simsched.reproduce.crossed.crossed import CURRENT
     from simsched.reproduce.crossed.jobs import jobs_of
     from simsched.reproduce.crossed.rules import RULES
-    from simsched.reproduce.crossed.table import OWN
-    from simsched.reproduce.crossed.text import write_crossed
-    from simsched.schedule.gallery import make_folder
+    from simsched.reproduce.crossed.table import OWN, write_crossed
+    from simsched.schedule.export import make_folder
 
     if out is not None:
         make_folder(out)

@@ -243,7 +243,7 @@ def tune(
     Everything that was tried is printed, best first. The picture is a heat map if the layouts are a grid, otherwise
     the best makespan so far by the number of replays.
     """
-    from simsched.plots.tuning import tuned_size
+    from simsched.plots.layouts import tuned_size
 
     check_tables(out)
     tasks = graph_of(graph, context)

@@ -21,7 +21,7 @@ from simsched.graph.adjacency import Csr
 from simsched.machine import Machine, RuntimeProfile
 from simsched.policy import Layout
 from simsched.policy.placement import executor_cores
-from simsched.replay.checks import check_seed
+from simsched.replay.scenario import check_seed
 from simsched.schedule import Schedule, bounds
 from simsched.units import format_time
 

@@ -16,8 +16,7 @@ from simsched.errors import CostError, SimschedError
 from simsched.graph import TaskGraph
 from simsched.graph.taskgraph import Seconds
 from simsched.learning.file import read, write
-from simsched.learning.hosts import LEAST, UNIT_BPS
-from simsched.learning.interruptions import expected
+from simsched.learning.hosts import LEAST, UNIT_BPS, expected
 from simsched.learning.observed import TaskKey, task_keys
 from simsched.learning.predicting import Case, check_counts, counts_of, doubts
 from simsched.learning.rows import KindSeconds, Run, Slowdown, StartCost
@@ -354,7 +353,7 @@ class Learned:
         ([8.0, 4.0], [False, True])
         """
         from simsched.document.result import Result
-        from simsched.plots.learned import learned_curve
+        from simsched.plots.accuracy import learned_curve
 
         check_counts(samples=samples, width=width)
         counts = [self.lanes * 2**i for i in range(4)] if cores is None else counts_of(cores)

@@ -14,8 +14,7 @@ from simsched.errors import SimschedError
 from simsched.graph import TaskGraph
 from simsched.graph.taskgraph import Seconds
 from simsched.intervals import spread
-from simsched.learning.hosts import hit, host
-from simsched.learning.interruptions import slice_s
+from simsched.learning.hosts import hit, host, slice_s
 from simsched.learning.rows import BETWEEN, Run
 from simsched.machine import Machine, machine as machine_of
 from simsched.notes import Note, Weight

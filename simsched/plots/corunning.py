@@ -9,8 +9,8 @@ from simsched.drawing import Axes
 from simsched.plots.canvas import open_axes, plain, set_title
 from simsched.plots.gantt import gantt_title
 from simsched.schedule import Schedule
-from simsched.schedule.busy import what_runs
 from simsched.schedule.runs import Events, Runs
+from simsched.schedule.steps import what_runs
 from simsched.units import time_unit
 
 

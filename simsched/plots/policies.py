@@ -14,8 +14,15 @@ from simsched.graph import TaskGraph
 from simsched.intervals import Interval, typical
 from simsched.later import later
 from simsched.machine import Machine, RuntimeProfile
-from simsched.plots.canvas import log_ticks, open_axes, outside_legend, plain, require_columns
-from simsched.plots.palette import MARKERS, OKABE_ITO
+from simsched.plots.canvas import (
+    MARKERS,
+    OKABE_ITO,
+    log_ticks,
+    open_axes,
+    outside_legend,
+    plain,
+    require_columns,
+)
 from simsched.policy import Layout, Policy
 from simsched.spec import Engine
 

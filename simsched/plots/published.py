@@ -8,9 +8,15 @@ import numpy as np
 import pandas as pd
 
 from simsched.drawing import Artist, Axes
-from simsched.plots.canvas import open_axes, outside_legend, plain, require_columns
-from simsched.plots.overlap import LONGEST_PAIR, layers
-from simsched.plots.palette import OKABE_ITO
+from simsched.plots.canvas import (
+    LONGEST_PAIR,
+    OKABE_ITO,
+    layers,
+    open_axes,
+    outside_legend,
+    plain,
+    require_columns,
+)
 
 
 def grouped_bars(

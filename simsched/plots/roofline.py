@@ -15,8 +15,16 @@ import pandas as pd
 
 from simsched.drawing import Artist, Axes
 from simsched.machine import Machine, machine as machine_of
-from simsched.plots.canvas import open_axes, outside_legend, require_columns, set_title, verbatim
-from simsched.plots.palette import GREY, MARKERS, OKABE_ITO
+from simsched.plots.canvas import (
+    GREY,
+    MARKERS,
+    OKABE_ITO,
+    open_axes,
+    outside_legend,
+    require_columns,
+    set_title,
+    verbatim,
+)
 from simsched.schedule import Schedule
 
 

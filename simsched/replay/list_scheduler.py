@@ -1,18 +1,93 @@
-"""The list scheduler of static policies: the next ready task on an idle executor."""
+"""The list schedulers of static policies, and their queues: any idle executor takes the next task, or its own."""
 
 from __future__ import annotations
 
 from bisect import bisect_left, insort
+from collections import deque
 from collections.abc import Sequence
+from heapq import heappop, heappush
+from typing import Protocol
+
+import numpy as np
 
 from simsched.costs.loads import IDLE, Load
 from simsched.errors import EngineError
 from simsched.graph.adjacency import Csr, Index
 from simsched.graph.taskgraph import Seconds
+from simsched.policy.policy import Discipline
 from simsched.replay.decision import Decision
 from simsched.replay.plan import StaticPlan
-from simsched.replay.queues import ready_queue
 from simsched.replay.replay import Chooser
+
+
+class ReadyQueue(Protocol):
+    """Ready tasks in the order of a discipline."""
+
+    def __len__(self) -> int: ...
+
+    def add(self, tasks: list[int]) -> None:
+        """Add the tasks that became ready at one instant, ascending."""
+        ...
+
+    def take(self) -> int:
+        """Remove and return the next task."""
+        ...
+
+
+class RankQueue:
+    """Lowest position first."""
+
+    def __init__(self, position: Index) -> None:
+        self._position = position.tolist()
+        self._task = [0] * len(self._position)
+        for task, place in enumerate(self._position):
+            self._task[place] = task
+        self._heap: list[int] = []
+
+    def __len__(self) -> int:
+        return len(self._heap)
+
+    def add(self, tasks: list[int]) -> None:
+        """Add ready tasks."""
+        for task in tasks:
+            heappush(self._heap, self._position[task])
+
+    def take(self) -> int:
+        """Remove and return the task of the lowest position."""
+        return self._task[heappop(self._heap)]
+
+
+class FifoQueue:
+    """First come, first served; of one instant, the lower index first."""
+
+    def __init__(self) -> None:
+        self._tasks: deque[int] = deque()
+
+    def __len__(self) -> int:
+        return len(self._tasks)
+
+    def add(self, tasks: list[int]) -> None:
+        """Add ready tasks."""
+        self._tasks.extend(tasks)
+
+    def take(self) -> int:
+        """Remove and return the task that came first."""
+        return self._tasks.popleft()
+
+
+class LifoQueue(FifoQueue):
+    """Last come, first served; of one instant, the lower index first."""
+
+    def add(self, tasks: list[int]) -> None:
+        """Add ready tasks."""
+        self._tasks.extendleft(reversed(tasks))
+
+
+def ready_queue(discipline: Discipline, position: Index) -> ReadyQueue:
+    """Return an empty queue of a discipline."""
+    if discipline == "rank":
+        return RankQueue(position)
+    return FifoQueue() if discipline == "fifo" else LifoQueue()
 
 
 class ListScheduler(Chooser):
@@ -102,3 +177,42 @@ class ListScheduler(Chooser):
     def alone(self, teams: Csr, team: Index, executor: Index) -> Seconds:
         """Return each task's undisturbed seconds on its executor."""
         return self._plan.alone(executor)
+
+
+class PlannedScheduler(ListScheduler):
+    """Decides for a static plan that says where each task runs; see `Chooser`."""
+
+    def __init__(self, plan: StaticPlan, assigned: Index) -> None:
+        super().__init__(plan)
+        self._assigned: list[int] = assigned.tolist()
+        self._left: list[list[int]] = [
+            [] for _ in range(plan.executors.n)
+        ]  # of each executor, the next task last
+        for task in np.argsort(plan.position)[::-1].tolist():
+            self._left[self._assigned[task]].append(task)
+        self._ready = bytearray(len(assigned))
+        self._startable: list[int] = []  # heap of executors whose next task is ready
+
+    def released(self, tasks: list[int], now_s: float) -> None:
+        """Note ready tasks."""
+        for task in tasks:
+            self._ready[task] = True
+            executor = self._assigned[task]
+            if self._left[executor][-1] == task and self._is_idle(executor):
+                heappush(self._startable, executor)
+
+    def finished(self, task: int) -> None:
+        """Make the task's executor idle."""
+        executor = self._executor_of[task]
+        super().finished(task)
+        if self._left[executor] and self._ready[self._left[executor][-1]]:
+            heappush(self._startable, executor)
+
+    def next(self, now_s: float) -> Decision | None:
+        """Return the next task of the lowest-numbered executor that is idle and whose next task is ready."""
+        if not self._startable:
+            return None
+        delay = self._delay_s + self._per_poller_s * (len(self._idle) - 1)
+        executor = heappop(self._startable)
+        self._idle.pop(bisect_left(self._idle, executor))
+        return self._decision(self._left[executor].pop(), executor, delay)

@@ -1,4 +1,4 @@
-"""`Scenario`: a machine and all settings of replays on it; and the replays themselves."""
+"""`Scenario`: a machine and all settings of replays on it, checked before any work; and the replays themselves."""
 
 from __future__ import annotations
 
@@ -6,17 +6,19 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from simsched.costs import CostModel, TaskCosts
-from simsched.errors import CostError
+from simsched.errors import CostError, SimschedError
 from simsched.graph import TaskGraph
 from simsched.graph.required import check_graph
 from simsched.graph.taskgraph import Seconds
 from simsched.machine import Machine, RuntimeProfile, machine as machine_of
 from simsched.notes import Note, Weight
+from simsched.parameters import is_whole
 from simsched.policy import Layout, Policy, Problem, RankPolicy, policy as policy_of
 from simsched.policy.estimate import Estimator
 from simsched.policy.layout import BEST, Best
@@ -24,12 +26,48 @@ from simsched.policy.rank_policy import FAIR
 from simsched.progress import check_progress
 from simsched.replay import engines, layouts
 from simsched.replay.best_layout import Search
-from simsched.replay.checks import check_inputs, check_memory_limit
 from simsched.replay.memory_limit import MemoryLimit, checked_against_memory
 from simsched.replay.plan import DynamicPlan, Plan, StaticPlan, actual
 from simsched.replay.policy_checks import is_of_one_kind, layouts_of, remarks_of
 from simsched.schedule import Bounds, Inputs, Schedule, bounds
 from simsched.spec import Engine
+
+
+def check_inputs(costs: object, runtime: object, seed: object, engine: Engine = "auto") -> None:
+    """Raise `SimschedError` unless all arguments that `simulate` passes on unchanged have the right type."""
+    check_models(costs, runtime)
+    check_seed(seed)
+    engines.check_engine(engine)
+
+
+def check_models(costs: object, runtime: object) -> None:
+    """Raise `SimschedError` unless these are a cost model and a runtime profile, or None."""
+    for what, value, kind in (("costs", costs, CostModel), ("runtime", runtime, RuntimeProfile)):
+        if value is not None and not isinstance(value, kind):
+            raise SimschedError(
+                f"{what} is {value!r:.80}; expected a {kind.__name__}, or None for the default"
+            )
+
+
+def check_seed(seed: object, what: str = "seed") -> None:
+    """Check that random numbers can be generated from a seed.
+
+    Raises
+    ------
+    SimschedError
+        If not.
+    """
+    if not is_whole(seed, 0):
+        raise SimschedError(f"{what} is {seed!r}; expected a whole number of zero or more")
+
+
+def check_memory_limit(limit: object) -> None:
+    """Raise `SimschedError` unless `simulate` takes this limit."""
+    if limit not in get_args(MemoryLimit):
+        raise SimschedError(
+            f"memory_limit={limit!r} is unknown; give one of {', '.join(get_args(MemoryLimit))}"
+        )
+
 
 #: Note on a graph without data objects on a machine on which these move.
 NO_DATA = "data: nothing moves, as the graph has no data objects (edge_bytes= of from_edges)"

@@ -9,9 +9,8 @@ from collections.abc import Sequence
 from simsched.costs.loads import IDLE, Load
 from simsched.policy import Shortcuts
 from simsched.replay.decision import Decision
-from simsched.replay.list_scheduler import ListScheduler
+from simsched.replay.list_scheduler import ListScheduler, ready_queue
 from simsched.replay.plan import StaticPlan
-from simsched.replay.queues import ready_queue
 
 
 class ShortcutScheduler(ListScheduler):

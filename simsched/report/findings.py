@@ -19,11 +19,10 @@ from simsched.policy import Policy, policy as policy_of
 from simsched.policy.layout import BEST
 from simsched.replay.advice import advised
 from simsched.report.question import Question
-from simsched.report.run import PolicyRun, by_makespan, replayed
+from simsched.report.run import PolicyRun, Progress, TimeBudget, by_makespan, replayed
 from simsched.report.sizes import by_core_count, by_layout, with_shortest
-from simsched.report.time_budget import Progress, TimeBudget
 from simsched.schedule import Bounds, Schedule, bounds
-from simsched.schedule.one_core import OneCore, one_core
+from simsched.schedule.bounds import OneCore, one_core
 
 Found = TypeVar("Found")
 

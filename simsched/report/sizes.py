@@ -9,10 +9,9 @@ import pandas as pd
 from simsched.machine import Machine
 from simsched.policy.layout import BEST, Best, Layout
 from simsched.report.question import Question
-from simsched.report.run import PolicyRun, replayed
-from simsched.report.time_budget import Progress
+from simsched.report.run import PolicyRun, Progress, replayed
 from simsched.schedule import bounds
-from simsched.schedule.one_core import one_core
+from simsched.schedule.bounds import one_core
 from simsched.study.core_counts import knee
 from simsched.study.predict import beyond
 

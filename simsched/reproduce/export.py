@@ -8,7 +8,7 @@ from pathlib import Path
 
 from simsched.files import write_text
 from simsched.reproduce.reproduction import Reproduction
-from simsched.schedule.gallery import file_stem, make_folder, write_figures
+from simsched.schedule.export import file_stem, make_folder, write_figures
 
 
 def write_reproduction(folder: Path, made: Reproduction) -> Iterator[Path]:

@@ -16,8 +16,7 @@ from simsched.graph.data import NOBODY
 from simsched.later import later
 from simsched.notes import Note, Weight
 from simsched.parameters import is_whole
-from simsched.schedule.memory_lives import Lives, lives_of
-from simsched.schedule.memory_places import Places
+from simsched.schedule.memory_lives import Lives, Places, lives_of
 from simsched.text import counted
 from simsched.units import format_bytes, format_time
 

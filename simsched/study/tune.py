@@ -15,7 +15,7 @@ from simsched.document.result import Result
 from simsched.errors import LayoutError, SpecError
 from simsched.graph import TaskGraph
 from simsched.machine import Machine, RuntimeProfile
-from simsched.plots.tuning import tuned as draw_tuned
+from simsched.plots.layouts import tuned as draw_tuned
 from simsched.policy import Layout, Policy, policy as policy_of
 from simsched.policy.layout import BEST, Best
 from simsched.progress import shows_progress

@@ -18,12 +18,12 @@ import simsched as ss
 from simsched.errors import MissingExtraError, SimschedError
 from simsched.graph import TaskGraph
 from simsched.plots import explore
-from simsched.plots.interactive.colours import rules
 from simsched.plots.interactive.columns import (
     aborted_columns,
     demand_Bps,
     domain_shares,
     lost_columns,
+    rules,
     task_columns,
     team_columns,
 )

@@ -10,7 +10,7 @@ import pandas as pd
 
 from simsched.costs.fitting.points import points_frame
 from simsched.document.parts import Facts, Part
-from simsched.document.tables import table_of
+from simsched.document.result import table_of
 from simsched.units import format_time
 
 if TYPE_CHECKING:

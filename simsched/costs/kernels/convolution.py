@@ -13,8 +13,7 @@ from math import ceil
 from typing import Literal
 
 from simsched.costs.kernels.library import ConvolutionParameters, Parameters, parameters
-from simsched.costs.kernels.team import Team
-from simsched.costs.kernels.work import Work, team_s
+from simsched.costs.kernels.team import Team, Work, team_s
 from simsched.errors import CostError
 
 Direction = Literal["forward", "data", "weights"]

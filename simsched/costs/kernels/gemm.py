@@ -5,8 +5,7 @@ from __future__ import annotations
 from math import ceil
 
 from simsched.costs.kernels.library import Parameters, parameters
-from simsched.costs.kernels.team import Team
-from simsched.costs.kernels.work import Work, team_s
+from simsched.costs.kernels.team import Team, Work, team_s
 from simsched.errors import CostError
 
 

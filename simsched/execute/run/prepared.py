@@ -24,9 +24,9 @@ from simsched.machine import Machine, RuntimeProfile, machine as machine_of
 from simsched.parameters import is_number, is_whole
 from simsched.policy import CandidateRule, Layout, Policy, Problem, RankPolicy, policy as policy_of
 from simsched.replay import layouts
-from simsched.replay.checks import check_inputs
 from simsched.replay.plan import DynamicPlan, Plan, StaticPlan
 from simsched.replay.result import Times, schedule_of
+from simsched.replay.scenario import check_inputs
 from simsched.units import format_time
 
 Asked = tuple[TaskGraph, "str | Policy | type[Policy]", "str | Layout | tuple[int, int] | None"]

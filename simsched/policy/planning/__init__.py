@@ -2,9 +2,8 @@
 
 from simsched.policy.planning.allocation import plan_allocation
 from simsched.policy.planning.balanced import plan_balanced
-from simsched.policy.planning.clustering import plan_clusters
 from simsched.policy.planning.imaginary import plan_imaginary
-from simsched.policy.planning.listing import plan_list
+from simsched.policy.planning.listing import plan_clusters, plan_list
 from simsched.policy.planning.lookahead import plan_lookahead
 from simsched.policy.planning.moldable import critical_widths, plan_teams
 from simsched.policy.planning.online import OnlineList

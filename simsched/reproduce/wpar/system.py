@@ -17,9 +17,8 @@ from simsched.machine import Machine, machine as machine_of
 from simsched.parameters import positive, text, whole
 from simsched.plots.published import curves, grouped_bars
 from simsched.reproduce.system import Drawing, Predicted, Prediction, System, Verdict
-from simsched.reproduce.wpar.cells import CellCosts, Runs
+from simsched.reproduce.wpar.cells import CellCosts, Runs, Setting
 from simsched.reproduce.wpar.keras import Keras
-from simsched.reproduce.wpar.setting import Setting
 from simsched.schedule import Schedule
 
 #: Numbers of layers, of mini-batches and of cores of the paper's figures.
