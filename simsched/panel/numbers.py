@@ -11,8 +11,8 @@ from simsched.explain.core_time import LEAST_SHARE, labelled
 from simsched.notes import weighed
 from simsched.replay.advice import Advice
 from simsched.schedule import Bounds, Schedule
-from simsched.schedule.bounds import OneCore
 from simsched.schedule.caveats import notes_of
+from simsched.schedule.one_core import OneCore
 from simsched.spec import format_scalar
 from simsched.units import format_time
 

@@ -23,7 +23,7 @@ from simsched.policy.layout import BEST
 from simsched.replay import simulate
 from simsched.replay.advice import advised
 from simsched.schedule import Schedule, bounds
-from simsched.schedule.bounds import one_core
+from simsched.schedule.one_core import one_core
 
 
 class _Stopped(Exception):  # noqa: N818 - nothing went wrong

@@ -27,7 +27,7 @@ from simsched.plots.canvas import (
     require_columns,
 )
 from simsched.renamed import old_arguments
-from simsched.schedule.bounds import best_kind
+from simsched.schedule.one_core import best_kind
 from simsched.units import time_unit
 
 

@@ -14,7 +14,7 @@ from simsched.plots.machine import figure_size
 from simsched.report.findings import Findings
 from simsched.report.question import Question
 from simsched.schedule import Schedule
-from simsched.schedule.bounds import best_kind
+from simsched.schedule.one_core import best_kind
 from simsched.text import counted
 from simsched.units import format_bytes, format_time
 

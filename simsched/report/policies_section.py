@@ -7,7 +7,7 @@ import pandas as pd
 from simsched.document.parts import Facts, Folded, Markup, Paragraph, Part, Picture, Section, Table
 from simsched.plots.canvas import plain
 from simsched.report.findings import Findings
-from simsched.report.page import chart
+from simsched.report.report import chart
 from simsched.report.run import PolicyRun
 from simsched.report.verdict import LONGEST_LAYOUT, interval_text, overlapping
 from simsched.units import format_time

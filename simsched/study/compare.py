@@ -24,8 +24,8 @@ from simsched.progress import shows_progress
 from simsched.replay.advice import advised
 from simsched.replay.scenario import Scenario
 from simsched.schedule import Bounds, Schedule
-from simsched.schedule.bounds import OneCore, one_core
 from simsched.schedule.caveats import notes_of
+from simsched.schedule.one_core import OneCore, one_core
 from simsched.spec import Bound, Engine
 
 #: Columns that are not displayed: `bound_s` is the best of the bounds.

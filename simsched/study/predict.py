@@ -31,8 +31,9 @@ from simsched.replay.advice import advised
 from simsched.replay.parallel_map import parallel_map
 from simsched.replay.scenario import Scenario, effective_runtime
 from simsched.schedule import Schedule
-from simsched.schedule.bounds import OneCore, bounds_of
+from simsched.schedule.bounds import bounds_of
 from simsched.schedule.caveats import notes_of
+from simsched.schedule.one_core import OneCore
 from simsched.spec import Engine
 from simsched.study.binding import binding, bound_by
 from simsched.study.core_counts import core_counts, grown, knee

@@ -14,7 +14,7 @@ from simsched.errors import SimschedError, SweepError
 from simsched.machine.stated import varied_spec
 from simsched.spec import Scalar, format_scalar
 from simsched.sweep.description import graph_id, identity
-from simsched.sweep.points import MACHINE_PREFIX, POLICY_PREFIX, Point, with_parameters
+from simsched.sweep.replaying import MACHINE_PREFIX, POLICY_PREFIX, Point, with_parameters
 from simsched.version import version
 
 if TYPE_CHECKING:

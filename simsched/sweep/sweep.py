@@ -33,7 +33,7 @@ from simsched.sweep.axes import (
     product,
     sampled,
 )
-from simsched.sweep.points import (
+from simsched.sweep.replaying import (
     MACHINE_PREFIX,
     POLICY_PREFIX,
     Point,

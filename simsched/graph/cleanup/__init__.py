@@ -2,9 +2,8 @@
 
 from simsched.graph.cleanup.cleanup import Cleanup, cleanup
 from simsched.graph.cleanup.collapsing import Collapse
-from simsched.graph.cleanup.dropping import Drop, Select
+from simsched.graph.cleanup.dropping import Backward, Drop, Forward, Select
 from simsched.graph.cleanup.fusing import FuseChains, FuseSmall
-from simsched.graph.cleanup.phases import Backward, Forward
 from simsched.graph.cleanup.timing import RemoveOverhead, Scale
 from simsched.graph.cleanup.unrolling import Unroll
 
