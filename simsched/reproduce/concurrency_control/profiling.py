@@ -1,4 +1,4 @@
-"""Table V of concurrency control: accuracy of hill climbing and regression for ops' seconds by width.
+"""Table V of concurrency control: accuracy of hill climbing for ops' seconds by width.
 
 Ops of four networks on the simulated 68-core machine represent the measured ones; a profiler's measurements of them are
 noisy. Nothing is fitted to the paper's table, which is shown next to the result.
@@ -13,12 +13,11 @@ import pandas as pd
 
 from simsched.costs.fitting.climbing import Climb, accuracy, errors_together, hill_climb, most_steps, widest
 from simsched.costs.fitting.interpolation import Method
-from simsched.costs.fitting.points import Op, Sharing
+from simsched.costs.fitting.points import Sharing
 from simsched.graph.columns import Floats
 from simsched.machine import Machine, machine as machine_of
 from simsched.reproduce.concurrency_control.op_mixes import OpCurve, op_curves, op_mix
 from simsched.reproduce.concurrency_control.op_times import MACHINE, NETWORKS, paper
-from simsched.reproduce.concurrency_control.regression import ModelName, OpRegression, model
 
 STEPS = (2, 4, 8, 16)
 
@@ -113,105 +112,3 @@ def _slower(one: OpCurve, climb: Climb) -> float:
     """Return the slowdown of the found width over the fastest one, without noise."""
     width, sharing, _ = climb.best
     return float(one.seconds[sharing][width - 1]) / one.best_s - 1
-
-
-def regression(
-    names: Sequence[str] = (),
-    models: Sequence[ModelName] = ("ridge", "nearest", "random"),
-    probes: Sequence[Sequence[int]] = ((), (1,), (1, 34)),
-    noise: float = 0.01,
-    seed: int = 0,
-    machine: str = MACHINE,
-) -> pd.DataFrame:
-    """Return the quality of regression on unseen ops, one row per network, split, model and set of probes.
-
-    Parameters
-    ----------
-    names : sequence of str
-        Networks to predict; all when not given.
-    models : sequence of str
-        As `simsched.reproduce.concurrency_control.profiling.model` takes them.
-    probes : sequence of sequences of int
-        Widths on which the op to be predicted is measured, too.
-    noise, seed, machine
-        As in `hill_climbing`.
-
-    Returns
-    -------
-    DataFrame
-        network; split ("networks": trained on the other networks; "ops": on half of the network's own distinct ops and
-        all others'); model; probes; accuracy (over all counts that are not probes, both sharings); optimum (mean share
-        by which the width predicted to be fastest is slower than the fastest).
-    """
-    target = machine_of(machine)
-    known = {name: list({one.op: one for one in curves(name, target)}.values()) for name in NETWORKS}
-    seen = {
-        name: measured(ops, noise, np.random.default_rng([seed, 1, i]))
-        for i, (name, ops) in enumerate(known.items())
-    }
-    rows = []
-    for name in names or NETWORKS:
-        for split in ("networks", "ops"):
-            train, test = _split(known, seen, name, split, np.random.default_rng([seed, 2]))
-            for which in models:
-                for widths in probes:
-                    error, slower = _trial(
-                        which, train, test, tuple(widths), np.random.default_rng([seed, 3])
-                    )
-                    rows.append(
-                        (
-                            name,
-                            split,
-                            which,
-                            " ".join(map(str, widths)),
-                            accuracy(error),
-                            float(np.mean(slower)),
-                        )
-                    )
-    return pd.DataFrame(rows, columns=["network", "split", "model", "probes", "accuracy", "optimum"])
-
-
-_Example = tuple[OpCurve, Mapping[Sharing, Floats]]
-
-
-def _split(
-    known: Mapping[str, list[OpCurve]],
-    seen: Mapping[str, list[Mapping[Sharing, Floats]]],
-    name: str,
-    split: str,
-    generator: np.random.Generator,
-) -> tuple[list[_Example], list[_Example]]:
-    """Return training and test examples; an op that is in several networks is never in both."""
-    mine = list(zip(known[name], seen[name], strict=True))
-    others = [
-        pair for other in known if other != name for pair in zip(known[other], seen[other], strict=True)
-    ]
-    if split == "ops":
-        order = generator.permutation(len(mine)).tolist()
-        half = len(mine) // 2
-        others, mine = others + [mine[i] for i in order[:half]], [mine[i] for i in order[half:]]
-    tested = {one.op for one, _ in mine}
-    return [pair for pair in others if pair[0].op not in tested], mine
-
-
-def _trial(
-    which: ModelName,
-    train: Sequence[_Example],
-    test: Sequence[_Example],
-    probes: tuple[int, ...],
-    generator: np.random.Generator,
-) -> tuple[list[Floats], list[float]]:
-    """Return the errors of one model, each sharing learned separately, and the slowdowns of its choices."""
-    errors: list[Floats] = []
-    picked: list[tuple[float, float]] = [(np.inf, np.inf)] * len(test)
-    for sharing in dict.fromkeys(s for _, rows in test for s in rows):
-        ops: list[Op] = [one.op for one, _ in train]
-        learned = OpRegression.learned(
-            model(which, generator), ops, [rows[sharing] for _, rows in train], probes
-        )
-        for i, (one, rows) in enumerate(test):
-            predicted = learned.seconds(one.op, len(rows[sharing]), rows[sharing])
-            errors.append(np.delete(np.abs(predicted / rows[sharing] - 1), [w - 1 for w in probes]))
-            best = int(predicted.argmin())
-            picked[i] = min(picked[i], (float(predicted[best]), float(one.seconds[sharing][best])))
-    return errors, [true / one.best_s - 1 for (_, true), (one, _) in zip(picked, test, strict=True)]
