@@ -61,14 +61,6 @@ def check_seed(seed: object, what: str = "seed") -> None:
         raise SimschedError(f"{what} is {seed!r}; expected a whole number of zero or more")
 
 
-def check_memory_limit(limit: object) -> None:
-    """Raise `SimschedError` unless `simulate` takes this limit."""
-    if limit not in get_args(MemoryLimit):
-        raise SimschedError(
-            f"memory_limit={limit!r} is unknown; give one of {', '.join(get_args(MemoryLimit))}"
-        )
-
-
 #: Note on a graph without data objects on a machine on which these move.
 NO_DATA = "data: nothing moves, as the graph has no data objects (edge_bytes= of from_edges)"
 
@@ -112,7 +104,10 @@ class Scenario:
 
     def __post_init__(self) -> None:
         check_inputs(self.costs, self.runtime, self.seed, self.engine)
-        check_memory_limit(self.memory_limit)
+        if self.memory_limit not in get_args(MemoryLimit):
+            raise SimschedError(
+                f"memory_limit={self.memory_limit!r} is unknown; give one of {', '.join(get_args(MemoryLimit))}"
+            )
         check_progress(self.progress)
 
     @classmethod
@@ -190,7 +185,10 @@ class _Case:
         software = effective_runtime(scenario.runtime or machine.runtime, given)
         problem = Problem(graph, machine, costs.on(graph, machine, software), None, scenario.seed)
         sampled = costs.factors(graph.n_tasks, scenario.seed) if factors is None else _checked(factors, graph)
-        _check_finite(problem.costs, sampled)
+        with np.errstate(over="ignore"):
+            total = float(actual(problem.costs.one_core_s, sampled).sum())
+        if not np.isfinite(total):
+            raise CostError("the seconds of all tasks add up to infinity; check the durations, and the noise")
         return cls(scenario, problem, given, sampled)
 
     @property
@@ -293,11 +291,3 @@ def _checked(factors: npt.ArrayLike, graph: TaskGraph) -> Seconds:
         task = int(wrong.argmax())
         raise CostError(f"the factor of task {task} is {given[task]}; it must be zero or more, and finite")
     return given.astype(np.float64)
-
-
-def _check_finite(costs: TaskCosts, factors: Seconds | None) -> None:
-    """Reject durations that add up to infinity: all tasks in sequence on one core bound every time."""
-    with np.errstate(over="ignore"):
-        total = float(actual(costs.one_core_s, factors).sum())
-    if not np.isfinite(total):
-        raise CostError("the seconds of all tasks add up to infinity; check the durations, and the noise")

@@ -108,7 +108,16 @@ def _rows(machines: Iterable[Machine], row: Callable[[Machine], dict[str, Any]])
             rows.append(row(machine))
         except SimschedError as error:
             failures.append(error)
-            rows.append(_failed(machine, error))
+            note = f"not run: {error}"
+            rows.append(
+                {
+                    "machine": machine.spec,
+                    "cores": machine.n_cores,
+                    "makespan_s": np.nan,
+                    "note": note,
+                    "notes": [],
+                }
+            )
     if len(failures) == len(rows):
         raise failures[0]
     return rows
@@ -178,17 +187,6 @@ def _best(graph: TaskGraph, scenario: Scenario, policies: Sequence[Policy]) -> t
     order = sorted(range(len(policies)), key=lambda place: (quick_s[place], place))[:FINALISTS]
     finalists = [(policies[place], best.replay(graph, policies[place])) for place in sorted(order)]
     return min(finalists, key=lambda pair: pair[1].makespan_s)
-
-
-def _failed(machine: Machine, error: SimschedError) -> dict[str, Any]:
-    note = f"not run: {error}"
-    return {
-        "machine": machine.spec,
-        "cores": machine.n_cores,
-        "makespan_s": np.nan,
-        "note": note,
-        "notes": [],
-    }
 
 
 def _result(rows: Sequence[dict[str, Any]]) -> Result:

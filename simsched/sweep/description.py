@@ -25,7 +25,6 @@ from simsched.version import version
 if TYPE_CHECKING:
     from simsched.graph import TaskGraph
     from simsched.machine import Machine
-    from simsched.policy import Policy
     from simsched.sweep.sweep import Sweep
 
 #: Characters of an identity: 80 bits.
@@ -52,7 +51,10 @@ def description(sweep: Sweep) -> dict[str, Any]:
         "machines": [
             {"spec": Path(one.spec).name, "id": machine_id(one)} for one in sweep.axis("machine").listed
         ],
-        "policies": [{"spec": str(one), "class": _class(one)} for one in sweep.axis("policy").listed],
+        "policies": [
+            {"spec": str(one), "class": f"{type(one).__module__}:{type(one).__qualname__}"}
+            for one in sweep.axis("policy").listed
+        ],
         **said,
         "costs": None if sweep.costs is None else _hash(content(sweep.costs)),
         "runtime": None if sweep.runtime is None else content(sweep.runtime),
@@ -78,10 +80,6 @@ def machine_id(machine: Machine) -> str:
     """Return a machine's identity: everything that affects a replay, wherever its file is."""
     seen = (f.name for f in fields(machine) if f.name not in ("spec", "facts"))
     return _hash({name: content(getattr(machine, name)) for name in seen})
-
-
-def _class(policy: Policy) -> str:
-    return f"{type(policy).__module__}:{type(policy).__qualname__}"
 
 
 def _values(values: tuple[Any, ...] | Range) -> Any:
@@ -230,7 +228,7 @@ def check_head(folder: Path, sweep: Sweep) -> bool:
             "not to be mixed; give a new folder, or go on with that version"
         )
     if there.get("sweep_id") != identity(sweep):
-        other = [key for key in here if _as_json(here[key]) != there.get(key)]
+        other = [key for key in here if json.loads(json.dumps(here[key], default=str)) != there.get(key)]
         raise SweepError(
             f"{folder} is the store of another sweep: {', '.join(other) or 'something'} differs; give a new folder"
         )
@@ -260,10 +258,6 @@ def read_head(folder: Path) -> dict[str, Any]:
     if type(head.get("sweep_id")) is not str or not is_whole(head.get("points"), least=0):
         raise SweepError(f"{file} is damaged: it states no sweep_id or no number of points")
     return head
-
-
-def _as_json(value: Any) -> Any:
-    return json.loads(json.dumps(value, default=str))
 
 
 def _write_json(file: Path, value: Any, most_B: float = inf) -> None:

@@ -73,7 +73,8 @@ def read_rows(file: Path, sweep_id: str, points: int, columns: Sequence[str] | N
             raise _refused(file, "is no regular file")
         metadata = pq.read_metadata(file)
         sealed = _seal(file, metadata.metadata, sweep_id)
-        _check_rows(file, metadata.num_rows, points)
+        if not 0 <= metadata.num_rows <= points:
+            raise _refused(file, f"has {metadata.num_rows} rows, and the sweep {points} points")
         groups = range(metadata.num_row_groups)
         _check_size(file, sum(metadata.row_group(group).total_byte_size for group in groups), points)
         names = (
@@ -121,11 +122,6 @@ def _seal(file: Path, metadata: dict[bytes, bytes] | None, sweep_id: str) -> dic
             file, f"is of another sweep, {one_line(str(owner), 40)}, and this store is of {sweep_id}"
         )
     return dict(sealed)
-
-
-def _check_rows(file: Path, rows: int, points: int) -> None:
-    if not 0 <= rows <= points:
-        raise _refused(file, f"has {rows} rows, and the sweep {points} points")
 
 
 def _check_size(file: Path, size_B: int, points: int) -> None:

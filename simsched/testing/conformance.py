@@ -78,7 +78,10 @@ def check_policy(
         else:
             check_schedule(schedule)
             if work_conserving and runtime == RuntimeProfile():
-                _check_busy(schedule)
+                check_work_conserving(schedule)
+                list_scheduled = bool(schedule.layout) or bool((schedule.widths == 1).all())
+                if list_scheduled and not schedule.require_machine().effects.any:
+                    check_graham(schedule)
 
     suite()
 
@@ -95,10 +98,3 @@ def _replayed_twice(
     )
     check_same(schedule, again)
     return schedule
-
-
-def _check_busy(schedule: Schedule) -> None:
-    check_work_conserving(schedule)
-    list_scheduled = bool(schedule.layout) or bool((schedule.widths == 1).all())
-    if list_scheduled and not schedule.require_machine().effects.any:
-        check_graham(schedule)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from math import ceil
 
-from simsched.costs.kernels.library import LoopParameters, Parameters, parameters
+from simsched.costs.kernels.library import Parameters, parameters
 from simsched.costs.kernels.team import MOVED_OVER_NAMED, Team
 from simsched.errors import CostError
 
@@ -214,10 +214,5 @@ def loop_s(elements: float, length: float, team: Team, params: Parameters | None
     params = parameters() if params is None else params
     machine, busy = team.machine, team.cores * team.executors
     cores = team.cores * machine.compute_throughput[team.ways - 1]
-    cycles = elements * cycles_an_element(length, params.loop)
+    cycles = elements * max(params.loop.latency, params.loop.throughput + params.loop.start / length)
     return team.region_s() + cycles / (cores * machine.scalar_clock_Hz(busy))
-
-
-def cycles_an_element(length: float, own: LoopParameters) -> float:
-    """Return the cycles per element in an inner loop of the given length."""
-    return max(own.latency, own.throughput + own.start / length)

@@ -69,8 +69,12 @@ def calibrated(runs: Runs, layout: tuple[int, int] | None = None) -> Calibration
         facts["scatter"] = scatter
     if latencies:
         facts["core_to_core_s"] = float(np.median(latencies))
+    cost_s = _gap_s([run for _, run in taken]) or 0.0
     return Calibration.of(
-        _merged(rows), METHOD, overheads=_overheads([run for _, run in taken], decisions), facts=facts
+        _merged(rows),
+        METHOD,
+        overheads=Overheads(dispatch_s=cost_s, pop_s=cost_s, decide_s=_gap_s(decisions)),
+        facts=facts,
     )
 
 
@@ -167,11 +171,6 @@ def _merged(rows: Sequence[tuple[Op, Point]]) -> list[MeasuredOp]:
 
 def _decides(case: Case) -> bool:
     return not isinstance(policy_of(case.policy), RankPolicy)
-
-
-def _overheads(runs: Sequence[Execution], decisions: Sequence[Execution]) -> Overheads:
-    cost_s = _gap_s(runs) or 0.0
-    return Overheads(dispatch_s=cost_s, pop_s=cost_s, decide_s=_gap_s(decisions))
 
 
 def _gap_s(runs: Sequence[Execution]) -> float | None:

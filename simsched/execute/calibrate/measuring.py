@@ -191,21 +191,17 @@ def chosen_widths(machine: Machine, widths: Widths | None, step: int | None) -> 
                 f"widths={widths!r}; expected 'sweep', 'climb' or a list of widths, as [1, 2, 4]"
             )
     else:
-        widths = _listed(widths, machine)
+        given, most = list(widths) if isinstance(widths, Iterable) else [], machine.n_threads
+        if not given or not all(is_whole(w, 1, most) for w in given):
+            raise EngineError(
+                f"widths={widths}; {machine} has teams of 1 to {most} threads, of which give a list"
+            )
+        widths = sorted(set(given))
     if step is not None and (widths != "climb" or not isinstance(step, int) or step < 1):
         raise EngineError(
             f"step={step} with widths={widths!r}; a step is 1 or more, and only of widths='climb'"
         )
     return widths, step or STEP
-
-
-def _listed(widths: object, machine: Machine) -> list[int]:
-    given, most = list(widths) if isinstance(widths, Iterable) else [], machine.n_threads
-    if not given or not all(is_whole(w, 1, most) for w in given):
-        raise EngineError(
-            f"widths={widths}; {machine} has teams of 1 to {most} threads, of which give a list"
-        )
-    return sorted(set(given))
 
 
 def grid_cases(graphs: Sequence[TaskGraph], machine: Machine, widths: Sequence[int]) -> list[Case]:

@@ -153,22 +153,17 @@ def measure(
     >>> measured.machine.n_cores == ss.machine("host").n_cores, measured.machine.clocks.nominal_Hz > 1e8
     (True, True)
     """
-    began, host = monotonic(), _own_host(machine)
-    tick: Callable[[int], object] = progress or (lambda _: None)
-    probes = Probes(cpus_of(host)[: host.n_cores], host.structure.domain_of, stream_B(host), tick)
-    clocks, streams, lines = probes.clocks(), probes.streams(), probes.lines()
-    model = _by_size(machine, host, repeats, began + limit_s, tick)
-    return Measured(host, model, _table(clocks), _table(streams), _table(lines), monotonic() - began)
-
-
-def _own_host(machine: str) -> Machine:
-    """Return this host; the machine file of a part of it would be that of all its cores."""
     if parse_path(machine).name != "host" or parse_path(machine).params.keys() - {"core", "like"}:
         raise EngineError(
             f"machine is {machine!r}; expected 'host', 'host[core=NAME]' or 'host[like=NAME]'. To measure a part of "
             "it: taskset -c 0-3"
         )
-    return machine_of(machine)
+    began, host = monotonic(), machine_of(machine)
+    tick: Callable[[int], object] = progress or (lambda _: None)
+    probes = Probes(cpus_of(host)[: host.n_cores], host.structure.domain_of, stream_B(host), tick)
+    clocks, streams, lines = probes.clocks(), probes.streams(), probes.lines()
+    model = _by_size(machine, host, repeats, began + limit_s, tick)
+    return Measured(host, model, _table(clocks), _table(streams), _table(lines), monotonic() - began)
 
 
 def _by_size(

@@ -67,11 +67,6 @@ def _events(runs: Runs, frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def pictures_of(system: ConcurrencyControl) -> Mapping[str, Drawing]:
-    """Return the drawing of each table; the ops at each event come from a separate replay."""
-    return {**_TABLES, "Fig. 4": partial(_events, Runs(system))}
-
-
 _TABLES: Mapping[str, Drawing] = {
     "Table I": _uniform,
     "Table II": _widths,
@@ -226,7 +221,7 @@ class ConcurrencyControl(System):
 
     def pictures(self) -> Mapping[str, Drawing]:
         """Return bars by setting, op, interval, step and network, and ops that run event by event."""
-        return pictures_of(self)
+        return {**_TABLES, "Fig. 4": partial(_events, Runs(self))}
 
 
 class Profiles:
