@@ -41,7 +41,7 @@ def reproduce(
     Prints tables of published and simulated numbers; with --json, only their rows.
     """
     from simsched.plugins import registered
-    from simsched.reproduce.export import write_reproduction
+    from simsched.reproduce.reproduction import write_reproduction
     from simsched.reproduce.summary import summary_text
     from simsched.reproduce.system import count_rows, system_of
     from simsched.schedule.export import make_folder

@@ -26,9 +26,8 @@ from simsched.plots.stacked import stacked_svg
 from simsched.policy import Layout, Policy
 from simsched.report.findings import Findings
 from simsched.report.inputs_section import costs_section, data_section, graph_section, machine_section
-from simsched.report.policies_section import chart_section, policies_section
+from simsched.report.policies_section import chart_section, cores_section, layouts_section, policies_section
 from simsched.report.question import Question
-from simsched.report.sizes_section import cores_section, layouts_section
 from simsched.report.trust_section import trust_section
 from simsched.report.verdict import headline, sentences
 from simsched.report.why_section import why_section

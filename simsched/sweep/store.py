@@ -29,8 +29,7 @@ import numpy as np
 from simsched.errors import MissingExtraError, SimschedError, SweepError
 from simsched.files import open_to_write, read_small
 from simsched.sweep.description import Owner, check_head, read_head, write_head, write_inputs
-from simsched.sweep.row_files import read_rows, write_rows
-from simsched.sweep.rows import LAST, TEXTS, Rows
+from simsched.sweep.rows import LAST, TEXTS, Rows, read_rows, write_rows
 
 if TYPE_CHECKING:
     import pandas as pd

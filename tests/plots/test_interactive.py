@@ -23,12 +23,12 @@ from simsched.plots.interactive.columns import (
     demand_Bps,
     domain_shares,
     lost_columns,
+    rows,
     rules,
     task_columns,
     team_columns,
 )
 from simsched.plots.interactive.layout import time_axes
-from simsched.plots.interactive.rows import rows
 from simsched.schedule import Schedule
 from simsched.units import UNITS
 

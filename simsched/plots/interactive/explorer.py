@@ -20,11 +20,10 @@ from simsched.errors import MissingExtraError, SimschedError
 from simsched.explain import Explanation
 from simsched.files import replacing
 from simsched.plots.gantt import gantt_title
-from simsched.plots.interactive.columns import Array, rules, texts
+from simsched.plots.interactive.columns import Array, check_rows, rows, rules, texts
 from simsched.plots.interactive.figures import AROUND_PX, AXIS_PX, PANEL_PX, row_labels, rows_px
 from simsched.plots.interactive.layout import chart_columns, chosen_by, height_px, layout, title
 from simsched.plots.interactive.pages import data, library, require_bokeh, script
-from simsched.plots.interactive.rows import check_rows, rows
 from simsched.plots.stacked import write_still
 from simsched.schedule import Schedule
 from simsched.text import counted

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from simsched.plots.canvas import OKABE_ITO, plain
-from simsched.plots.interactive.columns import css, domain_shares
+from simsched.plots.interactive.columns import Rows, css, domain_shares
 from simsched.plots.interactive.pages import script
-from simsched.plots.interactive.rows import Rows
 from simsched.schedule.steps import what_runs
 
 if TYPE_CHECKING:

@@ -12,9 +12,11 @@ from simsched.plots.gantt import gantt_title, spans_differ
 from simsched.plots.interactive.columns import (
     PARTS,
     Array,
+    Rows,
     Rule,
     aborted_columns,
     lost_columns,
+    rows,
     rules,
     task_columns,
     team_columns,
@@ -34,7 +36,6 @@ from simsched.plots.interactive.figures import (
     time_range,
 )
 from simsched.plots.interactive.pages import script
-from simsched.plots.interactive.rows import Rows, rows
 from simsched.units import TimeUnit, time_unit
 
 if TYPE_CHECKING:

@@ -289,6 +289,6 @@ class Crossed:
 
     def plot(self, on: str = OWN, ax: Axes | None = None, *, by: str = "workload_of") -> Axes:
         """Draw the matrix of `over_best` as a heat map."""
-        from simsched.plots.relative import relative_times
+        from simsched.plots.published import relative_times
 
         return relative_times(self.matrix(on, by=by), f"time over the best policy's, {on}", ax)
