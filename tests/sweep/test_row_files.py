@@ -10,7 +10,7 @@ import pytest
 
 import simsched as ss
 from simsched.errors import SweepError
-from simsched.sweep import results, rows
+from simsched.sweep import results, rows as row_files
 from simsched.sweep.rows import KEY, read_rows, write_rows
 
 OWNER = "0123456789abcdef0123"
@@ -114,8 +114,8 @@ def test_points_beyond_the_sweep_and_rows_of_others_are_refused(tmp_path, table,
 )
 def test_files_larger_than_their_sweep_are_refused_before_they_are_read(tmp_path, monkeypatch, n, most, why):
     """A text that is stored once and repeated for each row counts as often as that."""
-    monkeypatch.setattr(rows, "MOST_B", most)
-    monkeypatch.setattr(rows, "MOST_ROW_B", 0)
+    monkeypatch.setattr(row_files, "MOST_B", most)
+    monkeypatch.setattr(row_files, "MOST_ROW_B", 0)
     write_rows(tmp_path / "file", rows(n, name=["n" * 6000] * n), OWNER)
     with pytest.raises(SweepError, match=f"file {why}"):
         read_rows(tmp_path / "file", OWNER, 3)
