@@ -13,7 +13,8 @@ from simsched.errors import CostError, SimschedError
 from simsched.explain.path import task_names
 from simsched.graph.taskgraph import Seconds
 from simsched.progress import check_progress
-from simsched.replay.scenario import Scenario, parallel_map
+from simsched.replay.parallel_map import parallel_map
+from simsched.replay.scenario import Scenario
 from simsched.schedule import Inputs, Schedule
 
 #: Most replays of kinds of tasks.

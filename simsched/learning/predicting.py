@@ -21,7 +21,7 @@ from simsched.notes import Note, Weight
 from simsched.parameters import is_whole
 from simsched.policy import Layout, Policy, policy as policy_of
 from simsched.replay import simulate
-from simsched.replay.scenario import parallel_map
+from simsched.replay.parallel_map import parallel_map
 from simsched.schedule import Schedule
 from simsched.spec import Engine
 from simsched.text import counted

@@ -9,7 +9,7 @@ from math import inf
 from simsched.errors import MemoryLimitError
 from simsched.policy import Layout
 from simsched.policy.estimate import Estimator
-from simsched.replay.scenario import parallel_map
+from simsched.replay.parallel_map import parallel_map
 from simsched.schedule import Schedule
 
 #: Replays of a search, or fewer.

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TypeVar, get_args
+from typing import get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -32,7 +31,6 @@ from simsched.replay.plan import DynamicPlan, Plan, StaticPlan, actual
 from simsched.replay.policy_checks import is_of_one_kind, layouts_of, remarks_of
 from simsched.schedule import Bounds, Inputs, Schedule, bounds
 from simsched.spec import Engine
-from simsched.system import usable_cpus
 
 
 def check_inputs(costs: object, runtime: object, seed: object, engine: Engine = "auto") -> None:
@@ -293,20 +291,3 @@ def _checked(factors: npt.ArrayLike, graph: TaskGraph) -> Seconds:
         task = int(wrong.argmax())
         raise CostError(f"the factor of task {task} is {given[task]}; it must be zero or more, and finite")
     return given.astype(np.float64)
-
-
-Item = TypeVar("Item")
-Found = TypeVar("Found")
-
-
-def parallel_map(replay: Callable[[Item], Found], items: Iterable[Item]) -> list[Found]:
-    """Return the result of `replay` for each item, in their order, as many at a time as this process has CPUs.
-
-    The first error ends it: items not yet begun are not begun.
-    """
-    with ThreadPoolExecutor(usable_cpus()) as pool:
-        try:
-            return list(pool.map(replay, items))
-        except BaseException:
-            pool.shutdown(cancel_futures=True)
-            raise

@@ -10,7 +10,7 @@ from simsched.document.parts import Facts, Folded, Markup, Paragraph, Part, Pict
 from simsched.plots import layouts, layouts_frame, scaling
 from simsched.plots.canvas import plain
 from simsched.report.findings import Findings
-from simsched.report.report import chart
+from simsched.report.page import chart
 from simsched.report.run import PolicyRun
 from simsched.report.verdict import LONGEST_LAYOUT, interval_text, overlapping, used_layout
 from simsched.units import format_time

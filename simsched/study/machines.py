@@ -24,7 +24,8 @@ from simsched.policy.installed import policies_or_all
 from simsched.policy.layout import BEST
 from simsched.progress import shows_progress
 from simsched.replay.best_layout import MOST_REPLAYS
-from simsched.replay.scenario import Scenario, parallel_map
+from simsched.replay.parallel_map import parallel_map
+from simsched.replay.scenario import Scenario
 from simsched.schedule import Schedule
 from simsched.spec import Engine
 from simsched.study.predict import HIDDEN, SAMPLES, Point, quiet, rows_of, sample_seeds

@@ -28,7 +28,8 @@ from simsched.policy import Policy, policy as policy_of
 from simsched.policy.layout import BEST, Best, Layout
 from simsched.progress import shows_progress
 from simsched.replay.advice import advised
-from simsched.replay.scenario import Scenario, effective_runtime, parallel_map
+from simsched.replay.parallel_map import parallel_map
+from simsched.replay.scenario import Scenario, effective_runtime
 from simsched.schedule import Schedule
 from simsched.schedule.bounds import bounds_of
 from simsched.schedule.caveats import notes_of

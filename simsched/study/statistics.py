@@ -26,7 +26,8 @@ from simsched.policy import Layout, Policy
 from simsched.policy.installed import policies_or_all
 from simsched.policy.layout import BEST
 from simsched.progress import shows_progress
-from simsched.replay.scenario import Scenario, parallel_map
+from simsched.replay.parallel_map import parallel_map
+from simsched.replay.scenario import Scenario
 from simsched.schedule import Schedule
 from simsched.schedule.caveats import notes_of
 from simsched.spec import Engine

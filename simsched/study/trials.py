@@ -11,7 +11,7 @@ import pandas as pd
 from simsched.document.result import Result
 from simsched.drawing import Axes
 from simsched.policy import Layout, Policy
-from simsched.replay.scenario import parallel_map
+from simsched.replay.parallel_map import parallel_map
 from simsched.schedule import Bounds, Schedule
 
 Point = tuple[Policy, Layout | None]

@@ -78,10 +78,7 @@ def check_policy(
         else:
             check_schedule(schedule)
             if work_conserving and runtime == RuntimeProfile():
-                check_work_conserving(schedule)
-                list_scheduled = bool(schedule.layout) or bool((schedule.widths == 1).all())
-                if list_scheduled and not schedule.require_machine().effects.any:
-                    check_graham(schedule)
+                _check_busy(schedule)
 
     suite()
 
@@ -98,3 +95,10 @@ def _replayed_twice(
     )
     check_same(schedule, again)
     return schedule
+
+
+def _check_busy(schedule: Schedule) -> None:
+    check_work_conserving(schedule)
+    list_scheduled = bool(schedule.layout) or bool((schedule.widths == 1).all())
+    if list_scheduled and not schedule.require_machine().effects.any:
+        check_graham(schedule)
