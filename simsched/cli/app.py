@@ -23,7 +23,6 @@ except ImportError:
 from typer.core import TyperGroup
 
 from simsched.cli import (  # noqa: F401 - each adds its commands
-    convert,
     host,
     learn,
     list,

@@ -13,8 +13,7 @@ from simsched.costs import CostModel, TaskCosts
 from simsched.costs.own_machine import machine_for
 from simsched.document.html import card
 from simsched.errors import LayoutError, SimschedError
-from simsched.exact.choices import Choices, Units, Whole
-from simsched.exact.model import Found, solve
+from simsched.exact.model import Choices, Found, Units, Whole, solve
 from simsched.exact.placing import Order, Placed, Times, list_order, placed, start_order
 from simsched.graph import TaskGraph
 from simsched.graph.adjacency import Csr

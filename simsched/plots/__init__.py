@@ -4,7 +4,6 @@ Importing this package loads NumPy only; matplotlib and bokeh are imported on us
 """
 
 from simsched.plots.accuracy import accuracy, learned_curve, measured_numbers
-from simsched.plots.comparison import comparison
 from simsched.plots.corunning import (
     corunning,
     corunning_events,
@@ -27,7 +26,7 @@ from simsched.plots.picture import (
     save_figure as save_figure,
     write_picture as write_picture,
 )
-from simsched.plots.policies import policies, policies_frame
+from simsched.plots.policies import comparison, policies, policies_frame
 from simsched.plots.published import curves, grouped_bars, relative_times
 from simsched.plots.roofline import draw_roofline, roofline, roofline_frame, roofs_frame
 from simsched.plots.scaling import scaling

@@ -24,7 +24,7 @@ from simsched.plots.canvas import (
     set_title,
     shown_axes,
 )
-from simsched.plots.comparison import comparison
+from simsched.plots.policies import comparison
 from simsched.spec import Search
 from simsched.units import format_time, time_unit
 

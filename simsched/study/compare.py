@@ -17,7 +17,7 @@ from simsched.errors import SpecError
 from simsched.exact import optimum
 from simsched.graph import TaskGraph
 from simsched.machine import Machine, RuntimeProfile
-from simsched.plots.comparison import comparison
+from simsched.plots.policies import comparison
 from simsched.policy import Layout, Policy, policy as policy_of
 from simsched.policy.installed import policies_or_all
 from simsched.progress import shows_progress

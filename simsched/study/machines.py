@@ -17,7 +17,7 @@ from simsched.errors import SimschedError, SpecError
 from simsched.graph import TaskGraph
 from simsched.machine import Machine, machine as machine_of
 from simsched.notes import Note, weight_of
-from simsched.plots.comparison import comparison
+from simsched.plots.policies import comparison
 from simsched.plugins import registered
 from simsched.policy import Policy, RankPolicy
 from simsched.policy.installed import policies_or_all

@@ -34,9 +34,9 @@ from simsched.execute.calibrate.calibrating import (
     calibration_cases,
     deciding_cases,
     tasks_by_op,
+    with_doubts,
     with_spreads,
 )
-from simsched.execute.calibrate.doubts import with_doubts
 from simsched.execute.calibrate.pairs import measured_pairs, pairs_on
 from simsched.execute.kernels.module import module
 from simsched.execute.run.execution import Execution
