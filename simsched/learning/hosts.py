@@ -10,8 +10,7 @@ import numpy as np
 
 from simsched.errors import LayoutError
 from simsched.graph.taskgraph import Seconds
-from simsched.learning.rows import Run
-from simsched.learning.widths import weighted_median
+from simsched.learning.rows import Run, weighted_median
 from simsched.machine import Machine, machine as machine_of
 from simsched.machine.build import built
 from simsched.parameters import is_whole

@@ -26,8 +26,7 @@ from simsched.learning.observed import (
     middle_of,
     observed,
 )
-from simsched.learning.rows import BETWEEN, KindSeconds, Run, Slowdown, StartCost
-from simsched.learning.widths import weighted_median
+from simsched.learning.rows import BETWEEN, KindSeconds, Run, Slowdown, StartCost, weighted_median
 from simsched.notes import Note, Weight
 
 #: Weight, in executions, of the host's slow-down in that of a kind.

@@ -21,8 +21,7 @@ from simsched.errors import PolicyError, SpecError
 from simsched.machine import Machine, RuntimeProfile
 from simsched.plugins import named
 from simsched.policy.layout import BEST, Best, Layout
-from simsched.policy.problem import Problem
-from simsched.policy.view import View
+from simsched.policy.problem import Problem, View
 from simsched.spec import Scalar, Spec, made, parse
 
 #: Most characters that an array among a policy's parameters has in its spec, as a list.

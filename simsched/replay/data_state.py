@@ -9,9 +9,8 @@ from math import inf
 
 from simsched.errors import EngineError
 from simsched.graph.adjacency import Csr
-from simsched.replay.data import DataPlan
+from simsched.replay.data import DataPlan, Later, Mail, Message
 from simsched.replay.decision import Decision
-from simsched.replay.messages import Later, Mail, Message
 from simsched.replay.room import Entry, Room
 from simsched.schedule.transfers import Messages
 

@@ -11,10 +11,9 @@ import numpy as np
 
 from simsched.costs import CostModel
 from simsched.errors import EngineError
-from simsched.execute.kernels.memory import Operands, arena
 from simsched.execute.kernels.module import module
 from simsched.execute.kernels.operators import Options
-from simsched.execute.kernels.work import Backend, Unknown, Work
+from simsched.execute.kernels.work import Backend, Operands, Unknown, Work, arena
 from simsched.execute.run.execution import MOST_STOLEN, MeasuredRun
 from simsched.execute.run.threads import Crews, Scheduler, Threads, cpus_of, threads_of
 from simsched.graph import TaskGraph
