@@ -9,7 +9,7 @@ import argparse
 
 import pandas as pd
 
-from simsched.reproduce.concurrency_control.profiling import MACHINE, hill_climbing
+from simsched.reproduce.concurrency_control.op_mixes import MACHINE, hill_climbing
 
 
 def main() -> None:

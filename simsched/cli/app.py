@@ -33,8 +33,7 @@ from simsched.cli import (  # noqa: F401 - each adds its commands
     sweep,
 )
 from simsched.cli.arguments import NOTES, arranged
-from simsched.cli.common import app, say
-from simsched.cli.output import all_notes
+from simsched.cli.common import all_notes, app, say
 
 
 def _print_version(wanted: bool) -> None:

@@ -20,8 +20,9 @@ from simsched.cli.common import (
     reader_options,
     reading_command,
     say,
+    say_json,
+    say_result,
 )
-from simsched.cli.output import say_json, say_result
 from simsched.document.result import Result
 from simsched.errors import FormatError, SimschedError
 from simsched.learning.file import facts

@@ -24,12 +24,18 @@ from simsched.cli.common import (
     SchedulesOutOption,
     SeedOption,
     check_outputs,
+    check_tables,
     graph_of,
     reading_command,
+    records,
     say,
+    say_facts,
+    say_json,
+    say_notes,
+    say_result,
+    say_table,
     waiting,
 )  # fmt: skip
-from simsched.cli.output import check_tables, records, say_facts, say_json, say_notes, say_result, say_table
 from simsched.defaults import POLICY
 from simsched.notes import weighed
 from simsched.progress import progress_bar

@@ -8,8 +8,7 @@ from typing import Annotated, Any
 import typer
 
 import simsched as ss
-from simsched.cli.common import JsonOption, command, names_of, say
-from simsched.cli.output import say_document, say_json
+from simsched.cli.common import JsonOption, command, names_of, say, say_document, say_json
 from simsched.progress import progress_bar
 from simsched.text import counted
 

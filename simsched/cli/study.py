@@ -24,12 +24,13 @@ from simsched.cli.common import (
     PolicyOption,
     SeedOption,
     TablesOutOption,
+    check_tables,
     graph_of,
     graphs_of,
     names_and_options,
     reading_command,
+    say_result,
 )  # fmt: skip
-from simsched.cli.output import check_tables, say_result
 from simsched.defaults import POLICY
 from simsched.document.result import Result
 from simsched.errors import SpecError

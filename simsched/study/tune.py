@@ -22,7 +22,7 @@ from simsched.progress import shows_progress
 from simsched.replay.scenario import Scenario
 from simsched.schedule import Schedule
 from simsched.spec import Engine, Search
-from simsched.study.trials import Point, Trials
+from simsched.study.compare import Point, Trials
 from simsched.study.tune_optuna import search
 from simsched.study.tune_widths import TUNED, Widths, descend
 

@@ -4,12 +4,15 @@ import pytest
 
 import simsched as ss
 from simsched.errors import CostError
-from simsched.reproduce.concurrency_control.op_mixes import NETWORKS, op_curves, op_mix, published_ops
-from simsched.reproduce.concurrency_control.profiling import (
+from simsched.reproduce.concurrency_control.op_mixes import (
     MACHINE,
+    NETWORKS,
     STEPS,
     hill_climbing,
+    op_curves,
+    op_mix,
     published,
+    published_ops,
 )
 
 KNL = ss.machine(MACHINE)

@@ -11,8 +11,7 @@ Examples
 True
 """
 
-from simsched.costs.kernels.convolution import Convolution, convolution_s
-from simsched.costs.kernels.gemm import gemm_s
+from simsched.costs.kernels.convolution import Convolution, convolution_s, gemm_s
 from simsched.costs.kernels.library import Parameters, parameters
 from simsched.costs.kernels.stream import Stream, elementwise_s, loop_s, stream_Bps, stream_s
 from simsched.costs.kernels.team import Team

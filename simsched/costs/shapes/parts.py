@@ -7,8 +7,7 @@ from functools import lru_cache
 from math import ceil
 from typing import NamedTuple
 
-from simsched.costs.kernels.convolution import Convolution, Direction, convolution_work
-from simsched.costs.kernels.gemm import gemm_work
+from simsched.costs.kernels.convolution import Convolution, Direction, convolution_work, gemm_work
 from simsched.costs.kernels.library import Parameters
 from simsched.costs.kernels.team import Work
 

@@ -13,8 +13,7 @@ from simsched.drawing import Axes
 from simsched.parameters import one_of, whole
 from simsched.plots import corunning_events_frame, grouped_bars
 from simsched.plots.canvas import OKABE_ITO, open_axes, outside_legend, plain
-from simsched.reproduce.concurrency_control.op_mixes import PublishedOps
-from simsched.reproduce.concurrency_control.profiling import hill_climbing
+from simsched.reproduce.concurrency_control.op_mixes import PublishedOps, hill_climbing
 from simsched.reproduce.concurrency_control.runs import Runs
 from simsched.reproduce.system import Drawing, Predicted, Prediction, System, Verdict
 
