@@ -18,9 +18,8 @@ from simsched.graph.taskgraph import Seconds
 from simsched.learning.file import read, write
 from simsched.learning.hosts import LEAST, UNIT_BPS, expected
 from simsched.learning.observed import TaskKey, task_keys
-from simsched.learning.predicting import Case, check_counts, counts_of, doubts
+from simsched.learning.predicting import Case, check_counts, counts_of, doubts, validated
 from simsched.learning.rows import KindSeconds, LearnedWidths, Run, Slowdown, StartCost, width_ratios
-from simsched.learning.validation import validated
 from simsched.machine import Machine, RuntimeProfile
 from simsched.policy import Layout, Policy, policy as policy_of
 from simsched.schedule import Schedule

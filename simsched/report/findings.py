@@ -19,8 +19,7 @@ from simsched.notes import weighed
 from simsched.policy import Policy, policy as policy_of
 from simsched.policy.layout import BEST, Best, Layout
 from simsched.replay.advice import advised
-from simsched.report.question import Question
-from simsched.report.run import PolicyRun, Progress, TimeBudget, by_makespan, replayed
+from simsched.report.question import PolicyRun, Progress, Question, TimeBudget, by_makespan, replayed
 from simsched.schedule import Bounds, Schedule, bounds
 from simsched.schedule.one_core import OneCore, one_core
 from simsched.study.core_counts import knee

@@ -11,7 +11,7 @@ from simsched.plots import layouts, layouts_frame, scaling
 from simsched.plots.canvas import plain
 from simsched.report.findings import Findings
 from simsched.report.page import chart
-from simsched.report.run import PolicyRun
+from simsched.report.question import PolicyRun
 from simsched.report.verdict import LONGEST_LAYOUT, interval_text, overlapping, used_layout
 from simsched.units import format_time
 

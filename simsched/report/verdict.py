@@ -12,7 +12,7 @@ from simsched.explain.core_time import LEAST_SHARE, SHARED, labelled
 from simsched.plots import core_time, what_if
 from simsched.plots.canvas import plain
 from simsched.report.findings import Findings
-from simsched.report.run import PolicyRun
+from simsched.report.question import PolicyRun
 from simsched.text import counted
 from simsched.units import format_time
 
