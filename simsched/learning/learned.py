@@ -223,7 +223,7 @@ class Learned:
     def interrupted(self, program: str, lanes: int, width: int, waiting: int = 0) -> tuple[float, float]:
         """Return the share that interruptions add to the seconds of tasks, and the uncertainty of log(1 + share).
 
-        `simsched.learning.interruptions` says how: that of recordings with as many threads, or of the nearest number.
+        `simsched.learning.hosts` says how: that of recordings with as many threads, or of the nearest number.
 
         Examples
         --------
