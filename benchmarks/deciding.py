@@ -22,7 +22,7 @@ from measure import RATE_HEADING, Spread, where
 
 import simsched as ss
 from simsched.policy import Problem
-from simsched.policy.view import View
+from simsched.policy.problem import View
 
 TASKS = 100_000
 #: Of a policy that starts the first ready task, one a decision.

@@ -103,7 +103,7 @@ class _Clusters:
         else:
             target, companions, self.start[task] = joined
             for one, start in companions:
-                self._leave(one)
+                self.members[self.cluster[one]].remove(one)
                 self._enter(one, target, start)
             self._enter(task, target, self.start[task])
         end = self._end(task)
@@ -168,9 +168,6 @@ class _Clusters:
 
     def _end(self, task: int) -> float:
         return float(self.start[task] + self.seconds[task])
-
-    def _leave(self, task: int) -> None:
-        self.members[self.cluster[task]].remove(task)
 
     def _enter(self, task: int, cluster: int, start: float) -> None:
         self.cluster[task], self.start[task] = cluster, start

@@ -7,7 +7,7 @@ from unmarked import unmarked
 
 from simsched.document.markdown import markdown, markdown_text
 from simsched.document.parts import Bullets, Document, Paragraph, Section, Table
-from simsched.document.tables import table_of
+from simsched.document.result import table_of
 from simsched.document.terminal import LEAST_TEXT, document_text, fitted, table_text
 from simsched.text import cells_of, printable
 

@@ -32,7 +32,7 @@ from verdict import Attempt, Bar, attempts, verdict
 import simsched as ss
 from simsched.errors import SimschedError
 from simsched.sweep import results
-from simsched.sweep.row_files import KEY, write_rows
+from simsched.sweep.rows import KEY, write_rows
 
 POINTS = 300
 PLACES = (

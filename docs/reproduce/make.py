@@ -13,8 +13,8 @@ from pathlib import Path
 
 import simsched as ss
 from simsched.reproduce import Reproduction
-from simsched.reproduce.crossed.text import matrix_text, place, write_heat_maps
-from simsched.reproduce.export import write_pictures
+from simsched.reproduce.crossed.table import matrix_text, place, write_heat_maps
+from simsched.reproduce.reproduction import write_pictures
 
 HERE = Path(__file__).parent
 BEGIN = "<!-- made by docs/reproduce/make.py -->"

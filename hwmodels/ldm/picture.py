@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from simsched.plots.canvas import plain, shown_axes, verbatim
-from simsched.plots.palette import OKABE_ITO
+from simsched.plots.canvas import OKABE_ITO, plain, shown_axes, verbatim
 from simsched.units import format_time, time_unit
 
 if TYPE_CHECKING:

@@ -23,8 +23,6 @@ except ImportError:
 from typer.core import TyperGroup
 
 from simsched.cli import (  # noqa: F401 - each adds its commands
-    convert,
-    explain,
     host,
     learn,
     list,
@@ -35,8 +33,7 @@ from simsched.cli import (  # noqa: F401 - each adds its commands
     sweep,
 )
 from simsched.cli.arguments import NOTES, arranged
-from simsched.cli.common import app, say
-from simsched.cli.output import all_notes
+from simsched.cli.common import all_notes, app, say
 
 
 def _print_version(wanted: bool) -> None:

@@ -21,9 +21,13 @@ from simsched.cli.common import (
     graph_of,
     graphs_of,
     reading_command,
+    records,
     say,
+    say_document,
+    say_facts,
+    say_json,
+    say_result,
 )
-from simsched.cli.output import records, say_document, say_facts, say_json, say_result
 from simsched.defaults import POLICY
 from simsched.document.terminal import parts_text, width
 from simsched.execute.calibrate.measuring import Widths

@@ -8,8 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from simsched.cli.common import JsonOption, command
-from simsched.cli.output import say_json
+from simsched.cli.common import JsonOption, command, say_json
 from simsched.document.terminal import fitted, width
 from simsched.errors import SimschedError, SpecError
 from simsched.plugins import Group, named, registered

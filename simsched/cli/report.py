@@ -24,8 +24,10 @@ from simsched.cli.common import (
     graph_of,
     reading_command,
     say,
+    say_document,
+    say_json,
+    say_notes,
 )
-from simsched.cli.output import say_document, say_json, say_notes
 from simsched.progress import progress_bar
 
 if TYPE_CHECKING:

@@ -8,8 +8,7 @@ from typing import Annotated, Any
 import typer
 
 import simsched as ss
-from simsched.cli.common import JsonOption, command, names_of, say
-from simsched.cli.output import say_document, say_json
+from simsched.cli.common import JsonOption, command, names_of, say, say_document, say_json
 from simsched.progress import progress_bar
 from simsched.text import counted
 
@@ -41,10 +40,10 @@ def reproduce(
     Prints tables of published and simulated numbers; with --json, only their rows.
     """
     from simsched.plugins import registered
-    from simsched.reproduce.export import write_reproduction
+    from simsched.reproduce.reproduction import write_reproduction
     from simsched.reproduce.summary import summary_text
     from simsched.reproduce.system import count_rows, system_of
-    from simsched.schedule.gallery import make_folder
+    from simsched.schedule.export import make_folder
 
     systems = [system_of(name) for name in (registered("reproductions") if paper == "all" else [paper])]
     if paper == "all" and tables:
@@ -102,9 +101,8 @@ def crossed(
     from simsched.reproduce.crossed.crossed import CURRENT
     from simsched.reproduce.crossed.jobs import jobs_of
     from simsched.reproduce.crossed.rules import RULES
-    from simsched.reproduce.crossed.table import OWN
-    from simsched.reproduce.crossed.text import write_crossed
-    from simsched.schedule.gallery import make_folder
+    from simsched.reproduce.crossed.table import OWN, write_crossed
+    from simsched.schedule.export import make_folder
 
     if out is not None:
         make_folder(out)

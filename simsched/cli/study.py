@@ -24,12 +24,13 @@ from simsched.cli.common import (
     PolicyOption,
     SeedOption,
     TablesOutOption,
+    check_tables,
     graph_of,
     graphs_of,
     names_and_options,
     reading_command,
+    say_result,
 )  # fmt: skip
-from simsched.cli.output import check_tables, say_result
 from simsched.defaults import POLICY
 from simsched.document.result import Result
 from simsched.errors import SpecError
@@ -243,7 +244,7 @@ def tune(
     Everything that was tried is printed, best first. The picture is a heat map if the layouts are a grid, otherwise
     the best makespan so far by the number of replays.
     """
-    from simsched.plots.tuning import tuned_size
+    from simsched.plots.layouts import tuned_size
 
     check_tables(out)
     tasks = graph_of(graph, context)

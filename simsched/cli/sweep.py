@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from simsched.cli.common import JsonOption, command, say
-from simsched.cli.output import say_json, say_notes
+from simsched.cli.common import JsonOption, command, say, say_json, say_notes
 from simsched.notes import weighed
 from simsched.progress import progress_bar
 from simsched.text import counted

@@ -1,4 +1,4 @@
-"""`Result`: a table of results with its notes, its picture, and a display in readable units."""
+"""`Result`: a table of results in readable units, with its notes, its picture and its display."""
 
 from __future__ import annotations
 
@@ -9,12 +9,52 @@ import pandas as pd
 
 from simsched.document.html import results_table
 from simsched.document.parts import Table
-from simsched.document.tables import table_of
 from simsched.document.terminal import fitted, table_text, width
 from simsched.drawing import Axes
 from simsched.errors import SimschedError
 from simsched.notes import weighed
-from simsched.text import counted, printable
+from simsched.text import counted, printable, shortened
+from simsched.units import format_time
+
+SHARES = ("utilization", "efficiency", "binds_share", "gap", "swing_share", "plain_error", "calibrated_error")
+#: Cells of a policy's spec.
+MOST_CELLS = 40
+
+
+def table_of(frame: pd.DataFrame) -> Table:
+    """Return a table of results as text; columns called `*_s` are seconds, `SHARES` shares, `-` is unknown.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> table_of(pd.DataFrame({"makespan_s": [0.0042], "gap": [0.25]})).rows
+    [('4.2 ms', '25.0%')]
+    """
+    columns = [_cells(frame, name) for name in frame.columns]
+    titles = [name.removesuffix("_s").replace("_", " ") for name in frame.columns]
+    return Table("", titles, list(zip(*columns, strict=True)))
+
+
+def _cells(frame: pd.DataFrame, name: str) -> list[str]:
+    cells, text = frame[name], _format(frame, name)
+    shown = ["-" if missing else text(cell) for cell, missing in zip(cells, cells.isna(), strict=True)]
+    return _short(shown) if name == "policy" else shown
+
+
+def _short(specs: list[str]) -> list[str]:
+    """Return specs, the middle of long ones (such as widths by kind) left out where they stay distinct."""
+    short = [shortened(spec, MOST_CELLS) for spec in specs]
+    return short if len({*short}) == len({*specs}) else specs
+
+
+def _format(frame: pd.DataFrame, name: str) -> Callable[[Any], str]:
+    if name.endswith("_s"):
+        return format_time
+    if name in SHARES:
+        return "{:z.1%}".format  # -0.0 % is 0.0 %
+    if frame[name].dtype.kind == "b":
+        return lambda cell: "yes" if cell else ""
+    return "{:.3g}".format if frame[name].dtype.kind == "f" else str
 
 
 class Result(pd.DataFrame):

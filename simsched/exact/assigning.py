@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from simsched.errors import PolicyError
-from simsched.exact.choices import Units, Whole
-from simsched.exact.model import ortools
+from simsched.exact.model import Units, Whole, ortools
 from simsched.policy import Assignment, Platform
 from simsched.policy.planning.compiled import order_of
 

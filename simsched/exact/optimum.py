@@ -13,15 +13,14 @@ from simsched.costs import CostModel, TaskCosts
 from simsched.costs.own_machine import machine_for
 from simsched.document.html import card
 from simsched.errors import LayoutError, SimschedError
-from simsched.exact.choices import Choices, Units, Whole
-from simsched.exact.model import Found, solve
+from simsched.exact.model import Choices, Found, Units, Whole, solve
 from simsched.exact.placing import Order, Placed, Times, list_order, placed, start_order
 from simsched.graph import TaskGraph
 from simsched.graph.adjacency import Csr
 from simsched.machine import Machine, RuntimeProfile
 from simsched.policy import Layout
 from simsched.policy.placement import executor_cores
-from simsched.replay.checks import check_seed
+from simsched.replay.scenario import check_seed
 from simsched.schedule import Schedule, bounds
 from simsched.units import format_time
 

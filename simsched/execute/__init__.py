@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from simsched.execute.calibrate.costs_of_threads import thread_costs
-from simsched.execute.calibrate.measuring import calibrate
+from simsched.execute.calibrate.measuring import calibrate, thread_costs
 from simsched.execute.crosscheck.checked import CrossCheck
 from simsched.execute.crosscheck.checking import crosscheck
 from simsched.execute.measure.measured import Measured

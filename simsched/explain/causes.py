@@ -185,15 +185,12 @@ class Walk:
             now_s = float(runs.begun_s[run])
             self._finish(now_s)
             self._go_on(now_s)
-            self._sharing.begin(self._decision(run))
+            cores = self._schedule.teams.neighbours(self._runs.team[run]).tolist()
+            self._sharing.begin(Decision(int(self._runs.task[run]), 0, 0, 0.0, 0.0, cores, self._loads[run]))
             self._running[int(runs.task[run])] = _Running(run, now_s)
             heappush(self._ends, (float(runs.end_s[run]), run))
         self._finish(inf)
         return self._excess_s
-
-    def _decision(self, run: int) -> Decision:
-        cores = self._schedule.teams.neighbours(self._runs.team[run]).tolist()
-        return Decision(int(self._runs.task[run]), 0, 0, 0.0, 0.0, cores, self._loads[run])
 
     def _finish(self, until_s: float) -> None:
         """End all runs that finish, or were aborted, by then."""

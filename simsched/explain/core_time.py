@@ -11,8 +11,7 @@ import pandas as pd
 from simsched.explain.team_time import TeamTime
 from simsched.explain.waits import Waits
 from simsched.graph.taskgraph import Seconds
-from simsched.schedule.busy import busy_cores
-from simsched.schedule.steps import Steps, on_common_times
+from simsched.schedule.steps import Steps, busy_cores, on_common_times
 
 #: Slow-down whose causes are not known, or were not searched for.
 UNKNOWN = "cause unknown"

@@ -17,7 +17,7 @@ import zipfile
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -72,23 +72,19 @@ def write(path: Path, header_name: str, header: Mapping[str, Any], arrays: Mappi
     """
     try:
         with replacing(path) as file:
-            _write(file, header_name, header, arrays)
+            text = json.dumps(header, ensure_ascii=False, indent=1, default=_plain)
+            encoded = _SURROGATE.sub(lambda half: f"\\\\u{ord(half[0]):04x}", text).encode()
+            with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+                archive.writestr(zipfile.ZipInfo(header_name, _DATE), encoded)
+                for name, array in arrays.items():
+                    data = np.ascontiguousarray(array, array.dtype.newbyteorder("<"))
+                    info = zipfile.ZipInfo(f"{name}.npy", _DATE)
+                    with archive.open(info, "w", force_zip64=data.nbytes >= 2**30) as member:
+                        np.lib.format.write_array(member, data, version=(1, 0), allow_pickle=False)
     except SimschedError as error:
         raise FormatError(str(error)) from None
     except OSError as error:
         raise FormatError(f"{path}: cannot be written: {error.strerror or error}") from None
-
-
-def _write(file: IO[bytes], header_name: str, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
-    text = json.dumps(header, ensure_ascii=False, indent=1, default=_plain)
-    encoded = _SURROGATE.sub(lambda half: f"\\\\u{ord(half[0]):04x}", text).encode()
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
-        archive.writestr(zipfile.ZipInfo(header_name, _DATE), encoded)
-        for name, array in arrays.items():
-            data = np.ascontiguousarray(array, array.dtype.newbyteorder("<"))
-            info = zipfile.ZipInfo(f"{name}.npy", _DATE)
-            with archive.open(info, "w", force_zip64=data.nbytes >= 2**30) as member:
-                np.lib.format.write_array(member, data, version=(1, 0), allow_pickle=False)
 
 
 def _plain(value: Any) -> Any:

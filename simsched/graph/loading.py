@@ -16,8 +16,7 @@ from typing import Any, BinaryIO
 from simsched.errors import FormatError, GraphError, SpecError
 from simsched.files import no_file, open_regular
 from simsched.graph.budget import budget, limited
-from simsched.graph.held import held, is_held
-from simsched.graph.packed import unpacking
+from simsched.graph.held import held, is_held, unpacking
 from simsched.graph.recording import Origin, RecordedOn
 from simsched.graph.taskgraph import TaskGraph
 from simsched.plugins import elsewhere, named, registered

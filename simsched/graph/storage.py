@@ -183,14 +183,6 @@ def read(path: str | Path) -> TaskGraph:
     file = find_file(path)
     archive = Archive(file)
     header = archive.header(HEADER)
-    _refuse_other_versions(archive, header)
-    try:
-        return _graph(archive, header)
-    except GraphError as error:
-        raise FormatError(f"{file}: {error}; {DAMAGED}") from None
-
-
-def _refuse_other_versions(archive: Archive, header: dict[str, Any]) -> None:
     if header.get("format") != FORMAT:
         raise archive.error(HEADER, f"format is {header.get('format')!r}, expected {FORMAT!r}")
     found = header.get("version")
@@ -202,6 +194,10 @@ def _refuse_other_versions(archive: Archive, header: dict[str, Any]) -> None:
             f"version {found} was written by a newer simsched ({header.get('simsched')}); this one reads "
             f"versions 1 to {VERSION}: pip install --upgrade simsched",
         )
+    try:
+        return _graph(archive, header)
+    except GraphError as error:
+        raise FormatError(f"{file}: {error}; {DAMAGED}") from None
 
 
 def _graph(archive: Archive, header: dict[str, Any]) -> TaskGraph:

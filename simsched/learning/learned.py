@@ -16,13 +16,10 @@ from simsched.errors import CostError, SimschedError
 from simsched.graph import TaskGraph
 from simsched.graph.taskgraph import Seconds
 from simsched.learning.file import read, write
-from simsched.learning.hosts import LEAST, UNIT_BPS
-from simsched.learning.interruptions import expected
+from simsched.learning.hosts import LEAST, UNIT_BPS, expected
 from simsched.learning.observed import TaskKey, task_keys
-from simsched.learning.predicting import Case, check_counts, counts_of, doubts
-from simsched.learning.rows import KindSeconds, Run, Slowdown, StartCost
-from simsched.learning.validation import validated
-from simsched.learning.widths import LearnedWidths, width_ratios
+from simsched.learning.predicting import Case, check_counts, counts_of, doubts, validated
+from simsched.learning.rows import KindSeconds, LearnedWidths, Run, Slowdown, StartCost, width_ratios
 from simsched.machine import Machine, RuntimeProfile
 from simsched.policy import Layout, Policy, policy as policy_of
 from simsched.schedule import Schedule
@@ -226,7 +223,7 @@ class Learned:
     def interrupted(self, program: str, lanes: int, width: int, waiting: int = 0) -> tuple[float, float]:
         """Return the share that interruptions add to the seconds of tasks, and the uncertainty of log(1 + share).
 
-        `simsched.learning.interruptions` says how: that of recordings with as many threads, or of the nearest number.
+        `simsched.learning.hosts` says how: that of recordings with as many threads, or of the nearest number.
 
         Examples
         --------
@@ -354,7 +351,7 @@ class Learned:
         ([8.0, 4.0], [False, True])
         """
         from simsched.document.result import Result
-        from simsched.plots.learned import learned_curve
+        from simsched.plots.accuracy import learned_curve
 
         check_counts(samples=samples, width=width)
         counts = [self.lanes * 2**i for i in range(4)] if cores is None else counts_of(cores)

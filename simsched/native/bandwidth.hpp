@@ -9,7 +9,7 @@
 
 namespace simsched {
 
-// Twins of the functions of the same names in simsched/replay/bandwidth.py.
+// Twins of the functions of the same names in simsched/replay/contention.py.
 inline double pressure(std::int64_t demand_Bps, std::int64_t bound_Bps, double capacity_Bps) {
     const auto demand = static_cast<double>(demand_Bps);
     if (demand <= capacity_Bps || !bound_Bps)
@@ -22,7 +22,7 @@ inline std::int64_t bound(const Load &load) {
 }
 
 // The one memory of a machine where running tasks share nothing else: the twin of
-// simsched/replay/bandwidth.py.
+// simsched/replay/contention.py.
 class Bandwidth {
   public:
     explicit Bandwidth(double capacity_Bps) : capacity_Bps_(capacity_Bps) {}

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-// What is near each place where objects are read from afar: the twin of simsched/replay/caches.py.
+// What is near each place where objects are read from afar: the twin of simsched/replay/data_state.py.
 
 namespace simsched {
 

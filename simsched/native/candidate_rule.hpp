@@ -19,7 +19,7 @@ struct Candidates {
     bool corun;                     // whether tasks start beside others
 };
 
-// The state as the rule sees it: the twin of simsched/policy/view.py, for what it asks.
+// The state as the rule sees it: the twin of simsched/policy/problem.py, for what it asks.
 struct RuleView {
     const ReplayState &state;
     const OrderedSet &ready;

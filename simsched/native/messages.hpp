@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-// Objects that are sent: the twin of simsched/replay/messages.py.
+// Objects that are sent: the twin of simsched/replay/data.py.
 
 namespace simsched {
 

@@ -9,7 +9,7 @@
 namespace simsched {
 
 // Each executor runs its own tasks, in the order of the plan: the twin of
-// simsched/replay/planned_scheduler.py.
+// simsched/replay/list_scheduler.py.
 class PlannedScheduler : public ListScheduler<FifoQueue> {
     using Base = ListScheduler<FifoQueue>;
 

@@ -4,7 +4,7 @@
 
 #include <deque>
 
-// The list scheduler where something runs past its queue: the twin of simsched/replay/shortcut_scheduler.py.
+// The list scheduler where something runs past its queue: the twin of simsched/replay/list_scheduler.py.
 
 namespace simsched {
 

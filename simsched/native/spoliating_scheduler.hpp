@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-// Running tasks that idle executors take over: the twin of simsched/replay/spoliating_scheduler.py.
+// Running tasks that idle executors take over: the twin of simsched/replay/affinity_scheduler.py.
 
 namespace simsched {
 

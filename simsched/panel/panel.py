@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from threading import RLock
+from threading import RLock, Thread
 from typing import Any
 
 from simsched.costs import CostModel
@@ -14,11 +14,9 @@ from simsched.errors import MissingExtraError, SimschedError
 from simsched.explain import explain
 from simsched.graph import TaskGraph
 from simsched.machine import Machine, RuntimeProfile
-from simsched.panel.controls import Controls
+from simsched.panel.controls import FEW_TASKS, Controls, Known, Setting, first_setting
 from simsched.panel.numbers import advice, details, headline, not_found, refused, searching
-from simsched.panel.search import BackgroundSearch
-from simsched.panel.setting import FEW_TASKS, Known, Setting, first_setting
-from simsched.plots.interactive.exchange import ExchangedChart, page_px
+from simsched.plots.interactive.explorer import ExchangedChart, page_px
 from simsched.plots.interactive.pages import require_bokeh
 from simsched.policy import Layout, Policy
 from simsched.policy.layout import BEST
@@ -26,6 +24,53 @@ from simsched.replay import simulate
 from simsched.replay.advice import advised
 from simsched.schedule import Schedule, bounds
 from simsched.schedule.one_core import one_core
+
+
+class _Stopped(Exception):  # noqa: N818 - nothing went wrong
+    """The result of the search is no longer needed."""
+
+
+class BackgroundSearch(Thread):
+    """A thread that searches for a schedule.
+
+    Parameters
+    ----------
+    find : callable
+        Returns the schedule; takes a function to call periodically, as `progress` of `simsched.simulate`.
+    found, failed : callable
+        Called in this thread with the search and the schedule, or the error; not after `stop`, but for one that is
+        just being called.
+    """
+
+    def __init__(
+        self,
+        find: Callable[[Callable[[int], object]], Schedule],
+        found: Callable[[BackgroundSearch, Schedule], object],
+        failed: Callable[[BackgroundSearch, Exception], object],
+    ) -> None:
+        super().__init__(name="simsched panel", daemon=True)
+        self._find, self._found, self._failed = find, found, failed
+        self._stopped = False
+
+    def stop(self) -> None:
+        """End it soon; its result is dropped."""
+        self._stopped = True
+
+    def run(self) -> None:
+        """Search for the schedule, and hand it over."""
+        try:
+            schedule = self._find(self._go_on)
+            self._go_on(0)
+        except _Stopped:
+            return
+        except Exception as error:  # a user's own policy may raise anything
+            self._failed(self, error)
+        else:
+            self._found(self, schedule)
+
+    def _go_on(self, _: int) -> None:
+        if self._stopped:
+            raise _Stopped
 
 
 class Panel:

@@ -3,21 +3,22 @@
 Importing this package loads NumPy only; matplotlib and bokeh are imported on use.
 """
 
-from simsched.plots.accuracy import accuracy
-from simsched.plots.comparison import comparison
-from simsched.plots.core_use import core_use, core_use_frame
-from simsched.plots.corunning import corunning, corunning_events, corunning_events_frame, corunning_frame
+from simsched.plots.accuracy import accuracy, learned_curve, measured_numbers
+from simsched.plots.corunning import (
+    corunning,
+    corunning_events,
+    corunning_events_frame,
+    corunning_frame,
+    memory,
+    memory_frame,
+)
 from simsched.plots.curves import cost_curves, cost_curves_frame, model_curves_frame
 from simsched.plots.explained import core_time, core_time_svg as core_time_svg, critical_path, what_if
 from simsched.plots.gantt import gantt
 from simsched.plots.graph import draw_graph, graph_frame
 from simsched.plots.interactive import Explorer, explore
-from simsched.plots.layouts import layouts, layouts_frame
-from simsched.plots.learned import learned_curve
-from simsched.plots.link_load import link_load
-from simsched.plots.machine import draw_machine as draw_machine
-from simsched.plots.measured import measured_numbers
-from simsched.plots.memory import memory, memory_frame
+from simsched.plots.layouts import layouts, layouts_frame, tuned, tuning, tuning_frame
+from simsched.plots.machine import core_use, core_use_frame, draw_machine as draw_machine, link_load
 from simsched.plots.order import diagonal_score, start_order, start_order_frame
 from simsched.plots.picture import (
     gantt_svg as gantt_svg,
@@ -25,14 +26,12 @@ from simsched.plots.picture import (
     save_figure as save_figure,
     write_picture as write_picture,
 )
-from simsched.plots.policies import policies, policies_frame
-from simsched.plots.published import curves, grouped_bars
-from simsched.plots.relative import relative_times
+from simsched.plots.policies import comparison, policies, policies_frame
+from simsched.plots.published import curves, grouped_bars, relative_times
 from simsched.plots.roofline import draw_roofline, roofline, roofline_frame, roofs_frame
 from simsched.plots.scaling import scaling
 from simsched.plots.stacked import stacked
 from simsched.plots.tornado import sobol_bars, tornado
-from simsched.plots.tuning import tuned, tuning, tuning_frame
 
 __all__ = [
     "Explorer",

@@ -1,4 +1,4 @@
-"""Predicted over measured makespans."""
+"""Predicted makespans against measured and recorded ones, and measured numbers of a host over assumed ones."""
 
 from __future__ import annotations
 
@@ -6,9 +6,17 @@ import numpy as np
 import pandas as pd
 
 from simsched.drawing import Axes
-from simsched.plots.canvas import log_ticks, outside_legend, require_columns, shown_axes
-from simsched.plots.overlap import layers
-from simsched.plots.palette import MARKERS, OKABE_ITO
+from simsched.plots.canvas import (
+    MARKERS,
+    OKABE_ITO,
+    layers,
+    log_ticks,
+    open_axes,
+    outside_legend,
+    plain,
+    require_columns,
+    shown_axes,
+)
 from simsched.units import time_unit
 
 #: Errors beyond the grey band are worth a look.
@@ -85,3 +93,110 @@ def _points(ax: Axes, shown: pd.DataFrame, per_s: float) -> None:
             )
         )  # fmt: skip
     outside_legend(ax, handles, policies)
+
+
+PREDICTED, RECORDED = "#0072B2", "#D55E00"
+
+
+def learned_curve(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
+    """Draw predicted makespans with their intervals by number of cores, and recorded ones as points.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Result of `Learned.predict`: cores, makespan_s, low_s, high_s, extrapolated, recorded_s. Extrapolated points are
+        hollow.
+    ax : Axes, optional
+        Where to draw; a new figure when not given.
+
+    Returns
+    -------
+    Axes
+
+    Raises
+    ------
+    SimschedError
+        If a column is missing.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> row = {"cores": 1, "makespan_s": 2.0, "low_s": 1.0, "high_s": 3.0, "extrapolated": False, "recorded_s": 2.1}
+    >>> learned_curve(pd.DataFrame([row])).get_ylabel()
+    'makespan (s)'
+    """
+    require_columns(
+        frame, ["cores", "makespan_s", "low_s", "high_s", "extrapolated", "recorded_s"], "learned_curve"
+    )
+    ax = open_axes((8.0, 4.2), ax)
+    frame = frame.sort_values("cores", kind="stable")
+    unit = time_unit(float(frame["makespan_s"].max()))
+    cores = frame["cores"].to_numpy()
+    low, middle, high = (frame[key].to_numpy() * unit.per_s for key in ("low_s", "makespan_s", "high_s"))
+    ax.fill_between(cores, low, high, color=PREDICTED, alpha=0.15, linewidth=0, label="95 % interval")
+    ax.plot(cores, middle, "-", color=PREDICTED, linewidth=1.2, label="predicted")
+    beyond = frame["extrapolated"].to_numpy(bool)
+    for mask, fill in ((~beyond, PREDICTED), (beyond, "white")):
+        ax.plot(cores[mask], middle[mask], "o", color=PREDICTED, markerfacecolor=fill, markersize=5)
+    ax.plot(
+        cores,
+        frame["recorded_s"] * unit.per_s,
+        "x",
+        color=RECORDED,
+        markersize=8,
+        markeredgewidth=2,
+        label="recorded",
+    )
+    log_ticks(ax, "x")
+    log_ticks(ax, "y")
+    ax.set(xlabel="cores", ylabel=f"makespan ({unit.name})")
+    ax.legend(fontsize="small", frameon=False)
+    return ax
+
+
+COLUMNS = ["number", "unit", "measured", "low", "high", "host", "host_low", "host_high"]
+
+
+def measured_numbers(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
+    """Draw each measured number over that of the machine `host`, with the intervals of both.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Table of `simsched.measure`; numbers that `host` has not, or as 0, are left out.
+    ax : Axes, optional
+        Where to draw; a new figure when not given.
+
+    Returns
+    -------
+    Axes
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> row = {"number": "cores.clock", "unit": "GHz", "measured": 3.0, "low": 2.9, "high": 3.1}
+    >>> ax = measured_numbers(pd.DataFrame([{**row, "host": 2.0, "host_low": 1.0, "host_high": 4.0}]))
+    >>> [round(float(x), 2) for x in ax.lines[1].get_xdata()]
+    [1.5]
+    """
+    require_columns(frame, COLUMNS, "measured_numbers", "measure")
+    known = frame[(frame["host"] > 0) & (frame["measured"] > 0)]
+    rows = np.arange(len(known))
+    ax = open_axes((8.0, 1.3 + 0.35 * len(known)), ax)
+    over = known[["measured", "low", "high", "host_low", "host_high"]].div(known["host"], axis=0)
+    low, length = over["host_low"], over["host_high"] - over["host_low"]
+    ax.barh(rows, length, left=low, height=0.6, color="0.85", label="as taken until now")
+    ax.axvline(1.0, color="0.5", linewidth=1)
+    ax.hlines(rows, over["low"], over["high"], color="#0072B2", linewidth=2)
+    ax.plot(over["measured"], rows, "o", color="#0072B2", label="measured")
+    for row, at, value, unit in zip(
+        rows.tolist(), over["measured"], known["measured"], known["unit"], strict=True
+    ):
+        said = f" {value:.3g} {unit}"
+        ax.annotate(said, (at, row), xytext=(4, 5), textcoords="offset points", fontsize="small")
+    ax.set_yticks(rows, [plain(str(name)) for name in known["number"]], parse_math=False, usetex=False)
+    ax.set_ylim(max(len(known), 1) - 0.5, -0.7)
+    log_ticks(ax, "x")
+    ax.set_xlabel("over the number of the machine host")
+    ax.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), fontsize="small", frameon=False)
+    return ax

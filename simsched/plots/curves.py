@@ -16,9 +16,16 @@ from simsched.drawing import Axes, ErrorbarContainer
 from simsched.graph import TaskGraph
 from simsched.graph.columns import Floats
 from simsched.machine import Machine, RuntimeProfile, machine as machine_of
-from simsched.plots.canvas import log_ticks, open_axes, outside_legend, require_columns
-from simsched.plots.overlap import LONGEST_PAIR, layers
-from simsched.plots.palette import OKABE_ITO, RGB
+from simsched.plots.canvas import (
+    LONGEST_PAIR,
+    OKABE_ITO,
+    RGB,
+    layers,
+    log_ticks,
+    open_axes,
+    outside_legend,
+    require_columns,
+)
 from simsched.renamed import old_arguments
 from simsched.schedule.one_core import best_kind
 from simsched.units import time_unit

@@ -10,8 +10,16 @@ import pandas as pd
 from simsched.drawing import Artist, Axes, Container
 from simsched.errors import SimschedError
 from simsched.explain.core_time import IDLE, LEAST_SHARE, SHARED, SLOW_DOWNS, TEAM, labelled
-from simsched.plots.canvas import open_axes, outside_legend, plain, require_columns, set_title
-from simsched.plots.palette import GREY, OKABE_ITO, RGB
+from simsched.plots.canvas import (
+    GREY,
+    OKABE_ITO,
+    RGB,
+    open_axes,
+    outside_legend,
+    plain,
+    require_columns,
+    set_title,
+)
 from simsched.plots.picture import inline_svg
 from simsched.units import time_unit
 

@@ -14,8 +14,7 @@ import numpy.typing as npt
 from simsched.drawing import Axes
 from simsched.errors import SimschedError
 from simsched.graph.taskgraph import Seconds
-from simsched.plots.canvas import outside_legend, plain, set_title, shown_axes, verbatim
-from simsched.plots.palette import Colouring, colouring
+from simsched.plots.canvas import Colouring, colouring, outside_legend, plain, set_title, shown_axes, verbatim
 from simsched.plots.rectangles import (
     Rectangles,
     TeamRuns,

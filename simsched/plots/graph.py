@@ -9,8 +9,7 @@ from simsched.drawing import Axes
 from simsched.errors import SimschedError
 from simsched.graph import TaskGraph
 from simsched.graph.columns import Floats
-from simsched.plots.canvas import outside_legend, plain, set_title, shown_axes
-from simsched.plots.palette import by_kind
+from simsched.plots.canvas import by_kind, outside_legend, plain, set_title, shown_axes
 from simsched.text import counted
 
 #: Beyond this a picture shows nothing but ink.

@@ -1,4 +1,4 @@
-"""A machine's picture: its structure, with its cores coloured by any value."""
+"""A machine's picture: its structure, with its cores coloured by any value, by their use, or with its links' load."""
 
 from __future__ import annotations
 
@@ -7,11 +7,26 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from simsched.drawing import Artist, Axes, Figure, ScalarMappable
+from simsched.errors import SimschedError
+from simsched.graph.columns import Floats
 from simsched.machine import Box, Machine, Picture
-from simsched.plots.canvas import Size, one_number_each, plain, set_title, shown_axes, verbatim
-from simsched.plots.palette import GREY, OKABE_ITO, RGB, readable, shaded
+from simsched.plots.canvas import (
+    GREY,
+    OKABE_ITO,
+    RGB,
+    Size,
+    one_number_each,
+    plain,
+    readable,
+    set_title,
+    shaded,
+    shown_axes,
+    verbatim,
+)
+from simsched.schedule import Schedule
 
 # Inches: the largest core, and the largest picture.
 CORE_IN = 0.5
@@ -258,3 +273,163 @@ def _fitting_pt(box: Box, text: str) -> float:
     """Return the font size with which a text fits its box where a unit is a point: a letter is 0.64 of it wide."""
     height = _HEADROOM * min(box.width, box.height) if box.role == "domain" else box.height
     return min(0.62 * height, 0.9 * box.width / (0.64 * max(len(text), 2)))
+
+
+#: Percent at the ends of the colour bar.
+WHOLE = (0.0, 100.0)
+#: Distance of a link from the line between its ends, to its right, over the picture's shorter side.
+ASIDE = 0.006
+
+
+def link_load(schedule: Schedule, ax: Axes | None = None) -> Axes:
+    """Draw a machine with its links coloured by the share of the time in which bytes passed over them.
+
+    A link is drawn to the right of its direction, so that both directions can be seen; those that carried nothing are
+    left out. Cores have the colour of the busier of the links out of and into their place.
+
+    Parameters
+    ----------
+    schedule : Schedule
+        Of a machine whose data move.
+    ax : Axes, optional
+        Where to draw; a new figure when not given.
+
+    Returns
+    -------
+    Axes
+
+    Raises
+    ------
+    SimschedError
+        If nothing moves on the schedule's machine.
+    MissingExtraError
+        If matplotlib is not installed.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> graph = ss.TaskGraph.from_edges([1.0, 2.0, 2.0], [(0, 1), (0, 2)], edge_bytes=4e6)
+    >>> schedule = ss.simulate(graph, "knl-7250[cores=4,data=sent,places=tile,link_Bps=1e6]", "fifo", "2x2")
+    >>> axes = ss.plots.link_load(schedule)
+    >>> len(axes.collections) > 0
+    True
+    """
+    from matplotlib.collections import LineCollection
+
+    machine = schedule.require_machine()
+    network = machine.network
+    if network is None:
+        raise SimschedError(f"{machine}: data do not move; write data=sent or data=read in the brackets")
+    table, n = schedule.links, network.n_places
+    busy = np.zeros(len(network.capacity_Bps))
+    busy[table["link"].to_numpy(np.int64)] = table["busy"]
+    ports = np.maximum(busy[:n], busy[n : 2 * n])[network.place_of]
+    ax = draw_machine(machine, ax, 100 * ports, "busiest link (% of the makespan)", WHOLE)
+    # Those of pairs are nowhere on the picture.
+    used = [int(link) for link in table["link"] if 0 <= link - 2 * n < len(network.interconnect.links)]
+    lines = np.array([network.interconnect.links[link - 2 * n].line for link in used]).reshape(-1, 2, 2)
+    colours, _ = shaded(100 * busy[used], WHOLE)
+    beside = _beside(lines, machine.structure.picture())
+    ax.add_collection(LineCollection(beside, colors=colours, linewidths=2.5, zorder=3.5), autolim=False)
+    return ax
+
+
+def _beside(lines: Floats, picture: Picture) -> list[Floats]:
+    """Return lines a little to the right of where they are, shape (2, 2) each."""
+    left, bottom, right, top = extent(picture)
+    along = lines[:, 1] - lines[:, 0]
+    length = np.maximum(np.hypot(along[:, 0], along[:, 1]), 1e-12)[:, None]
+    aside = np.stack([along[:, 1], -along[:, 0]], axis=1) / length * ASIDE * min(right - left, top - bottom)
+    return list(lines + aside[:, None])
+
+
+#: Values that colour cores: the column, its label, and its text.
+VALUES = {
+    "busy_share": ("busy (% of the makespan)", 100.0),
+    "busy_s": ("busy (s)", 1.0),
+    "tasks": ("tasks", 1.0),
+}
+
+
+def core_use_frame(schedule: Schedule) -> pd.DataFrame:
+    """Return the use of each core.
+
+    Parameters
+    ----------
+    schedule : Schedule
+        Schedule on a machine known to simsched.
+
+    Returns
+    -------
+    DataFrame
+        One row per core: core; tile, domain (where it is); tasks (that it took part in); busy_s (seconds in which tasks
+        held it, those of its hardware threads added up); busy_share (of the makespan, over its hardware threads in
+        use): the mean over all cores is `Schedule.utilization`.
+
+    Raises
+    ------
+    SimschedError
+        If the machine is unknown.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> graph = ss.TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)])
+    >>> schedule = ss.simulate(graph, "generic[cores=2]", "critical-path")
+    >>> core_use_frame(schedule)["busy_share"].tolist()
+    [1.0, 0.5]
+    """
+    machine, teams = schedule.require_machine(), schedule.teams
+    n_teams, of_team = len(teams.degrees()), teams.sources()
+    held_s = np.bincount(schedule.team, schedule.finish_s - schedule.start_s, n_teams)
+    tasks = np.bincount(schedule.team, minlength=n_teams)
+    cores = teams.indices % machine.n_cores
+    busy_s = np.bincount(cores, held_s[of_team], machine.n_cores)
+    ways = schedule.n_cores / machine.n_cores
+    return pd.DataFrame(
+        {
+            "core": np.arange(machine.n_cores),
+            "tile": machine.structure.tile_of,
+            "domain": machine.structure.domain_of,
+            "tasks": np.bincount(cores, tasks[of_team], machine.n_cores).astype(np.int64),
+            "busy_s": busy_s,
+            "busy_share": busy_s / (schedule.makespan_s * ways) if schedule.makespan_s else 0.0 * busy_s,
+        }
+    )
+
+
+def core_use(schedule: Schedule, ax: Axes | None = None, value: str = "busy_share") -> Axes:
+    """Draw the machine of a schedule, its cores coloured by their use; see `core_use_frame`.
+
+    Any other number per core is drawn by `Machine.draw(values=...)`.
+
+    Parameters
+    ----------
+    schedule : Schedule
+    ax : Axes, optional
+        Where to draw; a new figure when not given.
+    value : str
+        The column: "busy_share", from 0 to 100 %; "busy_s" or "tasks", from 0 to the largest.
+
+    Returns
+    -------
+    Axes
+
+    Raises
+    ------
+    SimschedError
+        If the machine or the column is unknown.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> graph = ss.TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)])
+    >>> core_use(ss.simulate(graph, "generic[cores=2]", "critical-path")).get_title(loc="left").split(":")[0]
+    'generic[cores=2]'
+    """
+    if value not in VALUES:
+        raise SimschedError(f"value={value!r} is unknown; give one of {', '.join(VALUES)}")
+    label, factor = VALUES[value]
+    shown = factor * core_use_frame(schedule)[value].to_numpy(np.float64)
+    most = 100.0 if value == "busy_share" else float(shown.max())
+    return draw_machine(schedule.require_machine(), ax, shown, label, limits=(0.0, most))

@@ -15,8 +15,16 @@ import pandas as pd
 
 from simsched.drawing import Artist, Axes
 from simsched.machine import Machine, machine as machine_of
-from simsched.plots.canvas import open_axes, outside_legend, require_columns, set_title, verbatim
-from simsched.plots.palette import GREY, MARKERS, OKABE_ITO
+from simsched.plots.canvas import (
+    GREY,
+    MARKERS,
+    OKABE_ITO,
+    open_axes,
+    outside_legend,
+    require_columns,
+    set_title,
+    verbatim,
+)
 from simsched.schedule import Schedule
 
 
@@ -183,7 +191,8 @@ def draw_roofline(ops: pd.DataFrame, roofs: pd.DataFrame, ax: Axes | None = None
     require_columns(roofs, ["part", "level", "peak_flops", "bandwidth_Bps"], "draw_roofline")
     ax = open_axes((8.5, 4.8), ax)
     ax.set(xscale="log", yscale="log")
-    ends = _ends(ops, roofs)
+    places = [*(roofs["peak_flops"] / roofs["bandwidth_Bps"]), *ops["intensity"]]
+    ends = min(places) / 3, max(places) * 20
     lines = _draw_roofs(ax, roofs, ends)
     markers = _draw_ops(ax, ops)
     ax.set_xlim(*ends)
@@ -196,12 +205,6 @@ def draw_roofline(ops: pd.DataFrame, roofs: pd.DataFrame, ax: Axes | None = None
             f"not shown: {1 - ops['share'].sum():.1%} of the core time, of ops without known FLOPs and bytes",
         )
     return ax
-
-
-def _ends(ops: pd.DataFrame, roofs: pd.DataFrame) -> tuple[float, float]:
-    """Return the ends of the axis of intensities: around all ops and all ridges, with room for the roofs' names."""
-    places = [*(roofs["peak_flops"] / roofs["bandwidth_Bps"]), *ops["intensity"]]
-    return min(places) / 3, max(places) * 20
 
 
 def _draw_roofs(ax: Axes, roofs: pd.DataFrame, ends: tuple[float, float]) -> dict[str, Artist]:

@@ -10,7 +10,7 @@ from typing import IO, Literal, get_args
 from simsched.drawing import Axes, Figure
 from simsched.errors import SimschedError
 from simsched.files import replacing
-from simsched.plots.canvas import Size, require_matplotlib
+from simsched.plots.canvas import Size, colouring, require_matplotlib
 from simsched.plots.gantt import (
     BINS,
     MAX_RECTANGLES,
@@ -21,7 +21,6 @@ from simsched.plots.gantt import (
     shown_rows,
     spans_differ,
 )
-from simsched.plots.palette import colouring
 from simsched.plots.picture import MAX_VECTOR_RECTANGLES, METADATA, inline_svg, quiet_canvas, save, write_png
 from simsched.schedule import Schedule
 from simsched.text import counted

@@ -6,8 +6,7 @@ import numpy as np
 import pandas as pd
 
 from simsched.drawing import Axes
-from simsched.plots.canvas import open_axes, plain, require_columns
-from simsched.plots.palette import OKABE_ITO
+from simsched.plots.canvas import OKABE_ITO, open_axes, plain, require_columns
 from simsched.renamed import old_arguments
 from simsched.units import time_unit
 

@@ -5,10 +5,9 @@ from simsched.policy.layout import Layout
 from simsched.policy.planned_policy import Assignment, PlannedPolicy
 from simsched.policy.platform import Platform
 from simsched.policy.policy import Policy, Start, policy
-from simsched.policy.problem import Problem
+from simsched.policy.problem import Problem, Running, View
 from simsched.policy.rank_policy import RankPolicy
 from simsched.policy.shortcuts import Shortcuts
-from simsched.policy.view import Running, View
 from simsched.rooms import make_callable
 
 __all__ = [

@@ -14,8 +14,7 @@ import numpy.typing as npt
 from simsched.errors import PolicyError
 from simsched.parameters import is_whole
 from simsched.policy.policy import Policy, Start
-from simsched.policy.problem import Problem
-from simsched.policy.view import Running, View
+from simsched.policy.problem import Problem, Running, View
 from simsched.renamed import old_fields
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from simsched.errors import EngineError
 from simsched.notes import Note, Weight
 from simsched.schedule import MemoryUse, Schedule
-from simsched.schedule.memory_places import Places
+from simsched.schedule.memory_lives import Places
 from simsched.text import counted
 from simsched.units import format_bytes, format_time
 

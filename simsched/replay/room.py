@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from math import inf
 
 from simsched.errors import MemoryLimitError
-from simsched.replay.data import DataPlan
-from simsched.replay.messages import Message
+from simsched.replay.data import DataPlan, Message
 from simsched.units import format_bytes
 
 

@@ -1,4 +1,4 @@
-"""`Scenario`: a machine and all settings of replays on it; and the replays themselves."""
+"""`Scenario`: a machine and all settings of replays on it, checked; the replays; and `simulate`, one replay."""
 
 from __future__ import annotations
 
@@ -6,17 +6,21 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from simsched.costs import CostModel, TaskCosts
-from simsched.errors import CostError
+from simsched.costs.own_machine import machine_for
+from simsched.defaults import POLICY
+from simsched.errors import CostError, SimschedError
 from simsched.graph import TaskGraph
 from simsched.graph.required import check_graph
 from simsched.graph.taskgraph import Seconds
 from simsched.machine import Machine, RuntimeProfile, machine as machine_of
 from simsched.notes import Note, Weight
+from simsched.parameters import is_whole
 from simsched.policy import Layout, Policy, Problem, RankPolicy, policy as policy_of
 from simsched.policy.estimate import Estimator
 from simsched.policy.layout import BEST, Best
@@ -24,12 +28,40 @@ from simsched.policy.rank_policy import FAIR
 from simsched.progress import check_progress
 from simsched.replay import engines, layouts
 from simsched.replay.best_layout import Search
-from simsched.replay.checks import check_inputs, check_memory_limit
 from simsched.replay.memory_limit import MemoryLimit, checked_against_memory
 from simsched.replay.plan import DynamicPlan, Plan, StaticPlan, actual
 from simsched.replay.policy_checks import is_of_one_kind, layouts_of, remarks_of
 from simsched.schedule import Bounds, Inputs, Schedule, bounds
 from simsched.spec import Engine
+
+
+def check_inputs(costs: object, runtime: object, seed: object, engine: Engine = "auto") -> None:
+    """Raise `SimschedError` unless all arguments that `simulate` passes on unchanged have the right type."""
+    check_models(costs, runtime)
+    check_seed(seed)
+    engines.check_engine(engine)
+
+
+def check_models(costs: object, runtime: object) -> None:
+    """Raise `SimschedError` unless these are a cost model and a runtime profile, or None."""
+    for what, value, kind in (("costs", costs, CostModel), ("runtime", runtime, RuntimeProfile)):
+        if value is not None and not isinstance(value, kind):
+            raise SimschedError(
+                f"{what} is {value!r:.80}; expected a {kind.__name__}, or None for the default"
+            )
+
+
+def check_seed(seed: object, what: str = "seed") -> None:
+    """Check that random numbers can be generated from a seed.
+
+    Raises
+    ------
+    SimschedError
+        If not.
+    """
+    if not is_whole(seed, 0):
+        raise SimschedError(f"{what} is {seed!r}; expected a whole number of zero or more")
+
 
 #: Note on a graph without data objects on a machine on which these move.
 NO_DATA = "data: nothing moves, as the graph has no data objects (edge_bytes= of from_edges)"
@@ -74,7 +106,10 @@ class Scenario:
 
     def __post_init__(self) -> None:
         check_inputs(self.costs, self.runtime, self.seed, self.engine)
-        check_memory_limit(self.memory_limit)
+        if self.memory_limit not in get_args(MemoryLimit):
+            raise SimschedError(
+                f"memory_limit={self.memory_limit!r} is unknown; give one of {', '.join(get_args(MemoryLimit))}"
+            )
         check_progress(self.progress)
 
     @classmethod
@@ -152,7 +187,10 @@ class _Case:
         software = effective_runtime(scenario.runtime or machine.runtime, given)
         problem = Problem(graph, machine, costs.on(graph, machine, software), None, scenario.seed)
         sampled = costs.factors(graph.n_tasks, scenario.seed) if factors is None else _checked(factors, graph)
-        _check_finite(problem.costs, sampled)
+        with np.errstate(over="ignore"):
+            total = float(actual(problem.costs.one_core_s, sampled).sum())
+        if not np.isfinite(total):
+            raise CostError("the seconds of all tasks add up to infinity; check the durations, and the noise")
         return cls(scenario, problem, given, sampled)
 
     @property
@@ -266,9 +304,63 @@ def _checked(factors: npt.ArrayLike, graph: TaskGraph) -> Seconds:
     return given.astype(np.float64)
 
 
-def _check_finite(costs: TaskCosts, factors: Seconds | None) -> None:
-    """Reject durations that add up to infinity: all tasks in sequence on one core bound every time."""
-    with np.errstate(over="ignore"):
-        total = float(actual(costs.one_core_s, factors).sum())
-    if not np.isfinite(total):
-        raise CostError("the seconds of all tasks add up to infinity; check the durations, and the noise")
+def simulate(
+    graph: TaskGraph,
+    machine: str | Path | Machine | None = None,
+    policy: str | Policy | type[Policy] = POLICY,
+    layout: str | Layout | tuple[int, int] | None = None,
+    costs: CostModel | None = None,
+    runtime: RuntimeProfile | None = None,
+    engine: Engine = "auto",
+    seed: int = 0,
+    *,
+    factors: npt.ArrayLike | None = None,
+    progress: Callable[[int], object] | None = None,
+    memory_limit: MemoryLimit = "note",
+) -> Schedule:
+    """Replay a task graph on a machine under a policy.
+
+    Parameters
+    ----------
+    graph : TaskGraph
+    machine, policy
+        As `simsched.machine` and `simsched.policy` take them. No machine: that of the recording (`recorded_on`, else as
+        many `generic` cores as it had threads), or `knl-7250` for graphs that were not recorded.
+    layout : str, Layout or pair of int, optional
+        Executors x cores, as in "8x8". When not given, found by an estimate (`simsched.policy.estimate`) without
+        replays, or with two where fewer executors may be shorter; where layouts only limit what a policy decides as
+        tasks run (`corun`), by replays of the four shortest estimates. "best" returns the shortest of up to 15 replays.
+        `schedule.inputs.layout_by` and `layout_why` explain the choice.
+    costs : CostModel, optional
+        How recorded seconds become seconds on this machine; `CostModel()` when not given.
+    runtime : RuntimeProfile, optional
+        The software's own costs; the machine's when not given. `RuntimeProfile()` has none.
+    engine : {"auto", "simpy", "native"}
+        "auto" takes the compiled engine ("native") if it can do this replay; `schedule.inputs.engine_why` says why.
+    seed : int
+        Seed of all random numbers: noise, random order, places of threads that are not pinned.
+    factors : array_like of float, shape (n,), optional
+        Each task's actual seconds over those that policies see; sampled from the noise of `costs` when not given.
+    progress : callable, optional
+        Called now and then with the number of tasks finished since its last call.
+    memory_limit : {"note", "ignore", "spill", "wait", "error"}
+        What to do where data objects need more memory than a place has (docs/semantics.md, rule 10).
+
+    Returns
+    -------
+    Schedule
+        The same to the bit for the same arguments.
+
+    Raises
+    ------
+    SimschedError
+        If an argument is impossible, or the policy does something impossible; the message gives the reason.
+
+    Examples
+    --------
+    >>> simulate(TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)]), "generic[cores=2]", "fifo").makespan_s
+    4.0
+    """
+    target = machine_for(graph, machine)
+    scenario = Scenario.of(target, layout, costs, runtime, engine, seed, progress, memory_limit)
+    return scenario.replay(graph, policy, factors)

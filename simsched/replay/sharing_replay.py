@@ -8,8 +8,7 @@ from math import inf
 from typing import Any, Protocol
 
 from simsched.machine import Effects, Machine
-from simsched.replay.bandwidth import Bandwidth
-from simsched.replay.contention import Contention
+from simsched.replay.contention import Bandwidth, Contention
 from simsched.replay.decision import Decision
 from simsched.replay.plan import Plan
 from simsched.replay.replay import Chooser, Replay

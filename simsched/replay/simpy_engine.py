@@ -11,17 +11,14 @@ from collections.abc import Callable
 
 import numpy as np
 
-from simsched.replay.affinity_scheduler import AffinityScheduler
-from simsched.replay.list_scheduler import ListScheduler
+from simsched.replay.affinity_scheduler import AffinityScheduler, SpoliatingScheduler
+from simsched.replay.list_scheduler import ListScheduler, PlannedScheduler, ShortcutScheduler
 from simsched.replay.plan import Plan, StaticPlan
-from simsched.replay.planned_scheduler import PlannedScheduler
 from simsched.replay.policy_referee import PolicyReferee
 from simsched.replay.pushed_scheduler import PushedScheduler
 from simsched.replay.replay import Chooser, Replay
 from simsched.replay.result import Times, schedule_of
 from simsched.replay.sharing_replay import SharingReplay
-from simsched.replay.shortcut_scheduler import ShortcutScheduler
-from simsched.replay.spoliating_scheduler import SpoliatingScheduler
 from simsched.schedule import Schedule
 from simsched.schedule.runs import Runs
 

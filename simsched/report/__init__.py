@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from simsched.renamed import old_names
 from simsched.report.findings import Findings
-from simsched.report.question import Question
+from simsched.report.question import PolicyRun, Question
 from simsched.report.report import Report, report
-from simsched.report.run import PolicyRun
 from simsched.rooms import make_callable
 
 __all__ = ["Findings", "PolicyRun", "Question", "Report", "report"]

@@ -9,8 +9,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from simsched.document.html import document, text
-from simsched.document.page import page_parts
+from simsched.document.html import document, page_parts, text
 from simsched.document.parts import Bullets, Paragraph, Section
 from simsched.plots.interactive import explore
 from simsched.plots.interactive.explorer import HOW_TO

@@ -17,15 +17,17 @@ from simsched.graph import TaskGraph
 from simsched.machine import Machine, RuntimeProfile
 from simsched.plots.stacked import stacked_svg
 from simsched.policy import Layout, Policy
-from simsched.report.data_section import data_section
 from simsched.report.findings import Findings
-from simsched.report.inputs_section import costs_section, graph_section, machine_section
-from simsched.report.policies_section import chart_section, policies_section
+from simsched.report.inputs_section import (
+    costs_section,
+    data_section,
+    graph_section,
+    machine_section,
+    trust_section,
+)
+from simsched.report.policies_section import chart_section, cores_section, layouts_section, policies_section
 from simsched.report.question import Question
-from simsched.report.sizes_section import cores_section, layouts_section
-from simsched.report.trust_section import trust_section
-from simsched.report.verdict import headline, sentences
-from simsched.report.why_section import why_section
+from simsched.report.verdict import headline, sentences, why_section
 from simsched.spec import Engine
 
 #: Height of a notebook's frame, in which the page scrolls.

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import floor, log10
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import pandas as pd
@@ -14,9 +16,11 @@ from simsched.document.markdown import markdown
 from simsched.document.parts import Document, Marked, Paragraph, Part, Section, Table
 from simsched.drawing import Axes
 from simsched.errors import SpecError
+from simsched.files import write_text
 from simsched.reproduce.published import Quantity, described
 from simsched.reproduce.rows import RATIO, Claim, Row, case_text, value_text
 from simsched.reproduce.summary import summary, summary_text
+from simsched.schedule.export import file_stem, make_folder, write_figures
 
 if TYPE_CHECKING:
     from simsched.reproduce.system import System
@@ -268,3 +272,31 @@ def pivoted(
         column = "value" if layout.across is None else value_text(row.case.get(layout.across, ""))
         cells.setdefault(line, {})[column] = cell(row)
     return cells
+
+
+def write_reproduction(folder: Path, made: Reproduction) -> Iterator[Path]:
+    """Write a reproduction to a folder, created if missing; yield each path written.
+
+    Raises
+    ------
+    SimschedError
+        If the folder cannot be made, or a file not written.
+    """
+    make_folder(folder)
+    text = folder / f"{file_stem(str(made.system), set())}.md"
+    write_text(text, made.to_markdown())
+    yield text
+    yield from write_pictures(folder, made)
+
+
+def write_pictures(folder: Path, made: Reproduction) -> Iterator[Path]:
+    """Write the pictures of a system; yield each path written.
+
+    Raises
+    ------
+    SimschedError
+        If a file cannot be written.
+    """
+    tables = [table for table in made.system.pictures() if table in made.tables]
+    pictures = {f"{made.system}-{table}": partial(made.plot, table) for table in tables}
+    return write_figures(folder, pictures, (9.0, 4.5))

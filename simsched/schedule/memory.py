@@ -16,8 +16,7 @@ from simsched.graph.data import NOBODY
 from simsched.later import later
 from simsched.notes import Note, Weight
 from simsched.parameters import is_whole
-from simsched.schedule.memory_lives import Lives, lives_of
-from simsched.schedule.memory_places import Places
+from simsched.schedule.memory_lives import Lives, Places, lives_of
 from simsched.text import counted
 from simsched.units import format_bytes, format_time
 
@@ -105,7 +104,11 @@ class MemoryUse:
         -------
         times_s, bytes_B : float64 arrays of equal shape
         """
-        return self._curves[self._checked(place)]
+        if not is_whole(place) or not 0 <= place < len(self.places.names):
+            raise SimschedError(
+                f"place {place!r} does not exist: there are 0 to {len(self.places.names) - 1}"
+            )
+        return self._curves[place]
 
     def objects(self, place: int) -> pd.DataFrame:
         """Return the objects that are live at the peak of a place, the largest first.
@@ -161,13 +164,6 @@ class MemoryUse:
 
     def _repr_html_(self) -> str:
         return card(f"Memory of {self.graph.name}", self.summary(), self.notes)
-
-    def _checked(self, place: int) -> int:
-        if not is_whole(place) or not 0 <= place < len(self.places.names):
-            raise SimschedError(
-                f"place {place!r} does not exist: there are 0 to {len(self.places.names) - 1}"
-            )
-        return place
 
     @cached_property
     def _curves(self) -> list[Curve]:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from simsched.graph.longest_path import longest_path_to_sinks
-from simsched.schedule.busy import busy_cores
 from simsched.schedule.runs import Events, Runs
+from simsched.schedule.steps import busy_cores
 
 if TYPE_CHECKING:
     from simsched.machine.power import Power

@@ -17,7 +17,7 @@ from simsched.errors import SimschedError, SpecError
 from simsched.graph import TaskGraph
 from simsched.machine import Machine, machine as machine_of
 from simsched.notes import Note, weight_of
-from simsched.plots.comparison import comparison
+from simsched.plots.policies import comparison
 from simsched.plugins import registered
 from simsched.policy import Policy, RankPolicy
 from simsched.policy.installed import policies_or_all
@@ -109,7 +109,16 @@ def _rows(machines: Iterable[Machine], row: Callable[[Machine], dict[str, Any]])
             rows.append(row(machine))
         except SimschedError as error:
             failures.append(error)
-            rows.append(_failed(machine, error))
+            note = f"not run: {error}"
+            rows.append(
+                {
+                    "machine": machine.spec,
+                    "cores": machine.n_cores,
+                    "makespan_s": np.nan,
+                    "note": note,
+                    "notes": [],
+                }
+            )
     if len(failures) == len(rows):
         raise failures[0]
     return rows
@@ -179,17 +188,6 @@ def _best(graph: TaskGraph, scenario: Scenario, policies: Sequence[Policy]) -> t
     order = sorted(range(len(policies)), key=lambda place: (quick_s[place], place))[:FINALISTS]
     finalists = [(policies[place], best.replay(graph, policies[place])) for place in sorted(order)]
     return min(finalists, key=lambda pair: pair[1].makespan_s)
-
-
-def _failed(machine: Machine, error: SimschedError) -> dict[str, Any]:
-    note = f"not run: {error}"
-    return {
-        "machine": machine.spec,
-        "cores": machine.n_cores,
-        "makespan_s": np.nan,
-        "note": note,
-        "notes": [],
-    }
 
 
 def _result(rows: Sequence[dict[str, Any]]) -> Result:

@@ -15,14 +15,14 @@ from simsched.document.result import Result
 from simsched.errors import LayoutError, SpecError
 from simsched.graph import TaskGraph
 from simsched.machine import Machine, RuntimeProfile
-from simsched.plots.tuning import tuned as draw_tuned
+from simsched.plots.layouts import tuned as draw_tuned
 from simsched.policy import Layout, Policy, policy as policy_of
 from simsched.policy.layout import BEST, Best
 from simsched.progress import shows_progress
 from simsched.replay.scenario import Scenario
 from simsched.schedule import Schedule
 from simsched.spec import Engine, Search
-from simsched.study.trials import Point, Trials
+from simsched.study.compare import Point, Trials
 from simsched.study.tune_optuna import search
 from simsched.study.tune_widths import TUNED, Widths, descend
 

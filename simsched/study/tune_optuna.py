@@ -7,7 +7,7 @@ from typing import Any
 
 from simsched.errors import MissingExtraError
 from simsched.policy import Layout, Policy
-from simsched.study.trials import Point, Trials
+from simsched.study.compare import Point, Trials
 from simsched.study.tune_widths import OTHERS, TUNED, Widths
 
 #: Suggestions per replay: known points cost nothing, and a small space is soon exhausted.

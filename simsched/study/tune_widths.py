@@ -11,7 +11,7 @@ from simsched.costs import TaskCosts
 from simsched.graph import TaskGraph
 from simsched.plugins import named
 from simsched.policy import Policy
-from simsched.study.trials import Trials
+from simsched.study.compare import Trials
 
 #: The policy whose widths are searched, by its name.
 TUNED = "kind-widths"

@@ -17,8 +17,8 @@ from simsched.graph.loading import load
 from simsched.machine import Machine, RuntimeProfile, machine as machine_of
 from simsched.parameters import is_number
 from simsched.policy import Layout, Policy, policy as policy_of
-from simsched.replay.checks import check_models, check_seed
 from simsched.replay.engines import check_engine
+from simsched.replay.scenario import check_models, check_seed
 from simsched.spec import Engine, Scalar
 from simsched.sweep.axes import (
     Axis,
@@ -33,7 +33,7 @@ from simsched.sweep.axes import (
     product,
     sampled,
 )
-from simsched.sweep.points import (
+from simsched.sweep.replaying import (
     MACHINE_PREFIX,
     POLICY_PREFIX,
     Point,

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from simsched.workloads.images import ImageNetwork
 from simsched.workloads.layers import Dense, convolved, flat
 from simsched.workloads.ops import concat, dropout, local_response_norm, max_pool, relu
 from simsched.workloads.ops.convolution import Padding
 from simsched.workloads.tensor import Tensor
-from simsched.workloads.workload import one_of, whole
+from simsched.workloads.workload import ImageNetwork, one_of, whole
 
 UNITS = 4096
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from simsched.workloads.images import ImageNetwork
 from simsched.workloads.layers import Convolution, Dense, flat
 from simsched.workloads.ops import max_pool, tanh
 from simsched.workloads.tensor import Tensor
-from simsched.workloads.workload import one_of, whole
+from simsched.workloads.workload import ImageNetwork, one_of, whole
 
 #: Maps and filter of each convolution, window of the pool that follows; units of the dense layer.
 NETWORKS = {

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from simsched.workloads.images import ImageNetwork
 from simsched.workloads.layers import Dense, convolved, flat
 from simsched.workloads.ops import average_pool, concat, dropout, local_response_norm, max_pool, relu
 from simsched.workloads.tensor import Tensor
-from simsched.workloads.workload import whole
+from simsched.workloads.workload import ImageNetwork, whole
 
 #: Outputs of each module: 1 x 1; 3 x 3 reduced, 3 x 3; 5 x 5 reduced, 5 x 5; projected pool. A pool precedes 3, 4, 5.
 MODULES = {

@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from simsched.workloads.builder import Builder
-from simsched.workloads.images import ImageNetwork
 from simsched.workloads.layers import Layers, flat
 from simsched.workloads.ops import average_pool, concat, dropout, max_pool
 from simsched.workloads.tensor import Tensor
 from simsched.workloads.tensorflow_step import TensorFlowLayers, TensorFlowStep
-from simsched.workloads.workload import one_of, whole
+from simsched.workloads.workload import ImageNetwork, one_of, whole
 
 #: Inner channels of the modules with filters of 1 x 7 and 7 x 1.
 INNER = {"6b": 128, "6c": 160, "6d": 160, "6e": 192}

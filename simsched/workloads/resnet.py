@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from simsched.workloads.builder import Builder
-from simsched.workloads.images import ImageNetwork
 from simsched.workloads.layers import Layers, flat
 from simsched.workloads.ops import average_pool, max_pool
 from simsched.workloads.tensor import Tensor
 from simsched.workloads.tensorflow_step import TensorFlowLayers, TensorFlowStep
-from simsched.workloads.workload import one_of, whole
+from simsched.workloads.workload import ImageNetwork, one_of, whole
 
 #: Blocks of each stage.
 STAGES = (3, 4, 6, 3)

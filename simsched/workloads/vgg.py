@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from simsched.workloads.images import ImageNetwork
 from simsched.workloads.layers import Dense, convolved, flat
 from simsched.workloads.ops import dropout, max_pool, relu
 from simsched.workloads.tensor import Tensor
+from simsched.workloads.workload import ImageNetwork
 
 #: Convolutions of each stage, and their outputs; a pool follows each stage.
 STAGES = ((2, 64), (2, 128), (4, 256), (4, 512), (4, 512))

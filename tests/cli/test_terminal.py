@@ -12,8 +12,7 @@ import pandas as pd
 import pytest
 
 from simsched.cli import app as cli
-from simsched.cli.common import waiting
-from simsched.cli.output import records, say_json, say_notes
+from simsched.cli.common import records, say_json, say_notes, waiting
 from simsched.progress import progress_bar
 
 

@@ -10,7 +10,7 @@ import simsched as ss
 from simsched.costs.kernels import Convolution, Team, convolution_s, elementwise_s
 from simsched.costs.kernels.convolution import convolution_work
 from simsched.costs.kernels.library import libraries, parameters
-from simsched.costs.kernels.work import team_s, widths_s
+from simsched.costs.kernels.team import team_s, widths_s
 from simsched.costs.shapes.convolutions import NO_FILTER, UNKNOWN, _completed, _operands, _windows
 from simsched.costs.shapes.kinds import Seen, kernel_of, work_of
 from simsched.costs.shapes.parts import _convolved

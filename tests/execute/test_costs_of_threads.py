@@ -4,7 +4,7 @@ import pytest
 
 import simsched as ss
 from simsched.errors import EngineError
-from simsched.execute.calibrate.costs_of_threads import Region, overheads_of, thread_costs
+from simsched.execute.calibrate.measuring import Region, overheads_of, thread_costs
 
 
 def test_a_line_through_regions_is_found():

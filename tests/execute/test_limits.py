@@ -17,7 +17,7 @@ import pytest
 import simsched as ss
 from simsched.errors import EngineError, SimschedError
 from simsched.execute import Settings
-from simsched.execute.kernels import memory
+from simsched.execute.kernels import work
 
 pytestmark = pytest.mark.usefixtures("native")
 
@@ -146,7 +146,7 @@ def test_memory_that_the_system_does_not_give_is_an_error_of_ours(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # What is left is unknown here.
-    monkeypatch.setattr(memory, "ROOT", tmp_path)
+    monkeypatch.setattr(work, "ROOT", tmp_path)
     graph = ss.TaskGraph.from_edges([0.0] * 200, kinds="MatMul", shapes="1048576x1;1x1048576")
     with pytest.raises(EngineError, match="the system has no"):
         ss.execute(graph, "fifo", "1x1", repeats=1, warmup=0, memory_B=inf)
@@ -160,7 +160,7 @@ def test_operands_beyond_a_control_group_are_refused(tmp_path: Path, monkeypatch
     (tmp_path / "proc/self/cgroup").write_text("4:memory:/job")
     (group / "memory.limit_in_bytes").write_text("100000000")
     (group / "memory.usage_in_bytes").write_text("60000000")
-    monkeypatch.setattr(memory, "ROOT", tmp_path)
+    monkeypatch.setattr(work, "ROOT", tmp_path)
     large = ss.TaskGraph.from_edges([1.0], kinds="MatMul", shapes="2000x2000;2000x2000")
     with pytest.raises(
         EngineError,

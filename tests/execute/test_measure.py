@@ -15,8 +15,7 @@ from simsched.execute.kernels.module import module
 from simsched.execute.measure import measuring
 from simsched.execute.measure.machine_file import Numbers, quantity, toml
 from simsched.execute.measure.measured import Measured
-from simsched.execute.measure.measuring import PRODUCTS, sizes_graphs
-from simsched.execute.measure.probes import Probes, counts, pairs, undisturbed
+from simsched.execute.measure.measuring import PRODUCTS, Probes, counts, pairs, sizes_graphs, undisturbed
 from simsched.hwmodels.host import cpus
 from simsched.intervals import Interval
 from simsched.machine.build import built

@@ -10,8 +10,7 @@ import numpy.typing as npt
 import pytest
 
 import simsched as ss
-from simsched.execute.kernels.memory import Operands
-from simsched.execute.kernels.work import Work
+from simsched.execute.kernels.work import Operands, Work
 
 pytestmark = pytest.mark.usefixtures("native")
 

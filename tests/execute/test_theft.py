@@ -12,8 +12,14 @@ import simsched as ss
 from simsched.costs.fitting import Calibration, MeasuredOp, Op, Point
 from simsched.errors import SimschedError
 from simsched.execute import Settings
-from simsched.execute.calibrate.calibrating import calibrated, calibration_cases
-from simsched.execute.calibrate.doubts import case_doubt, doubt, op_doubts, with_doubts
+from simsched.execute.calibrate.calibrating import (
+    calibrated,
+    calibration_cases,
+    case_doubt,
+    doubt,
+    op_doubts,
+    with_doubts,
+)
 from simsched.execute.run.execution import Execution
 from simsched.execute.run.run import HOPELESS, Tries
 

@@ -6,7 +6,7 @@ from math import expm1, log1p, sqrt
 
 import pytest
 
-from simsched.learning.interruptions import UNKNOWN, expected, slice_s
+from simsched.learning.hosts import UNKNOWN, expected, slice_s
 from simsched.learning.rows import Run
 
 

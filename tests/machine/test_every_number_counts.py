@@ -4,7 +4,7 @@ import pytest
 
 import simsched as ss
 from simsched.hwmodels import ldm
-from simsched.testing.numbers import idle_numbers
+from simsched.testing.machines import idle_numbers
 
 
 def plans(machine):

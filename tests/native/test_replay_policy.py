@@ -15,7 +15,7 @@ from hypothesis import given, settings, strategies as st
 
 import simsched as ss
 from simsched.policy import Start
-from simsched.policy.view import View
+from simsched.policy.problem import View
 from simsched.testing import strategies as ours
 
 Arguments = dict[str, Any]

@@ -14,7 +14,7 @@ import pytest
 
 import simsched as ss
 from simsched.policy import Start
-from simsched.policy.view import View
+from simsched.policy.problem import View
 
 MACHINE = "generic[cores=16]"
 GRAPH = ss.TaskGraph.from_edges(np.linspace(1.0, 2.0, 400), [(i, i + 7) for i in range(393)])

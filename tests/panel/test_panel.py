@@ -13,7 +13,7 @@ import simsched as ss
 from simsched.errors import LayoutError, MissingExtraError, SimschedError, SpecError
 from simsched.machine.effects import NAMES
 from simsched.panel.controls import SWITCHES
-from simsched.panel.search import BackgroundSearch
+from simsched.panel.panel import BackgroundSearch
 
 
 def graph(name: str = "four") -> ss.TaskGraph:

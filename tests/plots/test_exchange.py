@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 import simsched as ss
-from simsched.plots.interactive.exchange import ExchangedChart, news, packed
+from simsched.plots.interactive.explorer import ExchangedChart, news, packed
 
 TYPES = {
     "Uint8Array": "u1",

@@ -17,8 +17,8 @@ from matplotlib.figure import Figure
 import simsched as ss
 from simsched.errors import SimschedError
 from simsched.plots import gantt
+from simsched.plots.canvas import GREY, HIGHLIGHT, OKABE_ITO
 from simsched.plots.gantt import draw, shown_rows
-from simsched.plots.palette import GREY, HIGHLIGHT, OKABE_ITO
 from simsched.schedule import Schedule
 
 MakeSchedule = Callable[..., Schedule]

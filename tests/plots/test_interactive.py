@@ -18,17 +18,17 @@ import simsched as ss
 from simsched.errors import MissingExtraError, SimschedError
 from simsched.graph import TaskGraph
 from simsched.plots import explore
-from simsched.plots.interactive.colours import rules
 from simsched.plots.interactive.columns import (
     aborted_columns,
     demand_Bps,
     domain_shares,
     lost_columns,
+    rows,
+    rules,
     task_columns,
     team_columns,
 )
 from simsched.plots.interactive.layout import time_axes
-from simsched.plots.interactive.rows import rows
 from simsched.schedule import Schedule
 from simsched.units import UNITS
 

@@ -12,8 +12,8 @@ from matplotlib.colors import to_rgb
 
 import simsched as ss
 from simsched.errors import SimschedError
+from simsched.plots.canvas import GREY, OKABE_ITO
 from simsched.plots.machine import ROLES, SMALLEST_PT, extent
-from simsched.plots.palette import GREY, OKABE_ITO
 from simsched.plugins import registered
 
 MACHINES = [name for name in registered("machines") if name != "host"]

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import simsched as ss
-from simsched.plots.overlap import MOST_PT, STEP_PT, layers
+from simsched.plots.canvas import MOST_PT, STEP_PT, layers
 
 X = [1.0, 2.0, 4.0, 8.0]
 

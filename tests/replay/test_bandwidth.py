@@ -6,7 +6,7 @@ from hypothesis import given, strategies as st
 
 import simsched as ss
 from simsched.costs.loads import Load
-from simsched.replay.bandwidth import Bandwidth
+from simsched.replay.contention import Bandwidth
 from simsched.replay.decision import Decision
 from simsched.testing.strategies import graphs, layouts, machines
 

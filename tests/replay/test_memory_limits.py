@@ -7,7 +7,7 @@ import pytest
 
 import simsched as ss
 from simsched.errors import MemoryLimitError
-from simsched.schedule import memory_places
+from simsched.schedule import memory_lives
 
 ONE_PLACE = "generic[cores=2,cores.per_tile=2,data=sent,places=tile,place_B=10.0]"
 #: 0 and 1 write 6 bytes each, which 2 and 3 read.
@@ -140,5 +140,5 @@ def test_graphs_without_objects_need_no_network(replay, monkeypatch):
     def made(*_):
         raise AssertionError("a network was made")
 
-    monkeypatch.setattr(memory_places, "network_of", made)
+    monkeypatch.setattr(memory_lives, "network_of", made)
     assert replay([1, 1], [(0, 1)], None, "note", "xeon-8160x2").makespan_s > 2

@@ -6,7 +6,7 @@ import pytest
 
 import simsched as ss
 from simsched.policy import Start, View
-from simsched.report import time_budget
+from simsched.report import question
 
 CHAIN = ss.TaskGraph.from_edges([1.0] * 100, [(i, i + 1) for i in range(99)])
 FEW = ss.TaskGraph.from_edges([1.0] * 30, [(i, i + 1) for i in range(29)])
@@ -16,7 +16,7 @@ FEW = ss.TaskGraph.from_edges([1.0] * 30, [(i, i + 1) for i in range(29)])
 def slow(monkeypatch: pytest.MonkeyPatch) -> type[ss.Policy]:
     """A policy each of whose decisions takes a second, on a clock that stands still otherwise."""
     now_s = [0.0]
-    monkeypatch.setattr(time_budget, "process_time", lambda: now_s[0])
+    monkeypatch.setattr(question, "process_time", lambda: now_s[0])
 
     class Slow(ss.Policy):
         name = "slow"
@@ -62,6 +62,6 @@ def test_patience_is_a_number_of_seconds(seconds: object) -> None:
 
 def test_progress_is_passed_on() -> None:
     seen: list[int] = []
-    budget: Callable[[int], object] = time_budget.TimeBudget(1e6, seen.append)
+    budget: Callable[[int], object] = question.TimeBudget(1e6, seen.append)
     budget(3)
     assert seen == [3]

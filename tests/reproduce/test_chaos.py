@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 import simsched as ss
-from simsched.reproduce.chaos.network import Image, layers
 from simsched.reproduce.chaos.system import Chaos, PerformanceModel
-from simsched.reproduce.chaos.team import MACHINE, Team
+from simsched.reproduce.chaos.team import MACHINE, Image, Team, layers
 from simsched.reproduce.chaos.training import Training, chaos, image_s
 
 PAPER = Chaos.published()

@@ -15,7 +15,7 @@ from simsched.notes import weighed, weight_of
 from simsched.reproduce import JOBS, Job
 from simsched.reproduce.crossed.jobs import Column, jobs_of
 from simsched.reproduce.crossed.rules import RULES
-from simsched.reproduce.crossed.text import write_crossed
+from simsched.reproduce.crossed.table import write_crossed
 from simsched.schedule.caveats import notes_of
 
 CELLS = Job("wpar", "lstm[layers=2,steps=3,input=16,hidden=16,batch=4,fused=true]", "xeon-8160x2[cores=4]")

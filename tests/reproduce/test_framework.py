@@ -11,8 +11,8 @@ from simsched.errors import FormatError, SimschedError, SpecError
 from simsched.parameters import positive, whole
 from simsched.plugins import registered
 from simsched.reproduce import Row, System, system_of
-from simsched.reproduce.export import write_reproduction
 from simsched.reproduce.published import read_published
+from simsched.reproduce.reproduction import write_reproduction
 from simsched.reproduce.system import count_rows
 
 PAPER = """

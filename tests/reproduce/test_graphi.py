@@ -9,8 +9,7 @@ import pytest
 import simsched as ss
 from simsched.errors import SpecError
 from simsched.policies.tensorflow import chunked, one_threaded
-from simsched.reproduce.graphi.runs import Runs
-from simsched.reproduce.graphi.system import AGAINST, RATIO, Graphi, against_the_diagonal
+from simsched.reproduce.graphi.system import AGAINST, RATIO, Graphi, Runs, against_the_diagonal
 
 MACHINE = "knl-7250[bandwidth_Bps=4e11]"
 ENGINE = "critical-path[small_s=1e-06,reserved=2]"

@@ -11,9 +11,8 @@ import simsched as ss
 from simsched.costs.kernels import Team
 from simsched.machine import RuntimeProfile
 from simsched.replay import simulate
-from simsched.reproduce.wpar.cells import CellCosts, chained
+from simsched.reproduce.wpar.cells import CellCosts, Setting, chained
 from simsched.reproduce.wpar.keras import Keras, counted, kernel_s
-from simsched.reproduce.wpar.setting import Setting
 from simsched.reproduce.wpar.system import CORES, Numbers, WPar
 
 XEON = ss.machine("xeon-8160x2[remote_memory=false]")

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from simsched.errors import SimschedError
-from simsched.schedule.gallery import MOST_CHARACTERS, file_stem, make_folder
+from simsched.schedule.export import MOST_CHARACTERS, file_stem, make_folder
 
 
 def test_names_of_long_policies_are_cut_and_stay_distinct() -> None:

@@ -10,8 +10,7 @@ from simsched.costs.fitting import MeasuredCurves, MeasuredOp, Op, Point
 from simsched.errors import MachineError, SimschedError
 from simsched.notes import weighed
 from simsched.replay.scenario import Scenario
-from simsched.study.sensitivity import UNMOVED, _ranked
-from simsched.study.sobol import _indices
+from simsched.study.sensitivity import UNMOVED, _indices, _ranked
 from simsched.study.uncertain import Parameter, Uncertain
 
 NAN = math.nan

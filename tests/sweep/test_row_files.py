@@ -10,8 +10,8 @@ import pytest
 
 import simsched as ss
 from simsched.errors import SweepError
-from simsched.sweep import results, row_files
-from simsched.sweep.row_files import KEY, read_rows, write_rows
+from simsched.sweep import results, rows as row_files
+from simsched.sweep.rows import KEY, read_rows, write_rows
 
 OWNER = "0123456789abcdef0123"
 

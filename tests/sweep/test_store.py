@@ -13,8 +13,8 @@ import pytest
 
 import simsched as ss
 from simsched.errors import SweepError
-from simsched.sweep import description, results, running, store as stores, store_head, stored
-from simsched.sweep.row_files import read_rows, write_rows
+from simsched.sweep import description, results, running, store as stores
+from simsched.sweep.rows import read_rows, write_rows
 
 
 def sweep(graph, **options):
@@ -96,7 +96,7 @@ def test_parts_may_go_one_by_one_while_they_are_read(graph, tmp_path, monkeypatc
             file.unlink()
         return read_rows(file, *owner)
 
-    monkeypatch.setattr(stored, "read_rows", going)
+    monkeypatch.setattr(stores, "read_rows", going)
     assert results(store)["point"].tolist() == list(range(40))
     assert not list((store / "parts").iterdir())
 
@@ -136,7 +136,7 @@ def single_points(monkeypatch, each_batch_a_part):
 
 
 def test_a_store_has_few_parts_however_many_were_written(graph, tmp_path, single_points, monkeypatch):
-    monkeypatch.setattr(stored, "MERGED", 6)
+    monkeypatch.setattr(stores, "MERGED", 6)
     kept = interrupted(graph, tmp_path / "store", points=60, after=35)
     assert len(set(kept)) == len(kept)
     parts = sorted((tmp_path / "store" / "parts").iterdir())
@@ -320,7 +320,7 @@ def test_many_seeds_are_described_briefly(graph, tmp_path, monkeypatch):
     assert json.loads((tmp_path / "store" / "sweep.json").read_text())["seed"]["values"] == 40
     with pytest.raises(SweepError, match="another sweep: seed differs"):
         sweep(graph, seeds=range(1, 41)).run(tmp_path / "store")
-    monkeypatch.setattr(store_head, "MOST_B", 100)
+    monkeypatch.setattr(description, "MOST_B", 100)
     with pytest.raises(SweepError, match=r"sweep\.json would be longer than 100 bytes"):
         sweep(graph).run(tmp_path / "other")
 

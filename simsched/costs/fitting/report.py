@@ -10,7 +10,7 @@ import pandas as pd
 
 from simsched.costs.fitting.points import points_frame
 from simsched.document.parts import Facts, Part
-from simsched.document.tables import table_of
+from simsched.document.result import table_of
 from simsched.units import format_time
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ def summary(calibration: Calibration) -> dict[str, object]:
     points = [point for one in calibration.ops for point in one.points]
     spreads = [point.spread for point in points if point.spread is not None]
     runs, dropped = sum(point.runs for point in points), sum(point.dropped for point in points)
+    known = {name: value for name, value in asdict(calibration.overheads).items() if value is not None}
     return {
         "host": str(calibration.host),
         **({"date": calibration.date} if calibration.date else {}),
@@ -33,7 +34,7 @@ def summary(calibration: Calibration) -> dict[str, object]:
         "measurements": f"{runs} that count, {dropped} dropped",
         **({"spread, median": f"{np.median(spreads):.1%}"} if spreads else {}),
         **_fits(calibration),
-        **_overheads(calibration),
+        **{name.removesuffix("_s").replace("_", " "): format_time(value) for name, value in known.items()},
         **_pairs(calibration),
     }
 
@@ -59,11 +60,6 @@ def _fits(calibration: Calibration) -> dict[str, object]:
     }
 
 
-def _overheads(calibration: Calibration) -> dict[str, object]:
-    known = {name: value for name, value in asdict(calibration.overheads).items() if value is not None}
-    return {name.removesuffix("_s").replace("_", " "): format_time(value) for name, value in known.items()}
-
-
 def _pairs(calibration: Calibration) -> dict[str, object]:
     slowdowns = [slowdown for pair in calibration.pairs for slowdown in pair.slowdowns]
     if not slowdowns:
@@ -73,7 +69,11 @@ def _pairs(calibration: Calibration) -> dict[str, object]:
 
 def report(calibration: Calibration) -> list[Part]:
     """Return the summary, and tables of points, curves and pairs where there are some."""
-    parts: list[Part] = [Facts("", calibration.summary()), table_of(_points(calibration))]
+    frame = points_frame(calibration.ops).drop(columns=["flops", "bytes_B"])
+    parts: list[Part] = [
+        Facts("", calibration.summary()),
+        table_of(frame.rename(columns={"seconds": "seconds_s"})),
+    ]
     if any(one.fits for one in calibration.ops):
         parts.append(table_of(pd.DataFrame([row for one in calibration.ops for row in _rows(one)])))
     if calibration.pairs:
@@ -92,11 +92,6 @@ def report_facts(calibration: Calibration) -> dict[str, Any]:
         "points": points.rename(columns={"seconds": "seconds_s"}).to_dict("records"),
         "pairs": pairs.to_dict("records"),
     }
-
-
-def _points(calibration: Calibration) -> pd.DataFrame:
-    frame = points_frame(calibration.ops).drop(columns=["flops", "bytes_B"])
-    return frame.rename(columns={"seconds": "seconds_s"})
 
 
 def _rows(one: MeasuredOp) -> list[dict[str, object]]:

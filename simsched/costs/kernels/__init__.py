@@ -11,11 +11,9 @@ Examples
 True
 """
 
-from simsched.costs.kernels.convolution import Convolution, convolution_s
-from simsched.costs.kernels.gemm import gemm_s
+from simsched.costs.kernels.convolution import Convolution, convolution_s, gemm_s
 from simsched.costs.kernels.library import Parameters, parameters
-from simsched.costs.kernels.loop import loop_s
-from simsched.costs.kernels.stream import Stream, elementwise_s, stream_Bps, stream_s
+from simsched.costs.kernels.stream import Stream, elementwise_s, loop_s, stream_Bps, stream_s
 from simsched.costs.kernels.team import Team
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""Streams: kernels that walk arrays once, such as copy, triad and element-wise ops.
+"""Streams, kernels that walk arrays once, such as copy, triad and element-wise ops; and plain loops.
 
     seconds = region + h named / (tiles x L2 rate) + (1 - h) moved / (4/3 reach(cores))
 
@@ -178,3 +178,41 @@ def elementwise_s(
     return stream_s(
         Stream(busiest, reads=arrays - 1, writes=1, element_B=4), team, params=params, resident=resident
     )
+
+
+def loop_s(elements: float, length: float, team: Team, params: Parameters | None = None) -> float:
+    """Return the seconds of plain loops whose data are in the caches.
+
+    Parameters
+    ----------
+    elements : float
+        Products added, of all loops together: m n k in a matrix product.
+    length : float
+        Those of one inner loop: k, or the size of a tile.
+    team : Team
+        Its threads divide the loops evenly.
+    params : Parameters, optional
+        Those of the default library when not given.
+
+    Raises
+    ------
+    CostError
+        If a number is below zero, or a loop has less than one element.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> from simsched.costs.kernels import Team, loop_s
+    >>> one = Team(ss.machine("knl-7250"), 1)
+    >>> round(loop_s(128**3, 128, one) * 1e3, 1), round(loop_s(128**3, 4, one) * 1e3, 1)
+    (9.1, 24.6)
+    """
+    if not (elements >= 0 and length >= 1):
+        raise CostError(
+            f"{elements} elements in loops of {length}; expected at least 0 in loops of at least 1"
+        )
+    params = parameters() if params is None else params
+    machine, busy = team.machine, team.cores * team.executors
+    cores = team.cores * machine.compute_throughput[team.ways - 1]
+    cycles = elements * max(params.loop.latency, params.loop.throughput + params.loop.start / length)
+    return team.region_s() + cycles / (cores * machine.scalar_clock_Hz(busy))

@@ -14,8 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from simsched.costs.kernels.library import Parameters, parameters
-from simsched.costs.kernels.team import MOVED_OVER_NAMED
-from simsched.costs.kernels.work import Work, widths_s
+from simsched.costs.kernels.team import MOVED_OVER_NAMED, Work, widths_s
 from simsched.costs.shapes.kinds import Read, kernel_of, work_of
 from simsched.costs.shapes.parts import Part
 from simsched.costs.width_table import WidthTable

@@ -12,7 +12,7 @@ from typing import Any
 
 from simsched.costs.curves import default_curves, normalised, plain
 from simsched.costs.kernels.library import Parameters
-from simsched.costs.kernels.work import Work
+from simsched.costs.kernels.team import Work
 from simsched.costs.shapes.convolutions import convolution, transposed_convolution
 from simsched.costs.shapes.parts import Convolved, Part, Product, Walk, ways
 from simsched.graph.shapes import Attributes, Shape, numel, parse_attributes, parse_shape, times

@@ -7,10 +7,9 @@ from functools import lru_cache
 from math import ceil
 from typing import NamedTuple
 
-from simsched.costs.kernels.convolution import Convolution, Direction, convolution_work
-from simsched.costs.kernels.gemm import gemm_work
+from simsched.costs.kernels.convolution import Convolution, Direction, convolution_work, gemm_work
 from simsched.costs.kernels.library import Parameters
-from simsched.costs.kernels.work import Work
+from simsched.costs.kernels.team import Work
 
 #: Tasks that differ in FLOPs alone are often the same convolution.
 _convolved = lru_cache(maxsize=1 << 12)(convolution_work)

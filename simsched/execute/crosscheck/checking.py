@@ -9,11 +9,13 @@ from simsched.errors import EngineError
 from simsched.execute.calibrate.calibrating import (
     calibrated,
     calibration_cases,
+    case_doubt,
     deciding_cases,
     deciding_runs,
+    doubt,
     taken_runs,
+    with_doubts,
 )
-from simsched.execute.calibrate.doubts import case_doubt, doubt, with_doubts
 from simsched.execute.crosscheck.checked import Checked, CrossCheck
 from simsched.execute.measure.measured import Measured
 from simsched.execute.run.execution import Execution

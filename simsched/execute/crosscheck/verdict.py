@@ -11,8 +11,6 @@ from simsched.execute.crosscheck.frames import over
 from simsched.units import format_time
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from simsched.execute.crosscheck.checked import CrossCheck
 
 #: Largest error of a ratio of policies.
@@ -48,6 +46,8 @@ def summary(check: CrossCheck) -> dict[str, float]:
     error = table["error"].abs().to_numpy()
     differ, policies = pairs[pairs["differ"]], pairs[pairs["policies"]]
     ratio_error = policies["ratio_error"].abs().dropna().to_numpy()
+    seconds = {name: float(table[name].abs().sum()) for name in SOURCES}
+    total_s = sum(seconds.values())
     return {
         "cases": float(len(table)),
         "declined": float(len(check.cases) - len(table)),
@@ -60,15 +60,9 @@ def summary(check: CrossCheck) -> dict[str, float]:
         "median_ratio_error": _percentile(ratio_error, 50),
         "p90_ratio_error": _percentile(ratio_error, 90),
         "ratios_within": _share(ratio_error <= RATIO_BAR),
-        **_sources(table),
+        **{name.removesuffix("_s"): over(part, total_s) for name, part in seconds.items()},
         **_runs(check),
     }
-
-
-def _sources(table: pd.DataFrame) -> dict[str, float]:
-    seconds = {name: float(table[name].abs().sum()) for name in SOURCES}
-    total_s = sum(seconds.values())
-    return {name.removesuffix("_s"): over(part, total_s) for name, part in seconds.items()}
 
 
 def _runs(check: CrossCheck) -> dict[str, float]:

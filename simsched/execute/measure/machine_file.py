@@ -41,7 +41,7 @@ class Numbers:
     Parameters
     ----------
     clocks, streams, lines : sequence of mappings
-        Rows of `simsched.execute.measure.probes.Probes`.
+        Rows of `simsched.execute.measure.measuring.Probes`.
     products : sequence of mappings
         Products on one thread: shape, flops_per_s, low, high.
     overheads : Overheads

@@ -20,7 +20,7 @@ from simsched.graph import TaskGraph
 from simsched.machine import Fact, Machine, RuntimeProfile
 from simsched.machine.build import built
 from simsched.machine.confidence import ends
-from simsched.plots.measured import measured_numbers
+from simsched.plots.accuracy import measured_numbers
 from simsched.policy import Layout, Policy
 from simsched.replay import simulate
 from simsched.schedule import Schedule
@@ -41,7 +41,7 @@ class Measured:
     model : CalibratedModel
         Seconds of products, element-wise ops and convolutions by size and number of threads.
     clocks, streams, lines : DataFrame
-        As `simsched.execute.measure.probes.Probes` measures them.
+        As `simsched.execute.measure.measuring.Probes` measures them.
     seconds : float
         Seconds that the measurements took.
 

@@ -11,10 +11,9 @@ import numpy as np
 
 from simsched.costs import CostModel
 from simsched.errors import EngineError
-from simsched.execute.kernels.memory import Operands, arena
 from simsched.execute.kernels.module import module
 from simsched.execute.kernels.operators import Options
-from simsched.execute.kernels.work import Backend, Unknown, Work
+from simsched.execute.kernels.work import Backend, Operands, Unknown, Work, arena
 from simsched.execute.run.execution import MOST_STOLEN, MeasuredRun
 from simsched.execute.run.threads import Crews, Scheduler, Threads, cpus_of, threads_of
 from simsched.graph import TaskGraph
@@ -24,9 +23,9 @@ from simsched.machine import Machine, RuntimeProfile, machine as machine_of
 from simsched.parameters import is_number, is_whole
 from simsched.policy import CandidateRule, Layout, Policy, Problem, RankPolicy, policy as policy_of
 from simsched.replay import layouts
-from simsched.replay.checks import check_inputs
 from simsched.replay.plan import DynamicPlan, Plan, StaticPlan
 from simsched.replay.result import Times, schedule_of
+from simsched.replay.scenario import check_inputs
 from simsched.units import format_time
 
 Asked = tuple[TaskGraph, "str | Policy | type[Policy]", "str | Layout | tuple[int, int] | None"]

@@ -1,10 +1,8 @@
 """Clean-up steps: explicit, composable changes of a task graph; see docs/cleanup.md."""
 
 from simsched.graph.cleanup.cleanup import Cleanup, cleanup
-from simsched.graph.cleanup.collapsing import Collapse
-from simsched.graph.cleanup.dropping import Drop, Select
-from simsched.graph.cleanup.fusing import FuseChains, FuseSmall
-from simsched.graph.cleanup.phases import Backward, Forward
+from simsched.graph.cleanup.dropping import Backward, Drop, Forward, Select
+from simsched.graph.cleanup.groups import Collapse, FuseChains, FuseSmall
 from simsched.graph.cleanup.timing import RemoveOverhead, Scale
 from simsched.graph.cleanup.unrolling import Unroll
 

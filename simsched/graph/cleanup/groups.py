@@ -1,16 +1,23 @@
-"""Merging groups of tasks into one task each."""
+"""Merging groups of tasks into one task each: given ones, neighbours, or the layers that scopes name."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
+from simsched.errors import GraphError
+from simsched.graph.adjacency import Csr, from_edges, strong_components
+from simsched.graph.cleanup.cleanup import Cleanup
 from simsched.graph.cleanup.objects import of_groups
 from simsched.graph.columns import Floats
 from simsched.graph.data_checks import with_data
 from simsched.graph.recording import Recording
 from simsched.graph.report import ImportReport
 from simsched.graph.taskgraph import TaskGraph
+from simsched.parameters import positive, whole
 
 Groups = npt.NDArray[np.int64]
 
@@ -130,3 +137,172 @@ def _overlaps(lanes: npt.NDArray[np.int32], start: Floats, finish: Floats) -> in
     order = np.lexsort((finish, start, lanes))
     same = lanes[order][1:] == lanes[order][:-1]
     return int((same & (start[order][1:] < finish[order][:-1])).sum())
+
+
+@dataclass(frozen=True)
+class FuseChains(Cleanup):
+    """Make one task of tasks that can only run one after another: each the only successor of its only predecessor.
+
+    Tasks recorded on different numbers of threads stay separate.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> graph = ss.TaskGraph.from_edges([1.0, 2.0, 4.0], [(0, 1)])
+    >>> graph.cleaned("fuse-chains").durations_s.tolist()
+    [3.0, 4.0]
+    """
+
+    name: ClassVar[str] = "fuse-chains"
+
+    def apply(self, graph: TaskGraph) -> TaskGraph:
+        """Return the graph of chains; critical path and work stay unchanged."""
+        only = _only(graph.predecessors)
+        alone = graph.successors.degrees() == 1
+        linked = (only >= 0) & alone[only] & (graph.widths == graph.widths[only])
+        groups = np.arange(graph.n_tasks, dtype=np.int64)
+        for task in graph.topological_order.tolist():
+            if linked[task]:
+                groups[task] = groups[only[task]]
+        return merged(graph, groups, self.noted(graph, _count(graph, groups)))
+
+
+@dataclass(frozen=True)
+class FuseSmall(Cleanup):
+    """Fuse tiny tasks into what they alone wait for, else into what alone waits for them.
+
+    A task that joins its only predecessor makes the others that wait for that one wait for the task, too: the price of
+    fewer tasks, bounded by `below_s` for each. Tasks with several of both stay.
+
+    Parameters
+    ----------
+    below_s : float
+        Seconds; tasks that take less are tiny.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> graph = ss.TaskGraph.from_edges([1.0, 1e-07, 2.0, 3.0], [(0, 1), (0, 2), (1, 3)])
+    >>> graph.cleaned("fuse-small[below_s=1e-06]").n_tasks
+    3
+    """
+
+    name: ClassVar[str] = "fuse-small"
+    below_s: float = positive(1e-6)
+
+    def apply(self, graph: TaskGraph) -> TaskGraph:
+        """Return the graph with tiny tasks merged into others."""
+        tiny = graph.durations_s < self.below_s
+        groups = np.arange(graph.n_tasks, dtype=np.int64)
+        order = graph.topological_order.tolist()
+        # A group that is all one waits for cannot be reached from it: joining closes no cycle.
+        _join(groups, tiny, order, graph.predecessors)
+        left = tiny & (np.bincount(groups, minlength=graph.n_tasks)[groups] == 1)
+        _join(groups, left, order[::-1], graph.successors)
+        return merged(graph, groups, self.noted(graph, _count(graph, groups)))
+
+
+def _join(
+    groups: Groups, joining: np.ndarray[tuple[int], np.dtype[np.bool_]], order: list[int], beside: Csr
+) -> None:
+    for task in order:
+        if joining[task]:
+            near = {int(groups[other]) for other in beside.neighbours(task).tolist()}
+            if len(near) == 1:
+                groups[task] = near.pop()
+
+
+def _only(neighbours: Csr) -> Groups:
+    """Return the only neighbour of each node, -1 where there is none or more than one."""
+    only = np.full(neighbours.n, -1, np.int64)
+    alone = np.flatnonzero(neighbours.degrees() == 1)
+    only[alone] = neighbours.indices[neighbours.indptr[alone]]
+    return only
+
+
+def _count(graph: TaskGraph, groups: Groups) -> str:
+    return f"{graph.n_tasks} tasks became {len(np.unique(groups))}"
+
+
+@dataclass(frozen=True)
+class Collapse(Cleanup):
+    """Make one task of each scope, as far as that makes no cycle: layers, modules, cells.
+
+    Where the tasks of scopes wait for each other in both directions (a layer's forward and backward ops), each of these
+    scopes becomes one task per entry into it.
+
+    Parameters
+    ----------
+    depth : int
+        Parts of a scope that count, from the outermost: with 2, `model/layer1/gates` is `model/layer1`.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> scopes = ["model/a/gates", "model/a/state", "model/b"]
+    >>> graph = ss.TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 1), (1, 2)], scopes=scopes)
+    >>> graph.cleaned("collapse[depth=2]").durations_s.tolist()
+    [3.0, 3.0]
+    """
+
+    name: ClassVar[str] = "collapse"
+    depth: int = whole(1)
+
+    def apply(self, graph: TaskGraph) -> TaskGraph:
+        """Return the graph of scopes; tasks without one stay.
+
+        Raises
+        ------
+        GraphError
+            If no task has a scope.
+        """
+        if not any(graph.scopes.labels):
+            raise GraphError(f"graph {graph.name!r}: no task has a scope to collapse to")
+        cut = ["/".join(label.strip("/").split("/")[: self.depth]) for label in graph.scopes.labels]
+        codes = np.unique(cut, return_inverse=True)[1][graph.scopes.codes].astype(np.int64)
+        apart = np.array([scope == "" for scope in cut])[graph.scopes.codes]
+        codes[apart] = len(cut) + np.flatnonzero(apart)
+        groups = acyclic_groups(graph, codes)
+        sentence = f"{graph.n_tasks} tasks became {len(np.unique(groups))}"
+        scopes = [cut[code] for code in graph.scopes.codes.tolist()]
+        return merged(graph, groups, self.noted(graph, sentence), scopes)
+
+
+def acyclic_groups(graph: TaskGraph, groups: Groups) -> Groups:
+    """Return groups that form no cycle: those that do are split by how often they are entered."""
+    _, whole_groups = np.unique(groups, return_inverse=True)
+    entered = _times_entered(graph, whole_groups)
+    split = np.zeros(graph.n_tasks, bool)
+    while True:
+        parts = whole_groups * (entered.max(initial=0) + 2) + np.where(split, entered + 1, 0)
+        found = np.unique(parts, return_inverse=True)[1]
+        tangled = _tangled(graph, found)
+        if not tangled.any():
+            return found.astype(np.int64)
+        # All parts of a scope together: groups split by levels alone form no cycle.
+        split |= np.isin(whole_groups, whole_groups[tangled])
+
+
+def _times_entered(graph: TaskGraph, groups: Groups) -> Groups:
+    """Return the most changes of group along a path of edges to each task."""
+    starts, before = graph.predecessors.indptr.tolist(), graph.predecessors.indices.tolist()
+    group, entered = groups.tolist(), [0] * graph.n_tasks
+    for task in graph.topological_order.tolist():
+        own, most = group[task], 0
+        for i in before[starts[task] : starts[task + 1]]:
+            most = max(most, entered[i] + (group[i] != own))
+        entered[task] = most
+    return np.array(entered, np.int64)
+
+
+def _tangled(graph: TaskGraph, groups: Groups) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    """Return which tasks are in groups that form a cycle."""
+    count = int(groups.max(initial=-1)) + 1
+    before, after = groups[graph.successors.sources()], groups[graph.successors.indices]
+    crossing = before != after
+    links, _ = from_edges(count, before[crossing], after[crossing])
+    _, component = strong_components(links)
+    tangled: np.ndarray[tuple[int], np.dtype[np.bool_]] = (
+        np.bincount(component, minlength=1)[component[groups]] > 1
+    )
+    return tangled

@@ -77,7 +77,8 @@ def _owners(graph: TaskGraph, data: DataObjects, dropped: Mask) -> Places:
 
 def _passed_on(graph: TaskGraph, data: DataObjects, dropped: Mask, needed: Mask) -> Mask:
     """Return which objects a dropped task passed on: it writes one that is needed, or passed on in its turn."""
-    by_producer = read_by(graph.n_tasks, *_written(data))
+    written = np.flatnonzero(data.producer >= 0)
+    by_producer = read_by(graph.n_tasks, *(data.producer[written].astype(np.int64), written))
     passed, passes = np.zeros(data.n, bool), np.zeros(graph.n_tasks, bool)
     order = graph.topological_order[::-1]
     for task in order[(dropped | (by_producer.degrees() > 0))[order]].tolist():
@@ -86,11 +87,6 @@ def _passed_on(graph: TaskGraph, data: DataObjects, dropped: Mask, needed: Mask)
         objects = by_producer.neighbours(task)
         passes[task] = dropped[task] and (needed[objects] | passed[objects]).any()
     return passed
-
-
-def _written(data: DataObjects) -> tuple[Places, Places]:
-    written = np.flatnonzero(data.producer >= 0)
-    return data.producer[written].astype(np.int64), written
 
 
 def of_groups(data: DataObjects | None, group: Places) -> DataObjects | None:

@@ -66,7 +66,7 @@ class Unroll(Cleanup):
         edges = np.concatenate([_shifted(graph, size, k), *(links + size * i for i in range(k - 1))])
         unrolled = TaskGraph.from_edges(
             _repeated(seconds_of(graph), joints, k),
-            _within(edges, size * k - joints),
+            edges[(edges < (size * k - joints)).all(axis=1)],
             kinds=_texts(graph.kinds.to_list(), "barrier", joints, k),
             names=None if graph.names is None else _numbered(graph.names.to_list(), joints, k),
             shapes=_texts(graph.shapes.to_list(), "", joints, k),
@@ -122,10 +122,6 @@ def _untouched(codes: list[int], order: list[int], before: Csr) -> dict[int, lis
 def _shifted(graph: TaskGraph, size: int, k: int) -> Any:
     edges = np.stack([graph.successors.sources(), graph.successors.indices], 1).astype(np.int64)
     return (edges[None] + size * np.arange(k)[:, None, None]).reshape(-1, 2)
-
-
-def _within(edges: Any, n: int) -> Any:
-    return edges[(edges < n).all(axis=1)]
 
 
 def _repeated(values: Floats, joints: int, k: int) -> Floats:

@@ -1,22 +1,125 @@
-"""Data of a schedule for the page: columns of numbers as narrow as they may be, tasks by their start."""
+"""Data of a schedule for the page: its rows, columns of numbers as narrow as they may be, codes of its colours."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from simsched.document.html import text
+from simsched.errors import SimschedError
+from simsched.explain import REASONS
 from simsched.explain.team_time import costs_of
-from simsched.graph.adjacency import Csr
-from simsched.graph.columns import Floats
-from simsched.plots.interactive.rows import Rows, domain_names
+from simsched.graph.adjacency import Csr, Ints
+from simsched.graph.columns import Floats, LabelColumn
+from simsched.machine import Machine, Structure
+from simsched.plots.canvas import GREY, HIGHLIGHT, OKABE_ITO, RGB, by_kind, plain
 from simsched.plots.rectangles import TeamRuns, of_teams, team_runs
 from simsched.schedule import Schedule
 from simsched.schedule.runs import first_start_s
-from simsched.units import TimeUnit
+from simsched.units import TimeUnit, format_time
+
+#: Most rows of a chart: its page takes 4 s and 0.6 GB to make then.
+MOST_CORES = 100_000
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Row of each core, and the names of its neighbours.
+
+    Parameters
+    ----------
+    row_of : int64 array, shape (n_cores,)
+        Row of each core, 0 at the top.
+    label : str
+        Kind of a group, where its name does not show it: "core", "".
+    names : sequence of str
+        Name of each group, from the top.
+    first : int64 array, shape (groups + 1,)
+        First row of each group, and the number of rows.
+    """
+
+    row_of: Ints
+    label: str
+    names: Sequence[str]
+    first: Ints
+
+    @property
+    def centres(self) -> list[float]:
+        """Middle of each group."""
+        middle: list[float] = ((self.first[:-1] + self.first[1:] - 1) / 2).tolist()
+        return middle
+
+    @property
+    def borders(self) -> list[float]:
+        """Lines between groups of more than one row."""
+        grouped = len(self.names) < len(self.row_of)
+        between: list[float] = (self.first[1:-1] - 0.5).tolist()
+        return between if grouped else []
+
+
+def check_rows(schedule: Schedule) -> None:
+    """Check that a chart has rows for all cores of a schedule.
+
+    Raises
+    ------
+    SimschedError
+        If it does not.
+    """
+    if schedule.n_cores > MOST_CORES:
+        raise SimschedError(
+            f"the schedule has {schedule.n_cores} cores, and an interactive chart at most {MOST_CORES} rows; "
+            "schedule.gantt(max_rows=1000) draws the first ones"
+        )
+
+
+def rows(schedule: Schedule) -> Rows:
+    """Return the rows of a schedule: by memory domain where there are several, by tile, by lane or by core."""
+    check_rows(schedule)
+    n = schedule.n_cores
+    recording = schedule.graph.recording
+    if schedule.machine is None and recording is not None and len(recording.lane_names) == n:
+        return _singles(n, "", recording.lane_names)
+    if schedule.machine is None or schedule.machine.n_threads != n:
+        return _singles(n, "core", [str(core) for core in range(n)])
+    return _of_machine(schedule.machine)
+
+
+def _singles(n: int, label: str, names: Sequence[str]) -> Rows:
+    return Rows(np.arange(n), label, names, np.arange(n + 1))
+
+
+def _of_machine(machine: Machine) -> Rows:
+    """Return the rows of a machine: the hardware threads of a core are adjacent, as are cores that share."""
+    structure = machine.structure
+    core = np.arange(machine.n_threads) % machine.n_cores
+    if structure.n_domains > 1:
+        group, names = structure.domain_of, domain_names(structure)
+    elif structure.cores_per_tile > 1:
+        group = structure.tile_of
+        names = [f"tile {tile}" for tile in range(machine.n_tiles)]
+    elif machine.smt > 1:
+        group = np.arange(machine.n_cores, dtype=np.int32)
+        names = [f"core {one}" for one in range(machine.n_cores)]
+    else:
+        return _singles(machine.n_cores, "core", [str(one) for one in range(machine.n_cores)])
+    order = np.lexsort((core, structure.tile_of[core], group[core]))
+    row_of = np.empty(len(order), np.int64)
+    row_of[order] = np.arange(len(order))
+    first = np.concatenate([[0], np.cumsum(np.bincount(group[core], minlength=len(names)))])
+    return Rows(row_of, "", names, first)
+
+
+def domain_names(structure: Structure) -> list[str]:
+    """Return the names of the domains in a structure's own picture, or their numbers."""
+    named = [box.label for box in structure.picture().boxes if box.role == "domain" and box.label]
+    numbered = [f"domain {number}" for number in range(structure.n_domains)]
+    return named if len(named) == len(numbered) else numbered
+
 
 Array = npt.NDArray[Any]
 
@@ -155,3 +258,128 @@ def _narrow(column: npt.NDArray[np.integer]) -> Array:
         np.min_scalar_type(most) if int(column.min(initial=0)) >= 0 and most < 2**16 else np.dtype(np.int32)
     )
     return column.astype(fits)
+
+
+Codes = npt.NDArray[np.uint8]
+
+#: Colours of `REASONS`, in their order.
+REASON_COLOURS = (GREY, *OKABE_ITO[:6])
+
+
+@dataclass(frozen=True, eq=False)
+class Rule:
+    """One way to colour the tasks.
+
+    Parameters
+    ----------
+    name : str
+        As people choose it.
+    codes : list of uint8 arrays, shape (n,)
+        Of each schedule, the colour of each task: a place in the palette.
+    palette : list of str
+        Colours as `#rrggbb`.
+    legend : str
+        Markup of their meaning; escaped.
+    """
+
+    name: str
+    codes: list[Codes]
+    palette: list[str]
+    legend: str
+
+
+def rules(
+    schedules: Sequence[Schedule], waits: Sequence[pd.DataFrame], ranked: Sequence[Schedule] = ()
+) -> list[Rule]:
+    """Return the rules by kind, level, critical path, wait reason and executor.
+
+    Parameters
+    ----------
+    schedules : sequence of Schedule
+    waits : sequence of DataFrame
+        Why the tasks of each started when they did.
+    ranked : sequence of Schedule
+        Those of the same graphs in which kinds that hold most get the colours; the same when not given.
+    """
+    return [
+        _by_kind(schedules, ranked or schedules),
+        _by_level(schedules),
+        _by_critical_path(schedules),
+        _by_reason(waits),
+        _by_executor(schedules),
+    ]
+
+
+def css(colour: RGB) -> str:
+    """Return a colour as `#rrggbb`."""
+    return "#" + "".join(f"{round(255 * part):02x}" for part in colour)
+
+
+def _by_kind(schedules: Sequence[Schedule], ranked: Sequence[Schedule]) -> Rule:
+    """Colour by kind, a kind of all schedules as if it were one task with the contents of all."""
+    place: dict[str, int] = {}
+    held: dict[str, float] = {}
+    for one in ranked:
+        kinds = one.graph.kinds
+        amounts = np.bincount(
+            kinds.codes, (one.finish_s - one.start_s) * one.widths, minlength=len(kinds.labels)
+        )
+        used = kinds.counts > 0
+        for label, amount in zip(np.array(kinds.labels, object)[used], amounts[used].tolist(), strict=True):
+            place.setdefault(label, len(place))
+            held[label] = held.get(label, 0.0) + amount
+    each = LabelColumn(np.arange(len(place), dtype=np.int32), tuple(place))
+    colours = by_kind(each, np.array(list(held.values())))
+    distinct, code = np.unique([css((r, g, b)) for r, g, b in colours.rgb.tolist()], return_inverse=True)
+    codes = [
+        np.array([code[place[label]] if label in place else 0 for label in one.graph.kinds.labels], np.uint8)[
+            one.graph.kinds.codes
+        ]
+        for one in schedules
+    ]
+    return Rule("kind", codes, distinct.tolist() or [css(GREY)], _legend(colours.groups))
+
+
+def _by_critical_path(schedules: Sequence[Schedule]) -> Rule:
+    codes = [np.zeros(one.graph.n_tasks, np.uint8) for one in schedules]
+    for one, code in zip(schedules, codes, strict=True):
+        code[one.graph.critical_path(one.alone_s)] = 1
+    groups = (("critical path", HIGHLIGHT), ("other tasks", GREY))
+    return Rule("critical path", codes, [css(GREY), css(HIGHLIGHT)], _legend(groups))
+
+
+def _by_executor(schedules: Sequence[Schedule]) -> Rule:
+    """Colour by executor; with more executors than colours, the colours only distinguish neighbours."""
+    held = sorted(set().union(*(np.unique(one.executor).tolist() for one in schedules)))
+    codes = [(np.searchsorted(held, one.executor) % len(OKABE_ITO)).astype(np.uint8) for one in schedules]
+    groups = [(f"executor {e}", colour) for e, colour in zip(held, OKABE_ITO, strict=False)]
+    legend = _legend(groups) if len(held) <= len(OKABE_ITO) else f"{len(held)} executors; colours repeat"
+    return Rule("executor", codes, [css(colour) for colour in OKABE_ITO], legend)
+
+
+def _by_level(schedules: Sequence[Schedule]) -> Rule:
+    from bokeh.palettes import Viridis256
+
+    levels = [one.graph.levels(one.alone_s) for one in schedules]
+    most = max((float(level.max(initial=0.0)) for level in levels), default=0.0)
+    codes = [(level * (255 / most if most else 0.0)).astype(np.uint8) for level in levels]
+    bar = f"linear-gradient(to right,{','.join(Viridis256[::15])})"
+    legend = f"0 s {_swatch(bar, 8)} {text(format_time(most))} to the end of the graph"
+    return Rule("level", codes, list(Viridis256), legend)
+
+
+def _by_reason(waits: Sequence[pd.DataFrame]) -> Rule:
+    codes = [frame["reason"].cat.codes.to_numpy().astype(np.uint8) for frame in waits]
+    groups = zip(REASONS, REASON_COLOURS, strict=True)
+    return Rule("wait reason", codes, [css(colour) for colour in REASON_COLOURS], _legend(groups))
+
+
+def _legend(groups: Iterable[tuple[str, RGB]]) -> str:
+    items = (f"{_swatch(css(colour), 1)} {text(plain(name))}" for name, colour in groups)
+    return " ".join(f'<span style="white-space:nowrap;margin-right:1em">{item}</span>' for item in items)
+
+
+def _swatch(background: str, width_em: int) -> str:
+    return (
+        f'<span style="display:inline-block;width:{width_em}em;height:.8em;background:{background}"></span>'
+    )

@@ -9,28 +9,33 @@ from typing import TYPE_CHECKING, Any
 from simsched.document.html import text
 from simsched.explain import REASONS
 from simsched.plots.gantt import gantt_title, spans_differ
-from simsched.plots.interactive.colours import Rule, rules
 from simsched.plots.interactive.columns import (
     PARTS,
     Array,
+    Rows,
+    Rule,
     aborted_columns,
     lost_columns,
+    rows,
+    rules,
     task_columns,
     team_columns,
     texts,
 )
 from simsched.plots.interactive.figures import (
     AROUND_PX,
+    AXIS_PX,
+    LEGEND_PX,
+    PANEL_PX,
     add_aborted,
     add_hover,
     add_picture,
     gantt_figure,
+    panels,
     rows_px,
     time_range,
 )
 from simsched.plots.interactive.pages import script
-from simsched.plots.interactive.panels import AXIS_PX, LEGEND_PX, PANEL_PX, panels
-from simsched.plots.interactive.rows import Rows, rows
 from simsched.units import TimeUnit, time_unit
 
 if TYPE_CHECKING:

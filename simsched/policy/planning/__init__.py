@@ -2,12 +2,9 @@
 
 from simsched.policy.planning.allocation import plan_allocation
 from simsched.policy.planning.balanced import plan_balanced
-from simsched.policy.planning.clustering import plan_clusters
 from simsched.policy.planning.imaginary import plan_imaginary
-from simsched.policy.planning.listing import plan_list
-from simsched.policy.planning.lookahead import plan_lookahead
+from simsched.policy.planning.listing import OnlineList, plan_clusters, plan_list, plan_lookahead
 from simsched.policy.planning.moldable import critical_widths, plan_teams
-from simsched.policy.planning.online import OnlineList
 from simsched.policy.planning.pairing import plan_pairs
 from simsched.policy.planning.priorities import Priorities, positions
 

@@ -100,16 +100,6 @@ def _strategies(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     return grouped_bars(frame.assign(setting=setting), "setting", "variant", "training (min)", ax)
 
 
-PICTURES: Mapping[str, Drawing] = {
-    "Table 8": _minutes,
-    "Fig. 5, 8": _times,
-    "Fig. 7": _over_xeon,
-    "Table 6": _layers,
-    "Table 8, workers": _minutes,
-    "Strategies": _strategies,
-}
-
-
 NETWORKS = ("small", "medium", "large")
 
 
@@ -151,14 +141,6 @@ def _beyond_240(predicted: Predicted) -> Verdict:
     gains = {n: [a / b for a, b in pairwise(row)] for n, row in times.items()}
     holds = all(row == sorted(row, reverse=True) and row[-1] > 1 for row in gains.values())
     return holds, "; ".join(f"{n} {' '.join(f'{g:.2f}' for g in row)}" for n, row in gains.items())
-
-
-VERDICTS: Mapping[str, Callable[[Predicted], Verdict]] = {
-    "larger_scale_better": _larger_scale_better,
-    "gains_shrink": _gains_shrink,
-    "all_threads_are_fastest": _all_threads_are_fastest,
-    "beyond_240": _beyond_240,
-}
 
 
 MINUTE_S, HOUR_S = 60.0, 3600.0
@@ -212,11 +194,23 @@ class Chaos(System):
 
     def verdicts(self) -> Mapping[str, Callable[[Predicted], Verdict]]:
         """Return the checks of the statements."""
-        return VERDICTS
+        return {
+            "larger_scale_better": _larger_scale_better,
+            "gains_shrink": _gains_shrink,
+            "all_threads_are_fastest": _all_threads_are_fastest,
+            "beyond_240": _beyond_240,
+        }
 
     def pictures(self) -> Mapping[str, Drawing]:
         """Return times and speed-ups by threads, and strategies as bars."""
-        return PICTURES
+        return {
+            "Table 8": _minutes,
+            "Fig. 5, 8": _times,
+            "Fig. 7": _over_xeon,
+            "Table 6": _layers,
+            "Table 8, workers": _minutes,
+            "Strategies": _strategies,
+        }
 
 
 class Numbers:

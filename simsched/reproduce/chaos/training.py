@@ -16,8 +16,7 @@ import numpy.typing as npt
 from simsched.graph import TaskGraph
 from simsched.machine import RuntimeProfile
 from simsched.replay import simulate
-from simsched.reproduce.chaos.network import Image, Layer
-from simsched.reproduce.chaos.team import Team
+from simsched.reproduce.chaos.team import Image, Layer, Team
 from simsched.reproduce.published import Published
 from simsched.schedule import Schedule
 

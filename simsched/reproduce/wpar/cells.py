@@ -1,4 +1,4 @@
-"""Seconds of W-Par's tasks: a cell in one direction on one core, by sequential kernels.
+"""`Setting`: a row of W-Par and its networks; and seconds of its tasks, cells on one core, by sequential kernels.
 
 A cell is its matrix products, by MKL's vectors, and its gates, element by element in plain loops, each at the clock
 that cores have with such code while as many of them are busy. It takes as long as these or its bytes, whichever is
@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import inf
+from typing import cast
 
 import numpy as np
 
@@ -23,9 +24,66 @@ from simsched.graph.shapes import parse_shape
 from simsched.graph.taskgraph import Seconds
 from simsched.machine import Machine
 from simsched.replay import simulate
-from simsched.reproduce.wpar.setting import KEPT, Setting
 from simsched.schedule import Schedule
+from simsched.workloads import family
+from simsched.workloads.recurrent import Recurrent
 from simsched.workloads.tensor import ELEMENT_B
+
+#: Networks and graphs that are kept: their runs on all numbers of cores follow one another.
+KEPT = 64
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A stacked recurrent network and its batch.
+
+    Parameters
+    ----------
+    cell : {"lstm", "gru", "rnn"}
+    layers, input, hidden, batch, steps : int
+        As in `simsched.workloads.recurrent.Recurrent`.
+    training : bool
+        Whether there is a way back, too.
+    """
+
+    cell: str
+    layers: int
+    input: int
+    hidden: int
+    batch: int
+    steps: int
+    training: bool = True
+
+    def cells(self, mini_batches: int) -> Recurrent:
+        """Return the network whose tasks are cells, as run by W-Par and Seq."""
+        return _cells(self, mini_batches)
+
+    def graph(self, mini_batches: int) -> TaskGraph:
+        """Return the graph of that network."""
+        return _setting_graph(self, mini_batches)
+
+    def ops(self, steps: int, *, fused: bool) -> Recurrent:
+        """Return the network of some steps op by op; with `fused`, gates share their products."""
+        shared = {"fused": fused} if self.cell != "rnn" else {}
+        return self._network(**{"steps": steps, **shared})
+
+    def _network(self, **more: str | int | bool) -> Recurrent:
+        own = {
+            "layers": self.layers, "input": self.input, "hidden": self.hidden, "batch": self.batch,
+            "steps": self.steps, "training": self.training,
+        }  # fmt: skip
+        return cast(Recurrent, family(self.cell, **{**own, **more}))
+
+
+@lru_cache(KEPT)
+def _cells(setting: Setting, mini_batches: int) -> Recurrent:
+    return setting._network(mini_batches=mini_batches, granularity="cell")
+
+
+@lru_cache(KEPT)
+def _setting_graph(setting: Setting, mini_batches: int) -> TaskGraph:
+    return setting.cells(mini_batches).graph()
+
 
 #: Gates of a cell, by its kind (Sec. 2).
 _GATES = {"LSTMCell": 4, "GRUCell": 3, "RNNCell": 1}

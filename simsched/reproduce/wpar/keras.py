@@ -21,7 +21,7 @@ from simsched.graph.columns import Floats
 from simsched.graph.shapes import parse_shape
 from simsched.machine import Machine
 from simsched.reproduce.one_core_seconds import LIBRARY
-from simsched.reproduce.wpar.setting import Setting
+from simsched.reproduce.wpar.cells import Setting
 from simsched.workloads.tensor import ELEMENT_B
 
 #: Number of steps beyond which each further one adds the same.

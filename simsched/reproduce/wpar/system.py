@@ -17,9 +17,8 @@ from simsched.machine import Machine, machine as machine_of
 from simsched.parameters import positive, text, whole
 from simsched.plots.published import curves, grouped_bars
 from simsched.reproduce.system import Drawing, Predicted, Prediction, System, Verdict
-from simsched.reproduce.wpar.cells import CellCosts, Runs
+from simsched.reproduce.wpar.cells import CellCosts, Runs, Setting
 from simsched.reproduce.wpar.keras import Keras
-from simsched.reproduce.wpar.setting import Setting
 from simsched.schedule import Schedule
 
 #: Numbers of layers, of mini-batches and of cores of the paper's figures.
@@ -58,15 +57,6 @@ def _tasks(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
 def _named(frame: pd.DataFrame) -> pd.DataFrame:
     """Return the frame with a column that names system and mini-batches."""
     return frame.assign(run=frame["system"] + ", mini-batches: " + frame["mini_batches"].astype(str))
-
-
-PICTURES: Mapping[str, Drawing] = {
-    "Table 4": _times,
-    "Fig. 10, 11": _by_cores,
-    "Fig. 12": _busy,
-    "Fig. 14": _over_keras,
-    "Table 6": _tasks,
-}
 
 
 FIGURES, SPEEDUP = "Fig. 10, 11", "speed-up over Seq on one core"
@@ -136,16 +126,6 @@ def _cores_are_busy_longer(predicted: Predicted) -> Verdict:
     return all(few < many for few, many in pairwise(times)), " < ".join(f"{t:.3g}" for t in times) + " ms"
 
 
-VERDICTS: Mapping[str, Callable[[Predicted], Verdict]] = {
-    "speedup_grows_with_mbs": _grows,
-    "best_mbs": _six_are_best,
-    "seq_never_uses_more_cores_than_mbs": _seq_is_bound,
-    "efficiency_drops_from_24_to_32_cores": _efficiency_drops,
-    "mbs6_still_gains_from_24_to_32": _six_still_gain,
-    "cores_busy_longer_with_layers": _cores_are_busy_longer,
-}
-
-
 #: Of the numbers of cores, those among which the best one of a batch in several parts is.
 MANY = (24, 32, 48)
 #: Largest share of cells' computation in gates.
@@ -203,11 +183,24 @@ class WPar(System):
 
     def verdicts(self) -> Mapping[str, Callable[[Predicted], Verdict]]:
         """Return the checks of the statements."""
-        return VERDICTS
+        return {
+            "speedup_grows_with_mbs": _grows,
+            "best_mbs": _six_are_best,
+            "seq_never_uses_more_cores_than_mbs": _seq_is_bound,
+            "efficiency_drops_from_24_to_32_cores": _efficiency_drops,
+            "mbs6_still_gains_from_24_to_32": _six_still_gain,
+            "cores_busy_longer_with_layers": _cores_are_busy_longer,
+        }
 
     def pictures(self) -> Mapping[str, Drawing]:
         """Return bars of times and speed-ups, curves by cores, and when cores are busy."""
-        return PICTURES
+        return {
+            "Table 4": _times,
+            "Fig. 10, 11": _by_cores,
+            "Fig. 12": _busy,
+            "Fig. 14": _over_keras,
+            "Table 6": _tasks,
+        }
 
     def schedule(self, system: str, mini_batches: int, cores: int, layers: int = 8) -> Schedule:
         """Return the replay behind a point of Fig. 10 to 12; its `gantt(ax)` is Fig. 12: busy and idle cores over time.

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from simsched.graph import TaskGraph
-from simsched.graph.cleanup.collapsing import acyclic_groups
-from simsched.graph.cleanup.groups import merged
+from simsched.graph.cleanup.groups import acyclic_groups, merged
 from simsched.graph.report import ImportReport
 from simsched.testing.strategies import graphs
 
