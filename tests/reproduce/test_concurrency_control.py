@@ -3,8 +3,8 @@
 import pytest
 
 import simsched as ss
-from simsched.reproduce.concurrency_control.op_mixes import PublishedOps
 from simsched.reproduce.concurrency_control.op_times import controlled
+from simsched.reproduce.concurrency_control.ops import PublishedOps
 from simsched.reproduce.concurrency_control.runs import MANUAL, Runs, oversubscription
 from simsched.reproduce.concurrency_control.system import ConcurrencyControl
 from simsched.reproduce.one_core_seconds import ops_of, with_kernel_seconds

@@ -1,18 +1,18 @@
-"""Hill climbing on the simulated ops of published networks (concurrency control, Table V)."""
+"""Hill climbing and regression on the simulated ops of published networks (concurrency control, Table V)."""
 
+import numpy as np
 import pytest
 
 import simsched as ss
 from simsched.errors import CostError
-from simsched.reproduce.concurrency_control.op_mixes import (
+from simsched.reproduce.concurrency_control import profiling
+from simsched.reproduce.concurrency_control.op_mixes import NETWORKS, op_curves, op_mix, published_ops
+from simsched.reproduce.concurrency_control.profiling import (
     MACHINE,
-    NETWORKS,
     STEPS,
     hill_climbing,
-    op_curves,
-    op_mix,
     published,
-    published_ops,
+    regression,
 )
 
 KNL = ss.machine(MACHINE)
@@ -63,3 +63,14 @@ def test_table_v():
         assert everywhere[16] < 0.5
     again = hill_climbing(["dcgan"], noise=0.01)
     assert again.equals(table[table["network"] == "dcgan"].reset_index(drop=True))
+
+
+def test_regression_loses_unless_the_op_is_measured(monkeypatch):
+    """On a network it has not seen no model comes near hill climbing at x = 4; two measurements of the op may do."""
+    climbed = hill_climbing(["dcgan"])
+    monkeypatch.setattr(profiling, "NETWORKS", {name: NETWORKS[name] for name in ("dcgan", "lstm")})
+    found = regression(["dcgan"], models=["ridge", "nearest"], probes=[(), (1, 34)])
+    blind = found[(found["probes"] == "") & (found["split"] == "networks")]
+    assert len(blind) == 2
+    assert blind["accuracy"].max() < climbed[climbed["x"] == 4]["accuracy"].item() - 0.2
+    assert np.isfinite(found["optimum"]).all()

@@ -1,4 +1,4 @@
-"""Ops of the training steps of published networks, their seconds by width and sharing, and Table V: hill climbing."""
+"""Ops of the training steps of published networks, and their seconds by width and sharing on a simulated machine."""
 
 from __future__ import annotations
 
@@ -6,29 +6,24 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 
 import numpy as np
-import pandas as pd
 
 from simsched.costs import CostModel, Curve, two_point_curve
-from simsched.costs.fitting.climbing import Climb, accuracy, errors_together, hill_climb, most_steps, widest
-from simsched.costs.fitting.interpolation import Method
+from simsched.costs.fitting.climbing import widest
 from simsched.costs.fitting.points import Op, Sharing
 from simsched.errors import CostError
 from simsched.graph import TaskGraph
 from simsched.graph.columns import Floats
-from simsched.machine import Machine, machine as machine_of
+from simsched.machine import Machine
 from simsched.replay import simulate
 from simsched.reproduce.concurrency_control.op_times import (
-    MACHINE,
     NETWORKS,
     controlled,
     network_graph,
     paper,
     times_of,
 )
-from simsched.reproduce.concurrency_control.runs import TWO_WAYS
 from simsched.reproduce.one_core_seconds import LIBRARY, ops_of
 
 #: Kinds of the ops whose curves are published.
@@ -153,189 +148,3 @@ def _chain(mix: Sequence[MixedOp]) -> tuple[TaskGraph, CostModel]:
     )
     own = {kind: one.curve for kind, one in zip(kinds, mix, strict=True) if one.curve is not None}
     return graph, CostModel(curves=own, library=LIBRARY)
-
-
-#: Runs of each convolution in a replay.
-RUNS = 50
-CORES = 68
-#: Machine, policy and layout of the strategies of Table III.
-STRATEGIES = {
-    "serial 68": (MACHINE, "sequential", (1, CORES)),
-    "SMT 68+68": (TWO_WAYS, "fifo", (2, CORES)),
-    "split 34+34": (MACHINE, "fifo", (2, CORES // 2)),
-}
-#: The pair of Table III.
-PAIR = ("conv2d_backprop_filter", "conv2d_backprop_input")
-PAIR_INPUT = (32, 8, 8, 2048)
-
-
-class PublishedOps:
-    """The convolutions of Tables II and III.
-
-    The two gradients have the curves through their published numbers. Nothing is published of the forward convolution:
-    on one core it takes as long as the gradient of its data, as both have its FLOPs, and has the curve of its kind.
-    """
-
-    def __init__(self) -> None:
-        self._machine = machine_of(MACHINE)
-        gradients = {(one.op.kind, one.op.shape): one for one in published_ops(self._machine)}
-        self._ops = {
-            **gradients,
-            **{
-                ("Conv2D", shape): _forward(one)
-                for (kind, shape), one in gradients.items()
-                if "Input" in kind
-            },
-        }
-        self._seconds = cache(self._curve)
-        self._pair_ms = cache(self._replayed_ms)
-
-    def _op(self, op: str, image: tuple[int, ...]) -> MixedOp:
-        batch, height, width, channels = image
-        return self._ops[KINDS.get(op, "Conv2D"), f"{batch}x{channels}x{height}x{width}"]
-
-    def _curve(self, op: str, image: tuple[int, ...]) -> list[float]:
-        """Return the seconds of an op on 1, 2, ... 68 threads."""
-        (found,) = op_curves([self._op(op, image)], self._machine)
-        return [float(seconds) for seconds in found.seconds["shared"]]
-
-    def best_threads(self, op: str, input: tuple[int, ...]) -> int:
-        """Return the thread count on which an op is fastest."""
-        seconds = self._seconds(op, input)
-        return seconds.index(min(seconds)) + 1
-
-    def best_ms(self, op: str, input: tuple[int, ...]) -> float:
-        """Return the milliseconds of an op on its fastest thread count, equal to the seconds of 1,000 runs."""
-        return 1e3 * min(self._seconds(op, input))
-
-    def gain(self, op: str, input: tuple[int, ...]) -> float:
-        """Return the slowdown of an op on all cores."""
-        return self._seconds(op, input)[CORES - 1] / min(self._seconds(op, input)) - 1
-
-    def loss_of_half(self, op: str) -> float:
-        """Return the slowdown of an op of Table III on half of the cores, alone, over all."""
-        seconds = self._seconds(op, PAIR_INPUT)
-        return seconds[CORES // 2 - 1] / seconds[CORES - 1] - 1
-
-    def pair_ms(self, strategy: str) -> float:
-        """Return the milliseconds of a run of both convolutions."""
-        return self._pair_ms(strategy)
-
-    def pair_speedup(self, strategy: str) -> float:
-        """Return the speed-up of both convolutions side by side over running them in sequence."""
-        return self._pair_ms("serial 68") / self._pair_ms(strategy)
-
-    def _replayed_ms(self, strategy: str) -> float:
-        target, policy, layout = STRATEGIES[strategy]
-        pair = [self._op(op, PAIR_INPUT) for op in PAIR]
-        chains = [(i, i + 1) for i in range(2 * RUNS - 1) if i != RUNS - 1]
-        graph = TaskGraph.from_edges(
-            [one.one_core_s for one in pair for _ in range(RUNS)],
-            chains,
-            kinds=[one.op.kind for one in pair for _ in range(RUNS)],
-        )
-        costs = CostModel(
-            curves={one.op.kind: one.curve for one in pair if one.curve is not None}, library=LIBRARY
-        )
-        return 1e3 * simulate(graph, target, policy, layout, costs).makespan_s / RUNS
-
-
-def _forward(gradient: MixedOp) -> MixedOp:
-    """Return the forward convolution of a gradient of data."""
-    op = type(gradient.op)("Conv2D", gradient.op.shape, gradient.op.flops, None)
-    return MixedOp(op, 1, gradient.one_core_s)
-
-
-STEPS = (2, 4, 8, 16)
-
-
-def published() -> dict[tuple[str, int], float]:
-    """Return the accuracies of Table V, by network and interval: for comparison, never fitted."""
-    asked = next(q for q in paper().quantities if q.table == "Table V").asked()
-    return {(one.case["network"], one.case["x"]): one.paper for one in asked if one.paper is not None}
-
-
-def curves(network: str, machine: str | Machine = MACHINE) -> list[OpCurve]:
-    """Return the simulated curves of a network's ops."""
-    target = machine_of(machine)
-    return op_curves(op_mix(network, target), target)
-
-
-def measured(
-    ops: Sequence[OpCurve], noise: float, generator: np.random.Generator
-) -> list[Mapping[Sharing, Floats]]:
-    """Return a profiler's measurements: each number once, with its own log-normal noise."""
-    return [
-        {s: row * np.exp(noise * generator.standard_normal(len(row))) for s, row in one.seconds.items()}
-        for one in ops
-    ]
-
-
-def climbs(rows: Sequence[Mapping[Sharing, Floats]], machine: Machine, step: int) -> list[Climb]:
-    """Return the climb of each op through its measured seconds."""
-    most = widest(machine)
-
-    def measure(row: Mapping[Sharing, Floats], width: int, sharing: Sharing) -> float:
-        return float(row[sharing][width - 1])
-
-    return [hill_climb(row, measure, most, step) for row in rows]
-
-
-def hill_climbing(
-    names: Sequence[str] = (),
-    noise: float = 0.01,
-    seed: int = 0,
-    method: Method = "linear",
-    machine: str = MACHINE,
-) -> pd.DataFrame:
-    """Return the quality of hill climbing, one row per network and interval.
-
-    Parameters
-    ----------
-    names : sequence of str
-        Networks; all when not given.
-    noise : float
-        Standard deviation of the log of a measured time.
-    seed : int
-        Of the noise.
-    method : {"linear", "pchip"}
-        How untried counts are filled; the paper's is "linear".
-    machine : str
-        The simulated machine.
-
-    Returns
-    -------
-    DataFrame
-        network, x, ops, steps (mean profiling steps an op), steps_limit, accuracy, within (accuracy of the counts below
-        the widest tried), optimum (mean share by which the found width is slower than the fastest), optimum_95 (that of
-        95 % of the ops), paper (accuracy, where published), error (accuracy less paper).
-    """
-    target, known, rows = machine_of(machine), published(), []
-    for name in names or NETWORKS:
-        ops = curves(name, target)
-        seen = measured(ops, noise, np.random.default_rng([seed, list(NETWORKS).index(name)]))
-        for step in STEPS:
-            found = climbs(seen, target, step)
-            slower = [_slower(one, climb) for one, climb in zip(ops, found, strict=True)]
-            errors = errors_together(found, seen, method)
-            (ours, within), printed = (accuracy([each]) for each in errors), known.get((name, step), np.nan)
-            rows.append({
-                "network": name,
-                "x": step,
-                "ops": len(ops),
-                "steps": float(np.mean([climb.steps for climb in found])),
-                "steps_limit": most_steps(target.n_cores, step),
-                "accuracy": ours,
-                "within": within,
-                "optimum": float(np.mean(slower)),
-                "optimum_95": float(np.quantile(slower, 0.95)),
-                "paper": printed,
-                "error": ours - printed,
-            })  # fmt: skip
-    return pd.DataFrame(rows)
-
-
-def _slower(one: OpCurve, climb: Climb) -> float:
-    """Return the slowdown of the found width over the fastest one, without noise."""
-    width, sharing, _ = climb.best
-    return float(one.seconds[sharing][width - 1]) / one.best_s - 1

@@ -13,7 +13,8 @@ from simsched.drawing import Axes
 from simsched.parameters import one_of, whole
 from simsched.plots import corunning_events_frame, grouped_bars
 from simsched.plots.canvas import OKABE_ITO, open_axes, outside_legend, plain
-from simsched.reproduce.concurrency_control.op_mixes import PublishedOps, hill_climbing
+from simsched.reproduce.concurrency_control.ops import PublishedOps
+from simsched.reproduce.concurrency_control.profiling import hill_climbing
 from simsched.reproduce.concurrency_control.runs import Runs
 from simsched.reproduce.system import Drawing, Predicted, Prediction, System, Verdict
 
@@ -30,10 +31,19 @@ def _widths(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     return grouped_bars(best.assign(size=size), "size", "op", "best threads", ax, log=False)
 
 
-def _bars(
-    quantity: str, label: str, group: str, ylabel: str, frame: pd.DataFrame, ax: Axes | None = None
-) -> Axes:
-    return grouped_bars(frame[frame["quantity"] == quantity], label, group, ylabel, ax, log=False)
+def _pairs(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
+    times = frame[frame["quantity"] == "time of 1000 runs"]
+    return grouped_bars(times, "strategy", "quantity", "1000 runs of both (s)", ax, log=False)
+
+
+def _accuracies(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
+    chosen = frame[frame["quantity"] == "accuracy"]
+    return grouped_bars(chosen, "network", "x", "accuracy of hill climbing", ax, log=False)
+
+
+def _steps(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
+    gains = frame[frame["quantity"] == "improvement"]
+    return grouped_bars(gains, "network", "step", "improvement", ax, log=False)
 
 
 def _events(runs: Runs, frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
@@ -55,6 +65,20 @@ def _events(runs: Runs, frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     ax.set_ylim(0, None)
     outside_legend(ax, handles, labels)
     return ax
+
+
+def pictures_of(system: ConcurrencyControl) -> Mapping[str, Drawing]:
+    """Return the drawing of each table; the ops at each event come from a separate replay."""
+    return {**_TABLES, "Fig. 4": partial(_events, Runs(system))}
+
+
+_TABLES: Mapping[str, Drawing] = {
+    "Table I": _uniform,
+    "Table II": _widths,
+    "Table III": _pairs,
+    "Table V": _accuracies,
+    "Fig. 3": _steps,
+}
 
 
 #: Networks whose numbers are published.
@@ -129,6 +153,20 @@ def _smt_co_runs_more(predicted: Predicted) -> Verdict:
     return both > alone, f"{both:.2f} and {alone:.2f}"
 
 
+VERDICTS: Mapping[str, Callable[[Predicted], Verdict]] = {
+    "recommended_is_not_best": _recommended_is_not_best,
+    "more_threads_than_cores_lose": _more_threads_than_cores_lose,
+    "split_beats_smt_beats_serial": _split_beats_smt_beats_serial,
+    "wider_intervals_know_less": _wider_intervals_know_less,
+    "optimum_at_4": _optimum_at_4,
+    "every_step_gains": _every_step_gains,
+    "co_running_gains_most": _co_running_gains_most,
+    "beats_manual": _beats_manual,
+    "default_is_ten_times_slower": _default_is_ten_times_slower,
+    "smt_co_runs_more": _smt_co_runs_more,
+}
+
+
 @dataclass(frozen=True)
 class ConcurrencyControl(System):
     """Thread counts op by op, co-running and hardware threads in TensorFlow's runtime, on 68 cores of Knights Landing.
@@ -184,29 +222,11 @@ class ConcurrencyControl(System):
 
     def verdicts(self) -> Mapping[str, Callable[[Predicted], Verdict]]:
         """Return the checks of the statements."""
-        return {
-            "recommended_is_not_best": _recommended_is_not_best,
-            "more_threads_than_cores_lose": _more_threads_than_cores_lose,
-            "split_beats_smt_beats_serial": _split_beats_smt_beats_serial,
-            "wider_intervals_know_less": _wider_intervals_know_less,
-            "optimum_at_4": _optimum_at_4,
-            "every_step_gains": _every_step_gains,
-            "co_running_gains_most": _co_running_gains_most,
-            "beats_manual": _beats_manual,
-            "default_is_ten_times_slower": _default_is_ten_times_slower,
-            "smt_co_runs_more": _smt_co_runs_more,
-        }
+        return VERDICTS
 
     def pictures(self) -> Mapping[str, Drawing]:
         """Return bars by setting, op, interval, step and network, and ops that run event by event."""
-        return {
-            "Table I": _uniform,
-            "Table II": _widths,
-            "Table III": partial(_bars, "time of 1000 runs", "strategy", "quantity", "1000 runs of both (s)"),
-            "Table V": partial(_bars, "accuracy", "network", "x", "accuracy of hill climbing"),
-            "Fig. 3": partial(_bars, "improvement", "network", "step", "improvement"),
-            "Fig. 4": partial(_events, Runs(self)),
-        }
+        return pictures_of(self)
 
 
 class Profiles:
