@@ -15,7 +15,6 @@ from simsched.explain.team_time import costs_of
 from simsched.explain.waits import RELATIVE
 from simsched.graph.adjacency import Index
 from simsched.graph.taskgraph import Seconds
-from simsched.notes import Note, Weight
 from simsched.schedule import Schedule
 from simsched.schedule.steps import Steps
 
@@ -206,7 +205,7 @@ def advice(frame: pd.DataFrame, column: str, place: str) -> Iterator[str]:
     for rows, what in ((binds & ~shorter, NO_WIDTH), (binds & shorter, OTHER_WIDTHS)):
         if rows.any():
             named = place.format(", ".join(map(str, frame[column][rows])))
-            yield Note(f"critical path {named}: {what}", Weight.ASSUMPTION)
+            yield f"critical path {named}: {what}"
 
 
 def binding(seconds: Mapping[str, float]) -> tuple[str, float]:

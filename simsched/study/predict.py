@@ -21,7 +21,7 @@ from simsched.graph import TaskGraph
 from simsched.intervals import spread
 from simsched.machine import Machine, RuntimeProfile
 from simsched.machine.stated import BY_DEFINITION, rounded
-from simsched.notes import Note
+from simsched.notes import Note, Weight
 from simsched.parameters import is_whole
 from simsched.plots.scaling import scaling
 from simsched.policy import Policy, policy as policy_of
@@ -119,10 +119,12 @@ def _result(rows: list[dict[str, Any]], weak: bool, nearest: list[str]) -> Resul
     notes = [*nearest, *(note for row in rows for note in row.pop("notes"))]
     frame = with_growth(_with_knee(pd.DataFrame(rows), weak))
     of_rows = [
-        f"{cores} cores: {note}" for cores, note in zip(frame["cores"], frame["note"], strict=True) if note
+        Note(f"{cores} cores: {note}", Weight.ASSUMPTION)
+        for cores, note in zip(frame["cores"], frame["note"], strict=True)
+        if note
     ]
-    of_rows += advice(frame, "cores", "at {} cores")
-    return Result.of(frame, [*notes, *of_rows], scaling, (*HIDDEN, *quiet(frame)))
+    told = [*notes, *of_rows, *advice(frame, "cores", "at {} cores")]
+    return Result.of(frame, told, scaling, (*HIDDEN, *quiet(frame)))
 
 
 def quiet(frame: pd.DataFrame) -> list[str]:
