@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -47,9 +49,9 @@ def watched(page: Any, wrong: list[str], *origins: str) -> None:
     page.on("request", lambda r: wrong.append(r.url) if not r.url.startswith(own) else None)
 
 
-@pytest.fixture
-def opened(browser: Any) -> Iterator[Callable[..., Any]]:
-    """Open a page once it has drawn; afterwards, nothing it did may have been an error, a dialog or a request."""
+@contextmanager
+def opening(browser: Any) -> Iterator[Callable[..., Any]]:
+    """Open pages once they have drawn; in the end, nothing they did may have been an error, a dialog or a request."""
     wrong: list[str] = []
     pages = []
 
@@ -65,6 +67,20 @@ def opened(browser: Any) -> Iterator[Callable[..., Any]]:
     for page in pages:
         page.close()
     assert not wrong
+
+
+@pytest.fixture
+def opened(browser: Any) -> Iterator[Callable[..., Any]]:
+    """Open a page for one test."""
+    with opening(browser) as open_page:
+        yield open_page
+
+
+@pytest.fixture(scope="module")
+def looked_at(browser: Any) -> Iterator[Callable[..., Any]]:
+    """Open a page once for all tests that only look at it: opening one takes longer than most tests."""
+    with opening(browser) as open_page:
+        yield cache(open_page)
 
 
 @pytest.fixture(scope="session")

@@ -57,8 +57,8 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def test_it_fits_a_screen(opened: Open, lstm: Path, picture: Keep) -> None:
-    page = opened(lstm)
+def test_it_fits_a_screen(looked_at: Open, lstm: Path, picture: Keep) -> None:
+    page = looked_at(lstm)
     assert page.evaluate(WIDE) == 1280
     assert page.evaluate(NAMELESS) == 0
     assert not page.locator(".still").is_visible()
@@ -75,14 +75,15 @@ def test_it_fits_a_phone(opened: Open, lstm: Path, picture: Keep) -> None:
     picture(page, "report-phone")
 
 
-def test_it_is_dark_for_those_who_like_it(opened: Open, lstm: Path, picture: Keep) -> None:
-    page = opened(lstm)
+def test_it_is_dark_for_those_who_like_it(looked_at: Open, lstm: Path, picture: Keep) -> None:
+    page = looked_at(lstm)
     light = page.evaluate("getComputedStyle(document.body).backgroundColor")
     page.emulate_media(color_scheme="dark")
     dark = page.evaluate("getComputedStyle(document.body).backgroundColor")
     assert light == "rgb(255, 255, 255)"
     assert max(int(part) for part in dark.removeprefix("rgb(").removesuffix(")").split(",")) < 40
     picture(page, "report-dark")
+    page.emulate_media(color_scheme="light")
 
 
 def test_the_keyboard_reaches_everything(opened: Open, lstm: Path) -> None:
@@ -133,8 +134,8 @@ def place(page: Any) -> tuple[float, float]:
     return x, y
 
 
-def test_pointing_at_a_task_says_what_it_is(opened: Open, hostile: Path, picture: Keep) -> None:
-    page = opened(hostile)
+def test_pointing_at_a_task_says_what_it_is(looked_at: Open, hostile: Path, picture: Keep) -> None:
+    page = looked_at(hostile)
     page.mouse.move(*place(page))
     page.wait_for_timeout(300)
     said = page.locator(".bk-tooltip-content").first.inner_text()
@@ -143,15 +144,15 @@ def test_pointing_at_a_task_says_what_it_is(opened: Open, hostile: Path, picture
     picture(page, "report-hostile")
 
 
-def test_names_from_a_file_execute_nothing(opened: Open, hostile: Path) -> None:
-    page = opened(hostile)
+def test_names_from_a_file_execute_nothing(looked_at: Open, hostile: Path) -> None:
+    page = looked_at(hostile)
     assert page.locator("img[src=x]").count() == 0
     assert page.evaluate("document.title").startswith(HOSTILE[0])
     assert page.get_by_text(HOSTILE[1]).count() >= 1
 
 
-def test_it_is_printed_with_the_still_picture(opened: Open, lstm: Path) -> None:
-    page = opened(lstm)
+def test_it_is_printed_with_the_still_picture(looked_at: Open, lstm: Path) -> None:
+    page = looked_at(lstm)
     printed = page.pdf(format="A4")
     assert printed.startswith(b"%PDF")
     assert len(printed) > 50_000
@@ -160,6 +161,7 @@ def test_it_is_printed_with_the_still_picture(opened: Open, lstm: Path) -> None:
     assert not page.locator(".moving").is_visible()
     assert not page.get_by_role("navigation").is_visible()
     assert page.get_by_role("cell", name="cores.count").is_visible(), "folded parts are printed, too"
+    page.emulate_media(media="screen")
 
 
 def test_without_scripts_the_still_picture_stays(browser: Any, lstm: Path) -> None:
