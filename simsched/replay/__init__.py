@@ -1,5 +1,5 @@
 """`simulate()` and its engines."""
 
-from simsched.replay.scenario import simulate
+from simsched.replay.simulate import simulate
 
 __all__ = ["simulate"]

@@ -67,11 +67,11 @@ def test_a_missing_column_is_named(draw):
         draw(rows().drop(columns="simulated"), "threads", "costing", "")
 
 
-@pytest.mark.parametrize(("name", "table"), [("swtvm", "Fig. 6"), ("chaos", "Fig. 7")])
-def test_systems_draw_what_they_say(name, table):
-    """Their notebooks, which run where the site is built, draw all pictures."""
-    made = ss.reproduce(name, tables=[table])
-    made.plot(table).figure.canvas.draw()
+@pytest.mark.parametrize("name", ["swtvm", "chaos"])
+def test_systems_draw_what_they_say(name, tmp_path):
+    made = ss.reproduce(name)
+    for table in made.system.pictures():
+        made.plot(table).figure.savefig(tmp_path / "picture.png")
     with pytest.raises(SimschedError, match=r"draws no picture of 'Fig. 99'"):
         made.plot("Fig. 99")
 
