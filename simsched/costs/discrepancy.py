@@ -4,12 +4,13 @@ In a world the seconds of a task on w threads are those of the costs times
 
     exp(common z + cores log2(n / n0) z' + discrepancy z'' + (width z''' - gain ln 2) log2(w / w0))
 
-The z are standard normal: z and z' one for each origin of seconds (a calibration, a recording, ...), z'' and z''' one
-for each kind and regime; kinds of a family share theirs. n are the threads of the machine, n0 those that were in use
-at the origin of the seconds, w0 the width on which they are known. No team gains more than its threads. The gain
-is a share of a perfect one where seconds were measured, which gain nothing beyond. These numbers are in
-`discrepancies.toml`, each with its evidence; tasks of one origin and regime share an error. `benchmarks/coverage.py`
-counts what intervals hold.
+The z are standard normal, on each machine others: z and z' one for each origin of seconds (a calibration, a
+recording, ...), z'' and z''' one for each kind and regime; kinds of a family share theirs. n are the threads that are
+busy on average, n0 those that were at the origin of the seconds, w0 the width on which they are known. Where starting
+wide teams bounds a task (regime overhead), width and z''' are so only for the doublings that it bounds. No team gains
+more than its threads. The gain is a share of a perfect one where seconds were measured, which gain nothing beyond.
+These numbers are in `discrepancies.toml`, each with its evidence; tasks of one origin and regime share an error.
+`benchmarks/coverage.py` counts what intervals hold.
 """
 
 from __future__ import annotations
@@ -92,17 +93,46 @@ def _sigmas(origin: Mapping[str, Any], widths: Mapping[str, Any], rows: list[dic
 
 
 @dataclass(frozen=True)
+class NormalByName:
+    """Standard normal numbers by name, the same for the same seed and machine.
+
+    Parameters
+    ----------
+    seed : int
+    machine : str
+        Its name: machines of one file share them.
+
+    Examples
+    --------
+    >>> z = NormalByName(1, "grace")
+    >>> z("clock") == NormalByName(1, "grace")("clock"), z("clock") == NormalByName(1, "a64fx")("clock")
+    (True, False)
+    """
+
+    seed: int
+    machine: str
+
+    def __call__(self, name: str) -> float:
+        """Return the number of a name."""
+        place = [self.seed, crc32(self.machine.encode()), crc32(name.encode())]
+        return float(np.random.default_rng(place).standard_normal())
+
+
+@dataclass(frozen=True)
 class Discrepancy:
     """One of the possible true worlds.
 
     Parameters
     ----------
     seed : int
-        Of its random numbers: the same world for all graphs, machines, layouts and engines.
+        Of its random numbers: the same world for all graphs, core counts, layouts and engines. What errs on one
+        machine says nothing of another.
     disturbed : float
         Share of a calibration's runs that were dropped as disturbed: its common factors are less certain.
     scatter : float
         Standard deviation of the log of a makespan from one of its undisturbed runs to another: no run repeats them.
+    busy : float, optional
+        Threads that are busy on average during the replay; all of the machine when not given.
 
     Examples
     --------
@@ -117,6 +147,7 @@ class Discrepancy:
     seed: int
     disturbed: float = 0.0
     scatter: float = 0.0
+    busy: float | None = None
 
     def on(self, costs: TaskCosts, graph: TaskGraph, machine: Machine, curves: Sequence[Curve]) -> TaskCosts:
         """Return the costs in this world.
@@ -130,51 +161,54 @@ class Discrepancy:
             Of each label of the graph's kinds.
         """
         groups, of = grouped(costs, graph, machine, curves)
-        seen = {origin: seen_cores(origin, costs, graph, machine) for origin in {g.origin for g in groups}}
-        level = np.array([self._level(group, machine.n_threads / seen[group.origin]) for group in groups])
-        power = np.array([self._power(group) for group in groups])
-        found = _with_formula(costs, groups, of, level, power)
+        seen = {origin: seen_threads(origin, costs, graph, machine) for origin in {g.origin for g in groups}}
+        busy = max(self.busy, 1.0) if self.busy is not None else machine.n_threads
+        z = NormalByName(self.seed, machine.name)
+        level = np.array([self._level(group, busy / seen[group.origin], z) for group in groups])
+        power = np.array([self._power(group, group.regime, z) for group in groups])
+        narrow = np.array([self._power(group, group.bound, z) for group in groups])
+        found = _with_formula(costs, groups, of, level, narrow, power)
         if costs.table is None:
             return found
         table = _with_table(costs.table, groups, of, level, power)
         return replace(found, table=table, one_core_s=table.one_core(found.one_core_s))
 
-    def _level(self, group: Group, cores: float) -> float:
+    def _level(self, group: Group, cores: float, z: NormalByName) -> float:
         """Return the factor by which seconds are off on the known width; `cores` is n / n0."""
         known, name = sigmas()[group.origin], f"{group.family} {group.regime}"
         common = known.common
         if group.origin == "measured":
             common = float(np.linalg.norm([common, known.disturbed * self.disturbed, self.scatter]))
-        off = common * self._z(group.origin) + known.of(group.family, group.regime) * self._z(name)
-        off += known.cores * group.doublings(cores) * self._z(f"{group.origin} cores")
+        off = common * z(group.origin) + known.of(group.family, group.regime) * z(name)
+        off += known.cores * group.doublings(cores) * z(f"{group.origin} cores")
         return float(np.exp(off))
 
-    def _power(self, group: Group) -> float:
-        """Return the power of the width over the known width by which seconds are off, too."""
+    @staticmethod
+    def _power(group: Group, regime: Regime, z: NormalByName) -> float:
+        """Return the power of the width over the known width by which seconds are off, too, in a regime."""
         if not group.divides:
             return 0.0
         known = sigmas()[group.origin]
-        sigma = known.width[group.regime] / log(2)
-        return sigma * self._z(f"{group.family} {group.regime} width") - known.gain
-
-    def _z(self, name: str) -> float:
-        return float(np.random.default_rng([self.seed, crc32(name.encode())]).standard_normal())
+        sigma = known.width[regime] / log(2)
+        return sigma * z(f"{group.family} {regime} width") - known.gain
 
 
 def _with_formula(
-    costs: TaskCosts, groups: Sequence[Group], of: Codes, level: Seconds, power: Seconds
+    costs: TaskCosts, groups: Sequence[Group], of: Codes, level: Seconds, narrow: Seconds, power: Seconds
 ) -> TaskCosts:
     """Return costs with errors in the formula; of groups in a table only the bytes matter."""
-    known = np.array([1 if group.tabled else group.width for group in groups], np.float64)
-    one_core = level * known**-power
-    every = np.maximum(np.arange(costs.widest + 1), 1).astype(np.float64)
+    known = np.array([1 if group.tabled else group.width for group in groups], np.int64)
+    every = np.maximum(np.arange(max(costs.widest, known.max(initial=1)) + 1), 1).astype(np.float64)
+    easy = np.array([group.easy for group in groups], np.float64)[:, None]
+    stretch = np.minimum(every, easy) ** narrow[:, None] * np.maximum(every / easy, 1.0) ** power[:, None]
+    one_core = level / np.take_along_axis(stretch, known[:, None], axis=1)[:, 0]
     return replace(
         costs,
         one_core_s=costs.one_core_s * one_core[of],
         traffic_B=costs.traffic_B * one_core[of],
         labels=of.astype(np.int32),
         terms=_scaled(costs.terms, np.array([group.label for group in groups], np.int64), one_core),
-        stretch=every ** power[:, None],
+        stretch=stretch[:, : costs.widest + 1],
     )
 
 
@@ -231,6 +265,8 @@ REGIMES: tuple[Regime, ...] = get_args(Regime)
 BY_OPERATIONS = ("matrix product", "convolution")
 #: Families of kinds that no number of threads speeds up.
 UNDIVIDED = ("book-keeping",)
+#: Doublings of a team that no machine allows: its start bounds no task.
+ANY = 31
 #: Share of a task's even part on every core from which fork, join and barrier bound it.
 OVERHEAD_SHARE = 0.1
 Codes = npt.NDArray[np.int64]
@@ -244,7 +280,11 @@ class Group:
     ----------
     label : int
         Of their kind, in the graph.
-    origin, regime : str
+    origin : str
+    bound, regime : str
+        What bounds them in narrow teams, operations or memory, and in a team of all built cores.
+    easy : int
+        The widest team, a power of two, that starting it does not bound; any where it bounds none.
     family : str
         Of their kind; the kind itself where it has none.
     width : int
@@ -252,12 +292,15 @@ class Group:
     divides : bool
         Whether other teams may gain differently from the seconds by width.
     shares : bool
-        Whether the replay has them wait for bandwidth that others use: their bytes are known, and it is shared.
+        Whether the replay has them wait for bandwidth that others use: their bytes are known, and it is shared; or
+        they are known to have none, and wait for none.
     """
 
     label: int
     origin: Origin
+    bound: Regime
     regime: Regime
+    easy: int
     family: str
     width: int
     divides: bool
@@ -299,8 +342,8 @@ def grouped(
     curves : sequence of Curve
         Of each label of the graph's kinds.
     """
-    shares = (costs.traffic_B > 0) & (machine.effects.share_bandwidth)
-    columns = (_origins(costs, graph, machine), _regimes(costs, graph, machine),
+    shares = (costs.traffic_B > 0) & machine.effects.share_bandwidth | (graph.bytes_B == 0)
+    columns = (_origins(costs, graph, machine), *_bounds(costs, graph, machine),
                graph.kinds.codes.astype(np.int64), _widths(costs, graph, machine), shares.astype(np.int64))  # fmt: skip
     key, most = np.zeros(graph.n_tasks, np.int64), 1
     for column in columns:
@@ -312,13 +355,23 @@ def grouped(
 
 
 def _group(
-    graph: TaskGraph, curves: Sequence[Curve], origin: int, regime: int, label: int, width: int, shares: int
+    graph: TaskGraph,
+    curves: Sequence[Curve],
+    origin: int,
+    bound: int,
+    doublings: int,
+    label: int,
+    width: int,
+    shares: int,
 ) -> Group:
     family = family_of(graph.kinds.labels[label])
     # Curves given as numbers are exact; beyond a table, none are given.
     tabled = ORIGINS[origin] in ("measured", "modelled")
     divides = family not in UNDIVIDED and (tabled or curves[label].family in ranges())
-    return Group(label, ORIGINS[origin], REGIMES[regime], family, width, divides, bool(shares))
+    regime = REGIMES[bound] if doublings == ANY else "overhead"
+    return Group(
+        label, ORIGINS[origin], REGIMES[bound], regime, 2**doublings, family, width, divides, bool(shares)
+    )
 
 
 @cache
@@ -348,17 +401,27 @@ def _origins(costs: TaskCosts, graph: TaskGraph, machine: Machine) -> Codes:
     return found
 
 
-def _regimes(costs: TaskCosts, graph: TaskGraph, machine: Machine) -> Codes:
-    """Return the bound of each task, by its work on one core and, of a team, on all built cores."""
+def _bounds(costs: TaskCosts, graph: TaskGraph, machine: Machine) -> tuple[Codes, Codes]:
+    """Return the bound of each task in narrow teams, and how many doublings of a team are not bound by its start."""
     cores, runtime = built_cores(machine), machine.runtime
     by_label = np.array([family_of(kind) in BY_OPERATIONS for kind in graph.kinds.labels], np.bool_)
     operations_s = np.nan_to_num(graph.flops / machine.core_flops_at())
     bytes_s = np.nan_to_num(graph.bytes_B / machine.one_core_Bps)
     known = (operations_s > 0) | (bytes_s > 0)
     computes = np.where(known, operations_s >= bytes_s, by_label[graph.kinds.codes])
-    region_s = runtime.region_s + runtime.region_per_thread_s * cores
-    small = OVERHEAD_SHARE * costs.one_core_s / cores < region_s
-    return np.where(small, 2, np.where(computes, 0, 1)).astype(np.int64)
+    # A team of w is bound by its start where the share's seconds over w are less than region_s + per_thread_s w.
+    share_s, region_s, per_thread_s = (
+        OVERHEAD_SHARE * costs.one_core_s,
+        runtime.region_s,
+        runtime.region_per_thread_s,
+    )
+    root = np.sqrt(region_s**2 + 4 * per_thread_s * share_s)
+    widest = np.divide(
+        2 * share_s, region_s + root, out=np.full(graph.n_tasks, np.inf), where=root + region_s > 0
+    )
+    small = share_s / cores < region_s + per_thread_s * cores
+    doublings = np.where(small, np.log2(np.clip(widest, 1, cores)), ANY)
+    return np.where(computes, 0, 1).astype(np.int64), doublings.astype(np.int64)
 
 
 def _widths(costs: TaskCosts, graph: TaskGraph, machine: Machine) -> Codes:
@@ -370,14 +433,17 @@ def _widths(costs: TaskCosts, graph: TaskGraph, machine: Machine) -> Codes:
     return found
 
 
-def seen_cores(origin: Origin, costs: TaskCosts, graph: TaskGraph, machine: Machine) -> int:
-    """Return the number of cores in use where seconds of an origin were obtained."""
+def seen_threads(origin: Origin, costs: TaskCosts, graph: TaskGraph, machine: Machine) -> float:
+    """Return the number of threads that were busy, on average, where seconds of an origin were obtained."""
     table = costs.table
     if origin == "measured" and table is not None and table.measured_to is not None:
         return int(table.measured_to[~table.modelled].max(initial=1))
     if origin in ("recorded", "carried"):
-        lanes = 1 if graph.recording is None else max(len(graph.recording.lane_names), 1)
-        return lanes * int(graph.widths.max(initial=1))
+        if (run := graph.recording) is None:
+            return int(graph.widths.max(initial=1))
+        span_s = float(run.finish_s.max(initial=0.0))
+        busy_s = float(((run.finish_s - run.start_s) * graph.widths).sum())
+        return max(busy_s / span_s, 1.0) if span_s else 1
     return machine.n_threads
 
 

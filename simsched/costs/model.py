@@ -158,6 +158,12 @@ class CostModel:
             self, curves={**known, **self._by_kind, **self.curves}, measured=measured, discrepancy=off
         )
 
+    def while_busy(self, threads: float | None) -> Self:
+        """Return a sampled model for a replay in which so many threads are busy on average; any other as it is."""
+        if self.discrepancy is None:
+            return self
+        return replace(self, discrepancy=replace(self.discrepancy, busy=threads))
+
     def drawn(self, generator: np.random.Generator) -> Self:
         """Return `sampled(generator)`, under its old name.
 

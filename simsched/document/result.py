@@ -16,7 +16,16 @@ from simsched.notes import weighed
 from simsched.text import counted, printable, shortened
 from simsched.units import format_time
 
-SHARES = ("utilization", "efficiency", "binds_share", "gap", "swing_share", "plain_error", "calibrated_error")
+SHARES = (
+    "utilization",
+    "efficiency",
+    "binds_share",
+    "fastest_share",
+    "gap",
+    "swing_share",
+    "plain_error",
+    "calibrated_error",
+)
 #: Cells of a policy's spec.
 MOST_CELLS = 40
 

@@ -15,8 +15,10 @@ from simsched.costs import CostModel
 from simsched.document.result import Result
 from simsched.errors import SimschedError, SpecError
 from simsched.graph import TaskGraph
+from simsched.graph.taskgraph import Seconds
+from simsched.intervals import LEVEL
 from simsched.machine import Machine, machine as machine_of
-from simsched.notes import Note, weight_of
+from simsched.notes import Note, Weight, weight_of
 from simsched.plots.policies import comparison
 from simsched.plugins import registered
 from simsched.policy import Policy, RankPolicy
@@ -35,6 +37,8 @@ from simsched.study.predict import HIDDEN, SAMPLES, Point, quiet, rows_of, sampl
 NAMED_ALONE = ("generic", "host")
 #: Policies whose best layout is searched: those of the shortest replays with an estimated layout.
 FINALISTS = 2
+#: Machines that the note names where it is not decided which is the fastest.
+MOST_NAMED = 4
 #: Replays on one machine at most, without samples, of up to eight policies.
 MOST_REPLAYS_EACH = 8 + FINALISTS * MOST_REPLAYS
 
@@ -73,7 +77,8 @@ def machines(
     Result
         One row for each machine, the shortest makespan first: machine; cores; policy; layout; layout_by; makespan_s,
         low_s and high_s, binds and binds_share, the bottleneck, and the other columns of `simsched.predict`;
-        times_best, the makespan over the shortest; core_s, the makespan times all cores of the machine; power_W, its
+        times_best, the makespan over the shortest; fastest_share, the share of samples in which no machine is faster,
+        NaN for one sample; core_s, the makespan times all cores of the machine; power_W, its
         power limit; energy_J, what the schedule takes of the watts that the machine states, else the limit times the
         makespan, at most what the run takes: NaN for machines that state neither, which a note lists. A machine that
         cannot run the graph has no makespan, and a note says why.
@@ -97,10 +102,12 @@ def machines(
         scenario = Scenario.of(machine, None, costs, None, engine, seed, progress)
         return _row(graph, scenario, policies, seeds)
 
-    return _result(_rows(chosen_machines(machines), row))
+    return _result(_rows(chosen_machines(machines), row, samples))
 
 
-def _rows(machines: Iterable[Machine], row: Callable[[Machine], dict[str, Any]]) -> list[dict[str, Any]]:
+def _rows(
+    machines: Iterable[Machine], row: Callable[[Machine], dict[str, Any]], samples: int
+) -> list[dict[str, Any]]:
     """Return the row of each machine, one with the reason where it fails; if all fail, the first error is raised."""
     rows: list[dict[str, Any]] = []
     failures: list[SimschedError] = []
@@ -115,6 +122,7 @@ def _rows(machines: Iterable[Machine], row: Callable[[Machine], dict[str, Any]])
                     "machine": machine.spec,
                     "cores": machine.n_cores,
                     "makespan_s": np.nan,
+                    "worlds_s": [np.inf] * samples,
                     "note": note,
                     "notes": [],
                 }
@@ -192,18 +200,39 @@ def _best(graph: TaskGraph, scenario: Scenario, policies: Sequence[Policy]) -> t
 
 def _result(rows: Sequence[dict[str, Any]]) -> Result:
     notes = merged_notes({row["machine"]: row.pop("notes") for row in rows})
-    frame = pd.DataFrame(rows).drop(columns="knee")
+    shares = _fastest_shares([row.pop("worlds_s") for row in rows])
+    frame = pd.DataFrame(rows).drop(columns="knee").assign(fastest_share=shares)
     frame = frame.sort_values("makespan_s", kind="stable", na_position="last", ignore_index=True)
     shortest_s = float(frame["makespan_s"].min())
     times = frame["makespan_s"] / shortest_s if shortest_s else frame["makespan_s"] + 1.0
-    frame.insert(list(frame.columns).index("high_s") + 1, "times_best", times)
+    place = list(frame.columns).index("high_s") + 1
+    frame.insert(place, "fastest_share", frame.pop("fastest_share"))
+    frame.insert(place, "times_best", times)
     of_rows = [f"{one}: {note}" for one, note in zip(frame["machine"], frame["note"], strict=True) if note]
     return Result.of(
         frame,
-        [*notes, *of_rows, *advice(frame, "machine", "on {}"), *_power_notes(frame)],
+        [*_undecided(frame), *notes, *of_rows, *advice(frame, "machine", "on {}"), *_power_notes(frame)],
         comparison,
         (*HIDDEN, "tasks", "layout_by", "bound_s", *quiet(frame)),
     )
+
+
+def _fastest_shares(worlds_s: Sequence[Sequence[float]]) -> Seconds:
+    """Return for each machine in how many of the sampled worlds none is faster; NaN for one sample."""
+    table = np.array(worlds_s)
+    shares: Seconds = (table == table.min(axis=0)).mean(axis=1)
+    return shares if table.shape[1] > 1 else np.full(len(table), np.nan)
+
+
+def _undecided(frame: pd.DataFrame) -> list[str]:
+    """Return a note where another machine than the first may well be the fastest."""
+    if not frame["fastest_share"][0] < LEVEL:
+        return []
+    often = frame.nlargest(MOST_NAMED, "fastest_share")
+    shares = zip(often["machine"], often["fastest_share"], strict=True)
+    named = ", ".join(f"{machine} in {share:.0%}" for machine, share in shares if share)
+    said = f"which machine is the fastest is not decided; of the worlds that were sampled, {named}"
+    return [Note(said, Weight.DOUBT)]
 
 
 def merged_notes(notes: Mapping[str, Sequence[str]]) -> list[str]:

@@ -117,7 +117,7 @@ def predict(
 def _result(rows: list[dict[str, Any]], weak: bool, nearest: list[str]) -> Result:
     """Return the table with its knee, notes on its core counts, its replays and its rows, and its picture."""
     notes = [*nearest, *(note for row in rows for note in row.pop("notes"))]
-    frame = with_growth(_with_knee(pd.DataFrame(rows), weak))
+    frame = with_growth(_with_knee(pd.DataFrame(rows).drop(columns="worlds_s"), weak))
     of_rows = [
         Note(f"{cores} cores: {note}", Weight.ASSUMPTION)
         for cores, note in zip(frame["cores"], frame["note"], strict=True)
@@ -144,12 +144,15 @@ class Point:
     policy : Policy
     nominal : Schedule, optional
         Its replay with the nominal costs, where there has been one.
+    busy : float, optional
+        Threads that are busy on average in that replay.
     """
 
     scenario: Scenario
     graph: TaskGraph
     policy: Policy
     nominal: Schedule | None = None
+    busy: float | None = None
 
     def replay(self) -> Schedule:
         """Return the schedule of the point's scenario."""
@@ -198,7 +201,7 @@ def _sampled(points: Sequence[Point], seeds: Sequence[int]) -> list[list[float]]
     def sampled_s(pair: tuple[Point, int]) -> float:
         point, seed = pair
         machine = numbers.sampled(point.scenario.machine, seed)
-        world = replace(point.scenario, machine=machine, costs=costs[seed], seed=seed)
+        world = replace(point.scenario, machine=machine, costs=costs[seed].while_busy(point.busy), seed=seed)
         # Only the makespan is kept: schedules of a million tasks would fill the memory.
         return replace(point, scenario=world).replay().makespan_s
 
@@ -220,7 +223,9 @@ def sample_seeds(seed: int, samples: int) -> range:
 
 
 def rows_of(points: Sequence[Point], seeds: range) -> list[dict[str, Any]]:
-    """Return a row for each point, all on one machine, of any numbers of its cores: `predict` has the columns.
+    """Return a row for each point, all on one machine, of any numbers of its cores.
+
+    `predict` has the columns; `worlds_s` are the makespans of all samples, the nominal first, and `notes` its notes.
 
     Parameters
     ----------
@@ -242,7 +247,8 @@ def _first(point: Point) -> tuple[dict[str, Any], Point]:
     schedule = advised(point.replay()) if point.nominal is None else point.nominal
     found = schedule.inputs.layout if schedule.inputs else None
     settled = replace(point.scenario, layout=found or point.scenario.layout)
-    return _row(schedule, point.scenario), replace(point, scenario=settled, nominal=None)
+    busy = schedule.utilization * schedule.n_cores
+    return _row(schedule, point.scenario), replace(point, scenario=settled, nominal=None, busy=busy)
 
 
 def _row(schedule: Schedule, scenario: Scenario) -> dict[str, Any]:
@@ -304,6 +310,7 @@ def _with_interval(
     makespan_s = found.middle if noisy else row["makespan_s"]
     exact = bool(others_s) and set(others_s) == {row["makespan_s"]}
     return row | {
+        "worlds_s": [row["makespan_s"], *others_s],
         "notes": [*row["notes"], EXACT] if exact else row["notes"],
         "makespan_s": makespan_s,
         "low_s": min(found.low, makespan_s) if others_s else np.nan,

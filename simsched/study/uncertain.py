@@ -9,10 +9,9 @@ from functools import lru_cache
 from math import isclose
 from typing import Any, cast
 
-import numpy as np
-
 from simsched.costs import CostModel
 from simsched.costs.curves import MOST, normalised, ranges, sampled_between
+from simsched.costs.discrepancy import NormalByName
 from simsched.errors import MachineError, SimschedError
 from simsched.graph import TaskGraph
 from simsched.machine import Machine
@@ -232,7 +231,8 @@ class MachineNumbers:
 
         The same numbers for the same seed. Where they are impossible together, all move towards those of the file.
         """
-        z = np.random.default_rng([seed, 2]).standard_normal(len(self.parameters)).tolist()
+        normal = NormalByName(seed, machine.name)
+        z = [normal(one.name) for one in self.parameters]
         share = 1.0
         for _ in range(TRIES if self.parameters else 0):
             values = {one.name: _between(one, share * of) for one, of in zip(self.parameters, z, strict=True)}

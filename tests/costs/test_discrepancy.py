@@ -10,7 +10,15 @@ from hypothesis import given, settings, strategies as st
 
 import simsched as ss
 from simsched.costs.curves import default_curves
-from simsched.costs.discrepancy import ORIGINS, REGIMES, Discrepancy, grouped, sigmas
+from simsched.costs.discrepancy import (
+    ORIGINS,
+    REGIMES,
+    Discrepancy,
+    NormalByName,
+    grouped,
+    seen_threads,
+    sigmas,
+)
 from simsched.costs.fitting import Calibration, MeasuredCurves, MeasuredOp, Op, Point
 from simsched.graph import Recording
 
@@ -121,10 +129,11 @@ def test_a_recording_is_off_as_a_whole_and_on_more_cores_than_it_had():
 
 
 @pytest.mark.parametrize(
-    ("bytes_B", "on", "times"), [(1e6, "true", 2), (1e6, "false", 4), (float("nan"), "true", 4)]
+    ("bytes_B", "on", "times"),
+    [(1e6, "true", 2), (1e6, "false", 4), (float("nan"), "true", 4), (0.0, "false", 2)],
 )
 def test_what_the_replay_has_of_company_is_not_as_uncertain_again_with_each_doubling(bytes_B, on, times):
-    """Sixteen times the cores are four doublings, or two where tasks of known bytes wait for shared bandwidth."""
+    """Sixteen times the cores are four doublings, or two where known bytes wait for shared bandwidth, or are none."""
     run = Recording(np.zeros(1), np.ones(1), np.zeros(1, np.int32), ("main",))
     graph = ss.TaskGraph.from_edges([1.0], kinds="mine", bytes_B=[bytes_B], recording=run)
     machines = [ss.machine(f"generic[cores={n},share_bandwidth={on}]") for n in (1, 2, 16)]
@@ -147,6 +156,66 @@ def test_a_recording_tells_less_of_fewer_cores_than_it_had_as_tasks_have_less_co
     # A host on which more cores slow tasks down is one on which fewer do not.
     (down, up) = (np.array(logs)[:, i] - np.array(logs)[:, 1] for i in (0, 2))
     assert down == pytest.approx(-up)
+
+
+def test_company_is_that_of_the_busy_threads_not_of_a_machine_that_idles():
+    """Intervals of a chain of tasks widened with cores that it never used."""
+    run = Recording(np.array([0.0, 1.0]), np.array([1.0, 3.0]), np.zeros(2, np.int32), ("main",))
+    graph = ss.TaskGraph.from_edges([1.0, 2.0], [(0, 1)], kinds="mine", recording=run)
+    one, many = (
+        ss.predict(graph, f"generic[cores={cores}]", "fifo", [cores], width=1)
+        .loc[0, ["low_s", "high_s"]]
+        .tolist()
+        for cores in (1, 64)
+    )
+    assert one == many
+    busy = [replace(ss.CostModel(), discrepancy=Discrepancy(3)).while_busy(threads) for threads in (64, None)]
+    level = [model.on(graph, ss.machine("generic[cores=64]")).one_core_s[0] for model in busy]
+    assert level[0] == level[1] != 1.0
+
+
+def test_recordings_whose_workers_idled_were_seen_with_less_company():
+    lanes = np.arange(4, dtype=np.int32)
+    start_s = np.array([0.0, 1.0, 2.0, 3.0])
+    names = tuple("abcd")
+    in_turn = ss.TaskGraph.from_edges(
+        [1.0] * 4, kinds="mine", recording=Recording(start_s, start_s + 1, lanes, names)
+    )
+    at_once = ss.TaskGraph.from_edges(
+        [1.0] * 4, kinds="mine", recording=Recording(np.zeros(4), np.ones(4), lanes, names)
+    )
+    machine = ss.machine("generic[cores=4]")
+    costs = ss.CostModel().on(in_turn, machine)
+    assert [seen_threads("recorded", costs, graph, machine) for graph in (in_turn, at_once)] == [1.0, 4.0]
+
+
+def test_starting_a_team_makes_seconds_uncertain_only_on_teams_that_it_bounds():
+    """To start a team takes 50 us: of a product of 3 ms more than a tenth on 8 cores, not on 4."""
+    machine = ss.machine("generic").varied({"runtime.fork_join": 50.0})
+    graph = ss.TaskGraph.from_edges([3e-3], kinds="MatMul", recording=Recording(
+        np.zeros(1), np.full(1, 3e-3), np.zeros(1, np.int32), ("main",)))  # fmt: skip
+    costs = ss.CostModel().on(graph, machine)
+    ((group,), _) = grouped(costs, graph, machine, [ss.CostModel().curve("MatMul")])
+    assert (group.bound, group.regime, group.easy) == ("compute", "overhead", 4)
+    z, width = NormalByName(5, machine.name), sigmas()["recorded"].width
+    easy = width["compute"] * z("matrix product compute width")
+    hard = width["overhead"] * z("matrix product overhead width")
+    world = of(5, graph, ss.CostModel(), machine).stretch[0]
+    assert np.log(world[[2, 4, 16]]) == pytest.approx([easy, 2 * easy, 2 * easy + 2 * hard])
+
+
+def test_what_errs_on_one_machine_says_nothing_of_another():
+    graph = ss.TaskGraph.from_edges([NAN], kinds="MatMul", flops=[1e12])
+    logs = [
+        [
+            np.log(of(seed, graph, ss.CostModel(), ss.machine(name)).one_core_s[0])
+            for name in ("grace", "a64fx")
+        ]
+        for seed in range(100)
+    ]
+    assert abs(np.corrcoef(np.transpose(logs))[0, 1]) < 0.3
+    halves = [of(3, graph, ss.CostModel(), ss.machine(f"grace[cores={n}]")).one_core_s[0] for n in (72, 144)]
+    assert halves[0] == halves[1]
 
 
 def test_seconds_are_less_certain_the_wider_the_team_beyond_what_was_measured():

@@ -18,11 +18,31 @@ def test_by_hand():
     assert found["machine"].tolist() == [names[1], names[2], names[0]]
     assert found["makespan_s"].tolist() == [4, 4, 6]
     assert found["times_best"].tolist() == [1, 1, 1.5]
+    assert found["fastest_share"].tolist() == [1, 1, 0]
     assert found["core_s"].tolist() == [8, 16, 6]
     assert found["policy"].tolist() == ["fifo", "fifo", "sequential"]
     assert found["binds"].tolist() == ["critical path", "critical path", "cores"]
     assert found["low_s"].tolist() == found["high_s"].tolist() == found["makespan_s"].tolist()
     assert found.plot().get_legend_handles_labels()[1] == ["lower bound", "interval"]
+
+
+def test_which_is_fastest_is_said_to_be_undecided_where_it_is():
+    """One chip twice as fast as itself in every world; two chips with the same numbers, of which nothing is exact."""
+    graph = ss.TaskGraph.from_edges([1.0] * 8, kinds="MatMul", flops=[1e9] * 8, recorded_on="xeon-8160x2")
+    found = ss.machines(graph, ["grace[cores=2]", "grace[cores=4]"], ["fifo"], samples=10)
+    assert found["fastest_share"].tolist() == [1.0, 0.0]
+    assert not any("not decided" in note for note in found.notes)
+    found = ss.machines(graph, ["grace[cores=4]", "graviton4[cores=4]"], ["fifo"], samples=10)
+    assert found["fastest_share"].sum() == pytest.approx(1.0)
+    first, other = found["machine"]
+    share = {row.machine: row.fastest_share for row in found.itertuples()}
+    assert 0 < share[other] < 1
+    assert found.notes[0].startswith(
+        "which machine is the fastest is not decided; of the worlds that were sampled"
+    )
+    assert f"{first} in {share[first]:.0%}" in found.notes[0]
+    (alone,) = ss.machines(graph, ["grace"], ["fifo"], samples=1)["fastest_share"]
+    assert math.isnan(alone)
 
 
 def test_power_is_stated_or_said_to_be_unknown():
