@@ -143,8 +143,9 @@ def layouts(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
             colour = readable(image.to_rgba(np.log(time))[:3])
             ax.text(column, row, f"{time:.3g}", ha="center", va="center", color=colour, fontsize=size)
     _frame_cells(ax, frame, executors, widths)
-    ax.set_xticks(range(len(widths)), [str(width) for width in widths])
-    ax.set_yticks(range(len(executors)), [str(number) for number in executors])
+    ticks = min(10.0, 2.5 * size)
+    ax.set_xticks(range(len(widths)), [str(width) for width in widths], fontsize=ticks)
+    ax.set_yticks(range(len(executors)), [str(number) for number in executors], fontsize=ticks)
     ax.set(xlabel="width (cores of an executor)", ylabel="executors")
     best = frame[frame["state"] == "best"].iloc[0]
     layout, time = f"{best['executors']}x{best['width']}", format_time(best["makespan_s"])

@@ -59,7 +59,8 @@ def tune(
     policy : policy or sequence of policies, optional
         As `simsched.policy` takes them, `kind-widths` for any widths; those of `SUITED` when not given.
     layouts : iterable of str, Layout or pair of int, optional
-        As in ["2x32", (4, 16)]. By default `worker_layouts`; for `optuna`, any layout of the worker cores.
+        As in ["2x32", (4, 16)]. By default `worker_layouts` and, without reserved cores, that of
+        `simulate(layout="best")`, which may leave cores idle; for `optuna`, any layout of the worker cores.
     method : {"enumerate", "widths", "optuna"}
         Every layout of every policy, as Graphi's profiler does; the widths of `kind-widths`, one kind at a time
         (`simsched.study.tune_widths.descend`); or all of these jointly (`simsched.study.tune_optuna.search`).
@@ -113,6 +114,10 @@ class _Tuned:
 
     def enumerated(self, layouts: Iterable[str | Layout | tuple[int, int]] | None, reserved: int) -> Trials:
         points = _enumerated(self.scenario.machine, self.policies, layouts, reserved)
+        if layouts is None and not reserved:
+            best = replace(self.scenario, layout=BEST)
+            found = [(policy, best.layout_of(self.graph, policy)) for policy in self.policies]
+            points += [point for point in found if point not in points]
         trials = self.trials(len(points))
         trials.all_seconds(points)
         return trials

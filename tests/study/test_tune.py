@@ -24,6 +24,21 @@ def test_by_hand(engine):
     assert (frame["policy"] == "fifo").all()
 
 
+def test_layouts_that_leave_cores_idle_are_among_those_tried_where_replays_find_them():
+    """Twelve cores of each socket: the second one of three teams of 8 would have cores of both."""
+    seconds = np.array([0.1, 1.0, 1 / 2, 1 / 3, 1 / 4, 0.1])
+    edges = [(0, task) for task in range(1, 5)] + [(task, 5) for task in range(1, 5)]
+    graph = ss.TaskGraph.from_edges(seconds, edges, kinds="mine", bytes_B=1e10 * seconds)
+    costs = ss.CostModel({"mine": ss.Curve(0.02, thread_overhead=0.1)})
+    machine = "xeon-8160x2[cores=24]"
+    frame = ss.tune(graph, machine, "critical-path", costs=costs)
+    found = ss.simulate(graph, machine, "critical-path", "best", costs)
+    assert found.inputs.layout.cores < 24
+    assert (frame["layout"][0], frame["makespan_s"][0]) == (found.layout, found.makespan_s)
+    assert frame["layout"].is_unique
+    assert frame["evaluation"][0] == len(frame)
+
+
 def test_its_rows_are_those_of_compare():
     frame = ss.tune(GRAPH, "generic[cores=4]", "fifo", ["2x2"], costs=COSTS).drop(
         columns=["executors", "width", "evaluation"]
