@@ -76,7 +76,7 @@ def paired_ratio(logs: npt.ArrayLike) -> Ratio:
     >>> round(found.ratio, 3), round(found.low, 3), round(found.high, 3), round(found.p, 3)
     (0.92, 0.871, 0.971, 0.022)
     """
-    from scipy.stats import t
+    from scipy.special import stdtr, stdtrit
 
     values = np.asarray(logs, np.float64)
     mean, n = float(values.mean()), len(values)
@@ -87,9 +87,9 @@ def paired_ratio(logs: npt.ArrayLike) -> Ratio:
         # Every pair agrees: there is no randomness.
         same = 1.0 if abs(mean) <= ROUNDING else float(np.exp(mean))
         return Ratio(same, same, same, float(same == 1))
-    half = float(t.ppf((1 + LEVEL) / 2, n - 1)) * error
+    half = float(stdtrit(n - 1, (1 + LEVEL) / 2)) * error
     ratio, low, high = np.exp([mean, mean - half, mean + half]).tolist()
-    return Ratio(ratio, low, high, 2 * float(t.sf(abs(mean) / error, n - 1)))
+    return Ratio(ratio, low, high, 2 * float(stdtr(n - 1, -abs(mean) / error)))
 
 
 def typical(seconds: npt.ArrayLike) -> Interval:

@@ -54,8 +54,18 @@ def quiet_canvas(size: Size) -> Iterator[Figure]:
 
 
 def save(figure: Figure, file: IO[bytes], kind: str, dpi: float = 150) -> None:
-    """Write a figure."""
-    figure.savefig(file, format=kind, dpi=dpi, metadata=METADATA[kind])
+    """Write a figure; its resolution is `dpi` from then on."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+
+    figure.set_dpi(dpi)
+    # A canvas lays the figure out as it draws it; savefig draws twice, the first time for the layout alone.
+    if kind == "png":
+        FigureCanvasAgg(figure).print_png(file, metadata=METADATA[kind])
+    elif kind == "svg":
+        FigureCanvasSVG(figure).print_svg(file, metadata=METADATA[kind])
+    else:
+        figure.savefig(file, format=kind, dpi=dpi, metadata=METADATA[kind])
 
 
 def save_figure(path: Path, draw: Callable[[Axes], object], size: Size = (7.0, 4.0)) -> None:
@@ -126,12 +136,15 @@ def _png(figure: Figure) -> bytes:
 
 def write_png(figure: Figure, file: IO[bytes]) -> None:
     """Write a figure as a small PNG."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
     from PIL import Image
 
-    drawn = BytesIO()
-    save(figure, drawn, "png", dpi=144)
+    figure.set_dpi(144)
+    canvas = FigureCanvasAgg(figure)
+    canvas.draw()
+    drawn = Image.fromarray(np.asarray(canvas.buffer_rgba())).convert("RGB")
     # 256 colours take a third of the bytes, without a visible difference.
-    Image.open(drawn).convert("RGB").quantize(256, dither=Image.Dither.NONE).save(file, "png", optimize=True)
+    drawn.quantize(256, dither=Image.Dither.NONE).save(file, "png", optimize=True)
 
 
 def _shapes(figure: Figure) -> int:

@@ -214,11 +214,11 @@ def _ends(
         return _percentiles(
             problem, x, residual * np.sqrt(len(residual) / spare), confidence, bootstrap, generator
         )
-    from scipy.stats import t
+    from scipy.special import stdtrit
 
     with np.errstate(all="ignore"):
         covariance = np.linalg.pinv(jacobian.T @ jacobian) * float((residual**2).sum()) / spare
-        half = float(t.ppf((1 + confidence) / 2, spare)) * np.sqrt(np.maximum(np.diag(covariance), 0.0))
+        half = float(stdtrit(spare, (1 + confidence) / 2)) * np.sqrt(np.maximum(np.diag(covariance), 0.0))
     return x - half, x + half
 
 
