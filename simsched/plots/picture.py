@@ -8,9 +8,10 @@ from base64 import b64encode
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from html import escape
+from importlib import import_module
 from io import BytesIO
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import numpy as np
 
@@ -30,6 +31,8 @@ METADATA: dict[str, dict[str, None]] = {
     "svg": {"Creator": None, "Date": None, "Format": None, "Type": None},
     "pdf": {"CreationDate": None},
 }
+#: Module of matplotlib that writes a kind of file.
+BACKENDS = {"png": "agg", "svg": "svg", "pdf": "pdf"}
 
 
 def write_picture(schedule: Schedule, file: IO[bytes], kind: str) -> None:
@@ -55,17 +58,16 @@ def quiet_canvas(size: Size) -> Iterator[Figure]:
 
 def save(figure: Figure, file: IO[bytes], kind: str, dpi: float = 150) -> None:
     """Write a figure; its resolution is `dpi` from then on."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.backends.backend_svg import FigureCanvasSVG
-
-    figure.set_dpi(dpi)
     # A canvas lays the figure out as it draws it; savefig draws twice, the first time for the layout alone.
-    if kind == "png":
-        FigureCanvasAgg(figure).print_png(file, metadata=METADATA[kind])
-    elif kind == "svg":
-        FigureCanvasSVG(figure).print_svg(file, metadata=METADATA[kind])
-    else:
-        figure.savefig(file, format=kind, dpi=dpi, metadata=METADATA[kind])
+    write = getattr(_canvas(figure, kind, dpi), f"print_{kind}")
+    write(file, metadata=METADATA[kind])
+
+
+def _canvas(figure: Figure, kind: str, dpi: float) -> Any:
+    """Return a canvas for a figure, whose methods matplotlib gives no types."""
+    figure.set_dpi(dpi)
+    backend = import_module(f"matplotlib.backends.backend_{BACKENDS[kind]}")
+    return backend.FigureCanvas(figure)
 
 
 def save_figure(path: Path, draw: Callable[[Axes], object], size: Size = (7.0, 4.0)) -> None:
@@ -136,11 +138,9 @@ def _png(figure: Figure) -> bytes:
 
 def write_png(figure: Figure, file: IO[bytes]) -> None:
     """Write a figure as a small PNG."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
     from PIL import Image
 
-    figure.set_dpi(144)
-    canvas = FigureCanvasAgg(figure)
+    canvas = _canvas(figure, "png", dpi=144)
     canvas.draw()
     drawn = Image.fromarray(np.asarray(canvas.buffer_rgba())).convert("RGB")
     # 256 colours take a third of the bytes, without a visible difference.
