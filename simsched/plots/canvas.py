@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from simsched.drawing import Artist, Axes, Container, Figure, Legend, ScalarMappable, Text
-from simsched.errors import MissingExtraError, SimschedError
+from simsched.errors import SimschedError, require
 from simsched.graph.columns import Floats, LabelColumn
 from simsched.schedule import Schedule
 from simsched.text import printable
@@ -25,10 +25,7 @@ LONGEST_LABEL = 40
 
 def require_matplotlib() -> None:
     """Raise `MissingExtraError` if matplotlib is not installed."""
-    try:
-        import matplotlib  # noqa: F401 - only whether it is there
-    except ImportError:
-        raise MissingExtraError("matplotlib", "viz", "drawing") from None
+    require("matplotlib", "viz", "drawing")
 
 
 def shown_axes(size: Size, ax: Axes | None) -> Axes:

@@ -26,7 +26,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
-from simsched.errors import MissingExtraError, SimschedError, SweepError
+from simsched.errors import SimschedError, SweepError, require
 from simsched.files import open_to_write, read_small
 from simsched.sweep.description import Owner, check_head, read_head, write_head, write_inputs
 from simsched.sweep.rows import LAST, TEXTS, Rows, read_rows, write_rows
@@ -84,10 +84,7 @@ def require_pyarrow() -> None:
     MissingExtraError
         If pyarrow is not installed.
     """
-    try:
-        import pyarrow.parquet  # noqa: F401 - only whether it is there
-    except ImportError:
-        raise MissingExtraError("pyarrow", "formats", "the store of a sweep") from None
+    require("pyarrow", "formats", "the store of a sweep")
 
 
 def parts_of(folder: Path) -> list[Path]:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from simsched.errors import FormatError, MissingExtraError
+from simsched.errors import FormatError, require
 from simsched.graph.loading import Mend, open_plain
 from simsched.traces.shared.json_stream import (
     MAX_DEPTH,
@@ -309,7 +309,4 @@ class _MalformedError(Exception):
 
 def require_msgspec() -> None:
     """Raise `MissingExtraError` if msgspec is not installed."""
-    try:
-        import msgspec  # noqa: F401 - only whether it is there
-    except ImportError:
-        raise MissingExtraError("msgspec", "formats", "reading JSON traces") from None
+    require("msgspec", "formats", "reading JSON traces")
