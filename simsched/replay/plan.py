@@ -194,7 +194,6 @@ class StaticPlan:
             overrides methods of dynamic policies.
         """
         require_static(policy)
-        assert problem.layout is not None  # noqa: S101 - narrows the type: static policies always have a layout
         shortcuts, discipline = shortcuts_of(policy, problem), discipline_of(policy)
         executors = executors_of(policy, problem)
         planned, kind_of = (

@@ -19,6 +19,7 @@ from simsched.notes import weighed
 from simsched.policy import Policy, policy as policy_of
 from simsched.policy.layout import BEST, Best, Layout
 from simsched.replay.advice import advised
+from simsched.replay.layouts import chosen_by_replays
 from simsched.report.question import PolicyRun, Progress, Question, TimeBudget, by_makespan, replayed
 from simsched.schedule import Bounds, Schedule, bounds
 from simsched.schedule.one_core import OneCore, one_core
@@ -81,11 +82,8 @@ def with_shortest(
 
 def _chosen(run: PolicyRun, layouts: int) -> PolicyRun:
     """Return a run with the note that replays chose its layout."""
-    schedule = run.require_schedule()
-    assert schedule.inputs is not None  # noqa: S101 - narrows the type: it was simulated
     why = f"the shortest of the replays of {layouts} layouts"
-    found = replace(schedule, inputs=replace(schedule.inputs, layout_by="replays", layout_why=why))
-    return replace(run, schedule=found)
+    return replace(run, schedule=chosen_by_replays(run.require_schedule(), why))
 
 
 def by_core_count(question: Question, best: PolicyRun, progress: Progress) -> pd.DataFrame | None:

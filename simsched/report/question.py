@@ -8,6 +8,7 @@ from functools import cached_property
 from math import inf
 from pathlib import Path
 from time import process_time
+from typing import Any
 
 import numpy as np
 
@@ -96,7 +97,7 @@ class Question:
         machine: str | Path | Machine | None,
         policies: Sequence[str | Policy | type[Policy]] | None = None,
         layout: str | Layout | tuple[int, int] | None = None,
-        **others: object,
+        **others: Any,
     ) -> Question:
         """Return the question of a user's arguments; `others` are the further fields.
 
@@ -112,7 +113,7 @@ class Question:
         if unknown := sorted(set(others) - known):
             raise SimschedError(f"report has no parameter {unknown[0]!r}; it has {', '.join(sorted(known))}")
         wanted = None if layout is None or layout == BEST else Layout.parse(layout)
-        return cls(graph, machine, tuple(chosen), wanted, **others)  # type: ignore[arg-type] # checked above and by simulate
+        return cls(graph, machine, tuple(chosen), wanted, **others)
 
     @property
     def call(self) -> str:

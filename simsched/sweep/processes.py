@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 
 from simsched.sweep.replaying import Ended, Outcome, Replayer
 
@@ -87,9 +87,9 @@ class Processes:
         """Wait for one or more batches to end, and return them."""
         found: list[Ended] = []
         while not found:
-            busy = {worker.pipe: worker for worker in self._workers if worker.points}
+            busy: dict[Any, Worker] = {worker.pipe: worker for worker in self._workers if worker.points}
             for pipe in wait(list(busy)):
-                found += self._heard(busy[pipe])  # type: ignore[index] # only pipes are waited for
+                found += self._heard(busy[pipe])
         yield from found
 
     def _heard(self, worker: Worker) -> Iterator[Ended]:

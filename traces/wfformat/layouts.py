@@ -61,8 +61,8 @@ def _text(entries: Mapping[str, Any], key: str) -> str:
 
 
 def _number(entries: Mapping[str, Any], unit: str, *keys: str) -> str:
-    value = next((entries[key] for key in keys if entries.get(key) is not None), None)
-    if type(value) not in (int, float, Decimal) or not 0 < value < math.inf:  # type: ignore[operator]  # numbers by now
+    value: Any = next((entries[key] for key in keys if entries.get(key) is not None), None)
+    if type(value) not in (int, float, Decimal) or not 0 < value < math.inf:
         return ""
     return f"{value:.6g} {unit}"
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -348,13 +349,13 @@ def _recorded_on(found: Instance, report: ImportReport) -> RecordedOn | None:
     return recorded_on(*different) if different else None
 
 
-def _tell_makespan(makespan: object, report: ImportReport) -> None:
+def _tell_makespan(makespan: Any, report: ImportReport) -> None:
     if makespan is None:
         return
-    if type(makespan) not in (int, Decimal) or not 0 <= makespan <= MAX_S:  # type: ignore[operator]  # numbers by now
+    if type(makespan) not in (int, Decimal) or not 0 <= makespan <= MAX_S:
         report.note(f"The makespan {shown(makespan)} is not a time in seconds and not kept.")
         return
-    report.facts["makespan_s"] = float(makespan)  # type: ignore[arg-type]  # a number by now
+    report.facts["makespan_s"] = float(makespan)
     report.note(
         "The recorded makespan includes the waiting of the workflow system (queues, transfers, failures), and "
         "starts of tasks are not read: it is no measure for a replay."
