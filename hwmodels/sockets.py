@@ -183,7 +183,7 @@ class Sockets(Structure):
 
     def picture(self) -> Picture:
         """Return sockets side by side, with their domains, L3 groups, tiles and cores."""
-        return picture_of(self)
+        return _picture_of(self)
 
     def facts(self) -> Mapping[str, str]:
         """Return the numbers of all parts."""
@@ -319,7 +319,7 @@ class Group:
         return Group(width, height, [Box(0, 0, width, height, role, label), *self.at(MARGIN, MARGIN)])
 
 
-def picture_of(sockets: Sockets) -> Picture:
+def _picture_of(sockets: Sockets) -> Picture:
     """Return sockets side by side; in each its domains with their memory, L3 groups, tiles and cores."""
     groups = [_socket(sockets, socket) for socket in range(len(sockets.sockets))]
     tops = _tops(groups)

@@ -93,7 +93,7 @@ class Observed:
     @cached_property
     def company(self) -> Seconds:
         """Share of each task's seconds beside at least one other running task, in [0, 1], shape (n,)."""
-        return shared_time(self.run)
+        return _shared_time(self.run)
 
     @cached_property
     def keys(self) -> list[TaskKey]:
@@ -118,13 +118,13 @@ def task_keys(graph: TaskGraph) -> list[TaskKey]:
     return keys
 
 
-def shared_time(run: Recording) -> npt.NDArray[np.float64]:
+def _shared_time(run: Recording) -> npt.NDArray[np.float64]:
     """Return the share of each task's seconds in which at least one other task runs, shape (n,).
 
     Examples
     --------
     >>> lanes = np.array([0, 1], np.int32)
-    >>> shared_time(Recording(np.array([0.0, 3.0]), np.array([4.0, 5.0]), lanes, ("a", "b"))).tolist()
+    >>> _shared_time(Recording(np.array([0.0, 3.0]), np.array([4.0, 5.0]), lanes, ("a", "b"))).tolist()
     [0.25, 0.5]
     """
     times = np.concatenate([run.start_s, run.finish_s])

@@ -36,9 +36,9 @@ def headline(now: Schedule, base: Schedule, before: Schedule | None) -> str:
     """
     than = []
     if now is not base:
-        than.append(change(now, base, "the base"))
+        than.append(_change(now, base, "the base"))
     if before is not None and before is not base:
-        than.append(change(now, before, "the previous setting"))
+        than.append(_change(now, before, "the previous setting"))
     makespan, said = text(format_time(now.makespan_s)), text("; ".join(than) or "this is the base")
     return (
         '<div role="status" style="line-height:1.4"><span style="font-size:1.8em">makespan '
@@ -46,7 +46,7 @@ def headline(now: Schedule, base: Schedule, before: Schedule | None) -> str:
     )
 
 
-def change(now: Schedule, other: Schedule, called: str) -> str:
+def _change(now: Schedule, other: Schedule, called: str) -> str:
     """Return the difference of the makespan from another's, in percent or as a multiple."""
     ratio = now.makespan_s / other.makespan_s if other.makespan_s else 1.0
     # Adding 0 makes -0.0 positive.

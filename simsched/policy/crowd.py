@@ -36,7 +36,7 @@ class Locality:
     linked: Seconds
 
 
-def of_executors(machine: Machine, width: int, readers: Seconds, makers: Seconds) -> Locality:
+def _of_executors(machine: Machine, width: int, readers: Seconds, makers: Seconds) -> Locality:
     """Return the places of the data of tasks on executors of one width.
 
     Parameters
@@ -73,7 +73,7 @@ def of_executors(machine: Machine, width: int, readers: Seconds, makers: Seconds
     return Locality(np.where(alone, 1.0, near), np.where(alone, 1 / machine.n_domains, mean(dense)), linked)
 
 
-def of_widths(
+def _of_widths(
     machine: Machine, widths: npt.NDArray[np.int64], in_use: float, first: npt.NDArray[np.bool_]
 ) -> Locality:
     """Return the places of the data of teams of different widths, whose domains are nested or not.
@@ -187,8 +187,8 @@ class Crowd:
     def _locality(self, before: Seconds) -> Locality:
         """Return the places of the data that tasks read, by the number of tasks during their production."""
         if self.widths.ndim == 0:
-            return of_executors(self.machine, int(self.widths), self.tasks, before)
-        return of_widths(self.machine, self.widths, float(self.domains.mean()), before == 0)
+            return _of_executors(self.machine, int(self.widths), self.tasks, before)
+        return _of_widths(self.machine, self.widths, float(self.domains.mean()), before == 0)
 
     @property
     def domains(self) -> Seconds:

@@ -63,10 +63,10 @@ def _shared_by_tasks(machine: Machine) -> Sharing:
     """Return the simplest model of what tasks share on a machine."""
     if not machine.effects.any:
         return Alone()
-    return Bandwidth(machine.domain_Bps) if only_bandwidth(machine) else Contention(machine)
+    return Bandwidth(machine.domain_Bps) if _only_bandwidth(machine) else Contention(machine)
 
 
-def only_bandwidth(machine: Machine) -> bool:
+def _only_bandwidth(machine: Machine) -> bool:
     """Return whether tasks share nothing but one memory's bandwidth, for which a simpler model suffices."""
     one = machine.n_domains == 1 and machine.memory.cluster_bandwidth_Bps == inf
     # What moves on links is beside what running tasks share.

@@ -30,7 +30,7 @@ from simsched.study.predict import beyond
 LEAST_LAYOUTS = 3
 
 
-def by_layout(question: Question, runs: list[PolicyRun], progress: Progress) -> pd.DataFrame | None:
+def _by_layout(question: Question, runs: list[PolicyRun], progress: Progress) -> pd.DataFrame | None:
     """Return the layouts of the first run whose policy takes several numbers of executors, as `tune` does.
 
     Of equally short ones the layout of the run is first. All are replayed with the first seed.
@@ -59,7 +59,7 @@ def _of(run: PolicyRun) -> list[Layout]:
     return [Layout.parse(written)] if written else []
 
 
-def with_shortest(
+def _with_shortest(
     question: Question, runs: list[PolicyRun], layouts: pd.DataFrame | None, progress: Progress
 ) -> list[PolicyRun]:
     """Return the runs, that of the tuned policy with its shortest layout, unless a layout was given.
@@ -86,7 +86,7 @@ def _chosen(run: PolicyRun, layouts: int) -> PolicyRun:
     return replace(run, schedule=chosen_by_replays(run.require_schedule(), why))
 
 
-def by_core_count(question: Question, best: PolicyRun, progress: Progress) -> pd.DataFrame | None:
+def _by_core_count(question: Question, best: PolicyRun, progress: Progress) -> pd.DataFrame | None:
     """Return the best policy on other core counts, each with its best layout; on the machine's own, `best`.
 
     Parameters
@@ -222,10 +222,12 @@ class Findings:
         if len(errors) == len(runs):
             raise errors[0]
         left_out: list[str] = []
-        layouts = _tried("layouts", left_out, lambda: by_layout(question, by_makespan(runs), patient()))
+        layouts = _tried("layouts", left_out, lambda: _by_layout(question, by_makespan(runs), patient()))
         # Everything else concerns the best schedule, so its layout is found first.
         runs = (
-            _tried("the shortest layout", left_out, lambda: with_shortest(question, runs, layouts, patient()))
+            _tried(
+                "the shortest layout", left_out, lambda: _with_shortest(question, runs, layouts, patient())
+            )
             or runs
         )
         chosen = by_makespan(runs)[0]
@@ -235,7 +237,7 @@ class Findings:
             sequential=_sequential(question, runs, patient()),
             limits=bounds(question.graph, question.machine, question.costs, question.runtime),
             helps=_tried("what would help", left_out, lambda: _helps(question, chosen, patient())),
-            scaling=_tried("core counts", left_out, lambda: by_core_count(question, chosen, patient())),
+            scaling=_tried("core counts", left_out, lambda: _by_core_count(question, chosen, patient())),
             layouts=layouts,
             recorded=_tried("the recorded run", left_out, lambda: _recorded(question)),
             left_out=left_out,

@@ -164,7 +164,7 @@ def _run(sweep: Sweep, store: Store, client: Client | None, workers: int, done: 
     # Points that killed this process last time are replayed in another one; where one is lethal, more may be.
     lethal = bool(store.suspects) and _with(Processes(sweep, 1, store), store, sorted(store.suspects), done)
     store.cleared()
-    if lethal or holds_lock(sweep):
+    if lethal or _holds_lock(sweep):
         _with(Processes(sweep, workers, store), store, _left(sweep, store), done)
     else:
         _with(Threads(sweep, workers, store), store, _left(sweep, store), done)
@@ -174,7 +174,7 @@ def _left(sweep: Sweep, store: Store) -> list[int]:
     return [number for number in range(len(sweep)) if number not in store.done]
 
 
-def holds_lock(sweep: Sweep) -> bool:
+def _holds_lock(sweep: Sweep) -> bool:
     """Return whether replays of a sweep hold Python's lock, so that threads would wait for each other."""
     native = sweep.engine != "simpy" and core() is not None
     return not native or any(type(one).decide is not Policy.decide for one in sweep.axis("policy").listed)

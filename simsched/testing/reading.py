@@ -164,13 +164,13 @@ def check_reader(seeds: Sequence[Seed], examples: int = 100, seed: int = 0, bomb
             hold(isinstance(graph, TaskGraph), f"{one.format}: seed {one.name} is refused: {graph}")
         for example in range(examples):
             random = Random(f"{seed} {example}")  # noqa: S311 - damage, no secret
-            files, chosen = damaged(seeds, random)
+            files, chosen = _damaged(seeds, random)
             what = f"seed {seed}, example {example}"
             count(tally, judged(Path(folder), chosen.format, files, what, chosen.options))
         for number in range(bombs):
             random = Random(f"bomb {seed} {number}")  # noqa: S311 - no secret
             files, chosen = bombed(seeds, random)
-            took = defused(Path(folder), chosen, files, f"seed {seed}, bomb {number}")
+            took = _defused(Path(folder), chosen, files, f"seed {seed}, bomb {number}")
             tally.graphs, tally.refused = tally.graphs + (not took.said), tally.refused + bool(took.said)
     return tally
 
@@ -184,7 +184,7 @@ def bombed(seeds: Sequence[Seed], random: Random) -> tuple[dict[str, bytes], See
     return files, chosen
 
 
-def defused(folder: Path, chosen: Seed, files: Mapping[str, bytes], what: str) -> Reading:
+def _defused(folder: Path, chosen: Seed, files: Mapping[str, bytes], what: str) -> Reading:
     """Return what reading a bomb took; fail, and keep the files, where that is too much or no clear error."""
     paths = {name: folder / f"{name}.data" for name in files}
     for name, path in paths.items():
@@ -200,7 +200,7 @@ def defused(folder: Path, chosen: Seed, files: Mapping[str, bytes], what: str) -
     )
 
 
-def damaged(seeds: Sequence[Seed], random: Random) -> tuple[dict[str, bytes], Seed]:
+def _damaged(seeds: Sequence[Seed], random: Random) -> tuple[dict[str, bytes], Seed]:
     """Return the files of a seed with one or all of them damaged, and the seed."""
     chosen = random.choice(seeds)
     files = {"main": chosen.main, **chosen.companions}

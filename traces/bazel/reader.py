@@ -245,7 +245,7 @@ def _of_actions(path: Path, graph: Path, outputs: list[str], report: ImportRepor
 
 
 def _without(tasks: Spans, profile: Profile, edges: str, report: ImportReport) -> Whole:
-    critical = critical_edges(tasks, profile.critical)
+    critical = _critical_edges(tasks, profile.critical)
     report.facts.update(critical_components=len(profile.critical), critical_edges=len(critical))
     report.doubt(
         "a Bazel profile records no dependencies but those of its critical path: edges are "
@@ -260,7 +260,7 @@ def _without(tasks: Spans, profile: Profile, edges: str, report: ImportReport) -
     return np.unique(np.concatenate([*chosen, critical] if "critical" in edges else chosen), axis=0)
 
 
-def critical_edges(tasks: Spans, components: Sequence[tuple[str, int, int]]) -> Whole:
+def _critical_edges(tasks: Spans, components: Sequence[tuple[str, int, int]]) -> Whole:
     """Return edges between the actions that follow each other on the critical path, shape (m, 2).
 
     Parameters

@@ -59,7 +59,7 @@ class Row:
     scope: str = ""
 
 
-def describe_contents(report: ImportReport, contents: Contents, chosen: int) -> None:
+def _describe_contents(report: ImportReport, contents: Contents, chosen: int) -> None:
     """Describe the profile as a whole, and the run chosen from it."""
     run = contents.runs[chosen]
     spans = [f"{each.span_us / 1e6:.6f}" for each in contents.runs[:LISTED_RUNS]]
@@ -86,7 +86,7 @@ def describe_contents(report: ImportReport, contents: Contents, chosen: int) -> 
     )
 
 
-def describe_model(report: ImportReport, model: Model, tasks: Sequence[Task | None]) -> None:
+def _describe_model(report: ImportReport, model: Model, tasks: Sequence[Task | None]) -> None:
     """Describe the model, and its nodes that did not run."""
     report.facts["model"] = model.file.name
     dropped = [node for node, task in zip(model.nodes, tasks, strict=True) if task is None]
@@ -99,7 +99,7 @@ def describe_model(report: ImportReport, model: Model, tasks: Sequence[Task | No
         )
 
 
-def describe_tasks(report: ImportReport, run: ModelRun, rows: Sequence[Row], recording: Recording) -> None:
+def _describe_tasks(report: ImportReport, run: ModelRun, rows: Sequence[Row], recording: Recording) -> None:
     """Describe the tasks, their threads, and suspicious findings."""
     events = [row.event for row in rows]
     covered_us = covered(((e.start_us, e.finish_us) for e in events), run.start_us, run.finish_us)
@@ -248,7 +248,7 @@ def _events(
         )
     if not events:
         raise FormatError(f"{path}: no node ran in run {chosen}; choose another run= of 0 to {len(runs) - 1}")
-    describe_contents(report, contents, chosen)
+    _describe_contents(report, contents, chosen)
     return events
 
 
@@ -268,7 +268,7 @@ def _graph(
     recorded = replace(
         recording(path, start_ns, finish_ns, *_lanes(rows, run), own_clock=True), priorities=_priorities(rows)
     )
-    describe_tasks(report, run, rows, recorded)
+    _describe_tasks(report, run, rows, recorded)
     graph = TaskGraph.from_edges(
         (finish_ns - start_ns) / 1e9,
         pairs,
@@ -313,7 +313,7 @@ def _joined(
     )
     ran = {i: (task, size) for i, (task, size) in enumerate(zip(tasks, shapes, strict=True)) if task and size}
     index = {i: row for row, i in enumerate(ran)}
-    describe_model(report, model, tasks)
+    _describe_model(report, model, tasks)
     rows = [_row(task.event, size, task.node) for task, size in ran.values()]
     found_tensors = tensors([task.node for task, _ in ran.values()], {**model.declared, **known})
     return rows, [(index[a], index[b]) for a, b in found], found_tensors

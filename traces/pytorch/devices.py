@@ -89,7 +89,7 @@ class Host:
         return on[place] if place < len(on) else None
 
 
-def cut(tasks: list[Task], lanes: dict[int, int], streams: Streams, waited: dict[int, list[int]]) -> Host:
+def _cut(tasks: list[Task], lanes: dict[int, int], streams: Streams, waited: dict[int, list[int]]) -> Host:
     """Return the operators of the host, cut at launches and without waits.
 
     Parameters
@@ -202,7 +202,7 @@ def with_devices(
     streams = held.streams.within(step.window)
     waited = _waited(path, streams)
     lanes = {lane: number for number, lane in enumerate(step.lane_numbers)}
-    host = cut(nesting.tasks, lanes, streams, waited)
+    host = _cut(nesting.tasks, lanes, streams, waited)
     kernels = streams.kernels
     start_ns = [*(s.start_ns for s in host.segments), *(k.start_ns for k in kernels)]
     finish_ns = [*(s.finish_ns for s in host.segments), *(k.finish_ns for k in kernels)]

@@ -67,7 +67,7 @@ def _events(runs: Runs, frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def pictures_of(system: ConcurrencyControl) -> Mapping[str, Drawing]:
+def _pictures_of(system: ConcurrencyControl) -> Mapping[str, Drawing]:
     """Return the drawing of each table; the ops at each event come from a separate replay."""
     return {**_TABLES, "Fig. 4": partial(_events, Runs(system))}
 
@@ -226,7 +226,7 @@ class ConcurrencyControl(System):
 
     def pictures(self) -> Mapping[str, Drawing]:
         """Return bars by setting, op, interval, step and network, and ops that run event by event."""
-        return pictures_of(self)
+        return _pictures_of(self)
 
 
 class Profiles:
