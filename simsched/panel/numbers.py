@@ -7,7 +7,7 @@ from dataclasses import fields, is_dataclass
 
 from simsched.document.html import listed, text
 from simsched.explain import Explanation
-from simsched.explain.core_time import LEAST_SHARE, labelled
+from simsched.explain.core_time import labelled, seen_parts
 from simsched.notes import weighed
 from simsched.replay.advice import Advice
 from simsched.schedule import Bounds, Schedule
@@ -101,9 +101,7 @@ def _waits(why: Explanation) -> str:
 
 def _causes(why: Explanation) -> list[tuple[str, float]]:
     """Return the largest causes of core-time, and their shares."""
-    columns = (why.core_time[name].tolist() for name in ("group", "cause", "share"))
-    shares = [(labelled(group, cause), share) for group, cause, share in zip(*columns, strict=True)]
-    shown = [(what, share) for what, share in shares if abs(share) >= LEAST_SHARE]
+    shown = [(labelled(group, cause), share) for group, cause, share in seen_parts(why.core_time)]
     return sorted(shown, key=lambda each: -abs(each[1]))[:MOST_CAUSES]
 
 

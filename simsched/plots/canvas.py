@@ -277,11 +277,11 @@ class Layer:
     wider_pt: float
     same_as: int | None
 
-    def label(self, name: str, names: Sequence[str]) -> str:
-        """Return a curve's name for a legend, cut where it is long, and the curve that it equals."""
-        return (
-            plain(name) if self.same_as is None else f"{plain(name)} (same as {plain(names[self.same_as])})"
-        )
+
+def layer_labels(drawn: Sequence[Layer], names: Sequence[str]) -> list[str]:
+    """Return the names of curves for a legend, cut where they are long, each with the first curve that it equals."""
+    same = ("" if one.same_as is None else f" (same as {plain(names[one.same_as])})" for one in drawn)
+    return [f"{plain(name)}{equal}" for name, equal in zip(names, same, strict=True)]
 
 
 def layers(curves: Sequence[tuple[npt.ArrayLike, npt.ArrayLike]]) -> list[Layer]:

@@ -8,7 +8,7 @@ import pandas as pd
 from simsched.defaults import BASELINE
 from simsched.document.parts import Bullets, Folded, Paragraph, Part, Picture, Section, Table
 from simsched.explain import explain
-from simsched.explain.core_time import LEAST_SHARE, SHARED, labelled
+from simsched.explain.core_time import LEAST_SHARE, SHARED, labelled, seen_parts
 from simsched.plots import core_time, what_if
 from simsched.plots.canvas import plain
 from simsched.report.findings import Findings
@@ -245,7 +245,7 @@ def why_section(found: Findings) -> Section:
     """Return the section on where the time of the best schedule went."""
     frames = _core_times(found)
     why = found.why
-    words = "; ".join(f"{labelled(g, c)} {share:.1%}" for g, c, share in _shares(frames[found.best.name]))
+    words = "; ".join(f"{labelled(g, c)} {share:.1%}" for g, c, share in seen_parts(frames[found.best.name]))
     parts: list[Part] = [
         Paragraph(_which(found)),
         _core_time_table(found),
@@ -271,11 +271,6 @@ def _core_times(found: Findings) -> dict[str, pd.DataFrame]:
     """Return the core-time of every policy."""
     others = {run.name: explain(run.require_schedule()).core_time for run in found.done[1:]}
     return {found.best.name: found.why.core_time, **others}
-
-
-def _shares(frame: pd.DataFrame) -> list[tuple[str, str, float]]:
-    seen = frame[frame["share"].abs() >= LEAST_SHARE]
-    return list(zip(seen["group"].tolist(), seen["cause"].tolist(), seen["share"].tolist(), strict=True))
 
 
 def _core_time_table(found: Findings) -> Table:
