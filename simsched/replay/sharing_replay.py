@@ -103,7 +103,7 @@ class SharingReplay(Replay):
         """Let a running task finish after `delay`, whatever was timed before."""
         self.n_timed += 1
         running.event = self.n_timed
-        self.env.timeout(delay, (task, running.event)).callbacks.append(self.on_timed)
+        self.env.timeout(delay, (task, running.event)).callbacks.append(self._on_timed)
 
     def abort(self, task: int) -> None:
         """Abort the run of a task that computes."""
@@ -116,7 +116,7 @@ class SharingReplay(Replay):
         if self.data is not None:
             self.data.aborted(task)
 
-    def on_timed(self, event: Any) -> None:
+    def _on_timed(self, event: Any) -> None:
         """Note that a task finished, unless it was timed again or aborted since."""
         task, number = event.value
         running = self.running.get(task)

@@ -141,7 +141,7 @@ class Question:
     def work(self) -> int:
         """Approximate number of tasks replayed in all, for a progress bar."""
         searches = len(self.policies) + len(self.core_counts)
-        replays = MOST_REPLAYS * searches + self.replays + len(self.layout_grid)
+        replays = MOST_REPLAYS * searches + self.replays + len(self._layout_grid)
         return replays * self.graph.n_tasks
 
     @cached_property
@@ -157,7 +157,7 @@ class Question:
         return executors, sorted({threads // count for count in executors})
 
     @cached_property
-    def layout_grid(self) -> list[Layout]:
+    def _layout_grid(self) -> list[Layout]:
         """Layouts of the grid that fit the machine, all that fill it, and that of the question."""
         threads, (executors, widths) = self.machine.n_threads, self.grid
         grid = [Layout(k, w) for k in executors for w in widths if k * w <= threads]
@@ -175,7 +175,7 @@ class Question:
             except LayoutError:
                 return False
 
-        return [layout for layout in self.layout_grid if taken(layout)]
+        return [layout for layout in self._layout_grid if taken(layout)]
 
 
 Progress = Callable[[int], object]

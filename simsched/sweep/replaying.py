@@ -142,7 +142,7 @@ class Ended:
 
 
 @dataclass(frozen=True, eq=False)
-class KeptCosts(CostModel):
+class _KeptCosts(CostModel):
     """A cost model that makes the costs of a graph on a machine once.
 
     Parameters
@@ -173,7 +173,7 @@ class Replayer:
             max(graph.n_tasks for graph in sweep.axis("graph").listed),
         )
         kept = max(min(KEPT, KEPT_TASKS // max(largest, 1)), 2)
-        self._costs = KeptCosts(noise=model.noise, made=lru_cache(kept)(model.on))
+        self._costs = _KeptCosts(noise=model.noise, made=lru_cache(kept)(model.on))
         self._graph = lru_cache(kept)(self._scaled_graph)
         self._machine = lru_cache(KEPT)(self._varied_machine)
         self._policy = lru_cache(KEPT)(self._varied_policy)

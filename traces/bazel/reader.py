@@ -32,7 +32,7 @@ _LISTS = ("pathFragments", "artifacts", "depSetOfFiles", "actions")
 MAX_DEPTH = 200
 
 
-class ActionGraph:
+class _ActionGraph:
     """Actions, artifacts and sets of them, as nodes.
 
     Parameters
@@ -233,7 +233,7 @@ def _of_actions(path: Path, graph: Path, outputs: list[str], report: ImportRepor
             "--experimental_profile_include_primary_output"
         )
     tasks = {output: i for i, output in reversed(list(enumerate(outputs))) if output}
-    edges, joined = ActionGraph(graph).edges(tasks, len(outputs))
+    edges, joined = _ActionGraph(graph).edges(tasks, len(outputs))
     if not joined:
         raise FormatError(
             f"{graph}: it has no output of the profile, as {shown(next(filter(None, outputs)))}"

@@ -37,7 +37,7 @@ _TOKEN = re.compile(r"-[0-9a-f]{8,}$")
 
 
 @dataclass(frozen=True)
-class Record:
+class _Record:
     """One execution of a task.
 
     Parameters
@@ -59,7 +59,7 @@ class Record:
     transfer_ns: int
 
 
-def _read_records(path: Path, mend: Mend | None) -> tuple[list[Record], int]:
+def _read_records(path: Path, mend: Mend | None) -> tuple[list[_Record], int]:
     """Return the records of a task stream by start, and the number of failed or not computed ones.
 
     Raises
@@ -134,7 +134,7 @@ def kind_of(key: str) -> str:
     return name[:-64] + _TOKEN.sub("", name[-64:])
 
 
-def _record(where: str, value: Mapping[str, Any]) -> Record | None:
+def _record(where: str, value: Mapping[str, Any]) -> _Record | None:
     steps = value.get("startstops")
     if not isinstance(steps, list | None):
         raise FormatError(f"{where} has startstops {shown(steps)}; expected a list")
@@ -148,7 +148,7 @@ def _record(where: str, value: Mapping[str, Any]) -> Record | None:
     start, finish = min(s for s, _ in spans["compute"]), max(f for _, f in spans["compute"])
     transfer = sum(f - s for s, f in spans.get("transfer", ()))
     lane = f"{plain_text(value.get('worker'))} thread {shown(value.get('thread'))}"
-    return Record(key, lane, start, finish, transfer)
+    return _Record(key, lane, start, finish, transfer)
 
 
 def _step(where: str, step: object) -> tuple[str, int, int]:
@@ -262,7 +262,7 @@ def _advise(path: Path) -> None:
 
 
 def _edges(
-    file: Path, records: Sequence[Record], before: Mapping[str, Sequence[str]], report: ImportReport
+    file: Path, records: Sequence[_Record], before: Mapping[str, Sequence[str]], report: ImportReport
 ) -> list[tuple[int, int]]:
     """Return the edges between the executed tasks; through keys of the graph that were not executed."""
     runs: dict[str, list[int]] = {}
@@ -331,7 +331,7 @@ def _tell_matches(
 
 
 def _graph(
-    path: Path, records: Sequence[Record], edges: Sequence[tuple[int, int]], report: ImportReport
+    path: Path, records: Sequence[_Record], edges: Sequence[tuple[int, int]], report: ImportReport
 ) -> TaskGraph:
     starts, finishes = [r.start_ns for r in records], [r.finish_ns for r in records]
     report.facts.update(

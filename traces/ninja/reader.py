@@ -140,7 +140,7 @@ def _dependencies(path: Path, record: bytes, files: Sequence[str], time_B: int) 
     return output, inputs
 
 
-class Joined:
+class _Joined:
     """Commands of a log and the steps of its build.
 
     Parameters
@@ -287,7 +287,7 @@ def _joined(
     path: Path, commands: Sequence[Command], graph: Path, deps: str | Path | None, report: ImportReport
 ) -> tuple[Edges, list[str]]:
     """Return edges and the rules' names."""
-    joined = Joined(commands, _rules_of(graph))
+    joined = _Joined(commands, _rules_of(graph))
     unknown = joined.kinds.count("")
     if unknown == len(commands):
         raise FormatError(

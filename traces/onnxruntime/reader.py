@@ -48,7 +48,7 @@ LISTED_RUNS = 20
 
 
 @dataclass(frozen=True)
-class Row:
+class _Row:
     """One task of the graph: an execution and the known data of its node."""
 
     event: Event
@@ -99,7 +99,7 @@ def _describe_model(report: ImportReport, model: Model, tasks: Sequence[Task | N
         )
 
 
-def _describe_tasks(report: ImportReport, run: ModelRun, rows: Sequence[Row], recording: Recording) -> None:
+def _describe_tasks(report: ImportReport, run: ModelRun, rows: Sequence[_Row], recording: Recording) -> None:
     """Describe the tasks, their threads, and suspicious findings."""
     events = [row.event for row in rows]
     covered_us = covered(((e.start_us, e.finish_us) for e in events), run.start_us, run.finish_us)
@@ -288,7 +288,7 @@ def _graph(
     return found.on(graph)
 
 
-def _chains(events: list[Event], report: ImportReport) -> tuple[list[Row], Edges, Objects]:
+def _chains(events: list[Event], report: ImportReport) -> tuple[list[_Row], Edges, Objects]:
     """Return the events of a profile alone as tasks, those of one thread in a chain."""
     report.doubt(
         "The profile alone records no dependencies: the tasks of each thread are chained in the order they ran, "
@@ -300,7 +300,7 @@ def _chains(events: list[Event], report: ImportReport) -> tuple[list[Row], Edges
 
 def _joined(
     path: Path, events: list[Event], model: Model, report: ImportReport
-) -> tuple[list[Row], Edges, Objects]:
+) -> tuple[list[_Row], Edges, Objects]:
     """Return the nodes of the model that ran, in its order, its edges between them, and its tensors."""
     tasks = match(path, events, model)
     found = edges(model, tasks)
@@ -319,7 +319,7 @@ def _joined(
     return rows, [(index[a], index[b]) for a, b in found], found_tensors
 
 
-def _row(event: Event, size: Sizes, node: Node | None = None) -> Row:
+def _row(event: Event, size: Sizes, node: Node | None = None) -> _Row:
     has_types = event.inputs is not None or event.outputs is not None
     shapes = [dims(t) for t in size.inputs], [dims(t) for t in size.outputs]
     kind = node.op_type if node else event.op_type
@@ -327,7 +327,7 @@ def _row(event: Event, size: Sizes, node: Node | None = None) -> Row:
         size_B = event.counted_bytes + size.packed_bytes
     else:
         size_B = tensor_bytes((*size.inputs, *size.outputs)) if has_types else np.nan
-    return Row(
+    return _Row(
         event=event,
         kind=kind,
         shape=format_shape(shapes[0], shape_attributes(kind, shapes[0], node.attributes) if node else None),
@@ -337,7 +337,7 @@ def _row(event: Event, size: Sizes, node: Node | None = None) -> Row:
     )
 
 
-def _priorities(rows: Sequence[Row]) -> npt.NDArray[np.float64] | None:
+def _priorities(rows: Sequence[_Row]) -> npt.NDArray[np.float64] | None:
     """Return the negated numbers of the session's nodes, from which its plan follows; None where one is unknown."""
     numbers = [row.event.index for row in rows]
     if not all(number.isascii() and number.isdigit() and len(number) <= LONGEST_NUMBER for number in numbers):
@@ -345,7 +345,7 @@ def _priorities(rows: Sequence[Row]) -> npt.NDArray[np.float64] | None:
     return -np.array(numbers, np.float64)
 
 
-def _lanes(rows: Sequence[Row], run: ModelRun) -> tuple[list[int], list[str]]:
+def _lanes(rows: Sequence[_Row], run: ModelRun) -> tuple[list[int], list[str]]:
     """Return the lane of each task, and the names of all, in the order of their first task, the caller's first."""
     by_start = sorted(
         rows, key=lambda row: (row.event.thread != run.thread, row.event.start_us, row.event.place)

@@ -57,7 +57,7 @@ class _Joined:
     after: list[int] = field(default_factory=list)
 
 
-class References:
+class _References:
     """Tasks by reference: by id first, then by name.
 
     Nextflow's instances of version 1.4 give all tasks of a process its name and refer to that. Those are meant that a
@@ -223,7 +223,7 @@ WFFORMAT = Reader(
 
 def _edges(path: Path, found: Instance, report: ImportReport) -> list[tuple[int, int]]:
     """Return the edges that parents or children name; that both name the same is the rule, and else reported."""
-    references = References(path, found)
+    references = _References(path, found)
     by_parents = {(before, task.place) for task in found.tasks for before in references.parents(task)}
     by_children = {(task.place, after) for task in found.tasks for after in references.children(task)}
     references.tell(report)

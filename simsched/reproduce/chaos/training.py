@@ -88,7 +88,7 @@ def _tasks(parts: Sequence[Part], images: int, edges: Indices) -> TaskGraph:
     return TaskGraph.from_edges(np.tile([seconds for _, seconds in parts], images), edges, kinds=kinds)
 
 
-class Stage(NamedTuple):
+class _Stage(NamedTuple):
     """Work of all workers between two meetings, and the meeting after it.
 
     Parameters
@@ -115,7 +115,7 @@ def _averaged(team: Team, images: int, batch: int) -> TaskGraph:
     sizes[:whole] = batch
     sizes[whole : whole + 1] = rest
     average_s = 2 * team.fetches_s(team.image.weights) + 2 * team.meets_s()
-    return _rounds([Stage("train", sizes.reshape(rounds, -1) * image_s(team), average_s)])
+    return _rounds([_Stage("train", sizes.reshape(rounds, -1) * image_s(team), average_s)])
 
 
 def _hybrid(team: Team, images: int) -> TaskGraph:
@@ -130,13 +130,13 @@ def _hybrid(team: Team, images: int) -> TaskGraph:
     waits_s = _updates_s(team, lambda layer: 0.0 if layer.connected else team.waits_s(layer))
     shared_s = sum(image.forward_s[split:]) + sum(image.backward_s[split:]) + passing_s
     return _rounds([
-        Stage("conv forward", busy * sum(image.forward_s[:split]), team.meets_s()),
-        Stage("full", busy * shared_s, team.meets_s()),
-        Stage("conv backward", busy * (sum(image.backward_s[:split]) + waits_s), None),
+        _Stage("conv forward", busy * sum(image.forward_s[:split]), team.meets_s()),
+        _Stage("full", busy * shared_s, team.meets_s()),
+        _Stage("conv backward", busy * (sum(image.backward_s[:split]) + waits_s), None),
     ])  # fmt: skip
 
 
-def _rounds(stages: Sequence[Stage]) -> TaskGraph:
+def _rounds(stages: Sequence[_Stage]) -> TaskGraph:
     """Return the graph: in each round, each stage's tasks in worker order, then its meeting."""
     rounds, threads = stages[0].seconds.shape
     seconds: list[npt.NDArray[np.float64]] = []
@@ -208,10 +208,10 @@ class Training:
         """Seconds of preparation and all epochs."""
         prepared_s = float(self.published.inputs["measured"]["prep_s"][self.network])
         epochs: int = self.published.inputs["scheme"]["epochs"][self.network]
-        return prepared_s + epochs * self.epoch_s
+        return prepared_s + epochs * self._epoch_s
 
     @cached_property
-    def epoch_s(self) -> float:
+    def _epoch_s(self) -> float:
         """Seconds of an epoch: training, validation and test, each begun when the one before has ended."""
         scheme = self.published.inputs["scheme"]
         phases = (

@@ -201,7 +201,7 @@ class ConcurrencyControl(System):
 
     def predictions(self) -> Mapping[tuple[str, str], Prediction]:
         """Return training steps, single convolutions, and results of hill climbing."""
-        runs, ops, profiles = Runs(self), PublishedOps(), Profiles(self.seed)
+        runs, ops, profiles = Runs(self), PublishedOps(), _Profiles(self.seed)
         return {
             ("Table I", "time"): runs.uniform_ms,
             ("Table I", "speed-up over (1, 68)"): runs.speedup,
@@ -229,7 +229,7 @@ class ConcurrencyControl(System):
         return _pictures_of(self)
 
 
-class Profiles:
+class _Profiles:
     """Results of hill climbing for the ops of a network; each network is profiled once.
 
     Parameters
