@@ -34,7 +34,7 @@ MOST_CORES_OF_7210 = 64
 CLUSTERS = 4
 
 
-def recognised(topology: Topology) -> str | None:
+def _recognised(topology: Topology) -> str | None:
     """Return the name of the machine that resembles a Xeon Phi, None for other processors."""
     package = topology.packages[0]
     if len(topology.packages) > 1 or package.vendor not in {"", "GenuineIntel"}:
@@ -59,14 +59,14 @@ def fits(topology: Topology, preset: Preset) -> bool:
     )
 
 
-def content_of(topology: Topology, preset: Preset, name: str) -> Table:
+def _content_of(topology: Topology, preset: Preset, name: str) -> Table:
     """Return the machine file of any topology: a Xeon Phi on the preset's mesh or ring, others as sockets."""
-    if recognised(topology) and fits(topology, preset):
-        return phi_content(topology, preset, name)
+    if _recognised(topology) and fits(topology, preset):
+        return _phi_content(topology, preset, name)
     return sockets_content(topology, preset, name)
 
 
-def phi_content(topology: Topology, preset: Preset, name: str) -> Table:
+def _phi_content(topology: Topology, preset: Preset, name: str) -> Table:
     """Return the machine file of a Xeon Phi: cores, clusters and memory as the topology has them.
 
     Raises
@@ -163,27 +163,27 @@ def described(topology: Topology, like: str | None, core: str | None, name: str,
     SpecError
         If no machine is called `like`.
     """
-    phi = None if like or core else recognised(topology)
+    phi = None if like or core else _recognised(topology)
     if like or phi:
-        return content_of(topology, Preset.named(like or str(phi), topology), name)
-    found = core_named(core) if core else commonest_core(topology)
+        return _content_of(topology, Preset.named(like or str(phi), topology), name)
+    found = core_named(core) if core else _commonest_core(topology)
     if found is None:
         raise MachineError(_unknown(topology, spec))
-    content = content_of(topology, Preset.of_core(found, topology), name)
-    if core is None and (kinds := kinds_of(topology)):
+    content = _content_of(topology, Preset.of_core(found, topology), name)
+    if core is None and (kinds := _kinds_of(topology)):
         content["kinds"] = kinds
         count = content["cores"]["count"]
         count["source"] = count["source"].replace(ALIKE, "each with its numbers")
     return content
 
 
-def commonest_core(topology: Topology) -> CoreModel | None:
+def _commonest_core(topology: Topology) -> CoreModel | None:
     """Return the core of the table for a topology's processor; of several kinds, the one with the most cores.
 
     Examples
     --------
     >>> from simsched.hwmodels.host import read_host
-    >>> found = commonest_core(read_host())
+    >>> found = _commonest_core(read_host())
     >>> found is None or found.known["clock"].value > 0
     True
     """
@@ -191,7 +191,7 @@ def commonest_core(topology: Topology) -> CoreModel | None:
     return core_of(topology.packages[0], kinds.most_common(1)[0][0])
 
 
-def kinds_of(topology: Topology) -> Table | None:
+def _kinds_of(topology: Topology) -> Table | None:
     """Return the table `[kinds]` of a topology whose kinds of cores the table of cores distinguishes; None for others.
 
     Cores of a kind have to be neighbours, as those of machines are.

@@ -39,7 +39,7 @@ class _Seen:
 
 
 @dataclass(frozen=True)
-class System:
+class _System:
     """The system below a root, restricted to some of its CPUs."""
 
     files: Files
@@ -283,7 +283,7 @@ def read_host(root: Path = Path("/"), affinity: Collection[int] | None = None) -
         notes.append(f"the affinity mask allows {len(allowed)} of {len(present)} CPUs")
     if len(offline := files.numbers("sys/devices/system/cpu/offline") or ()):
         notes.append(f"{len(offline)} CPUs are offline")
-    return System(files, allowed).topology(cpu_limit(files), notes)
+    return _System(files, allowed).topology(cpu_limit(files), notes)
 
 
 def _affinity() -> frozenset[int] | None:

@@ -183,7 +183,7 @@ class Sockets(Structure):
 
     def picture(self) -> Picture:
         """Return sockets side by side, with their domains, L3 groups, tiles and cores."""
-        return picture_of(self)
+        return _picture_of(self)
 
     def facts(self) -> Mapping[str, str]:
         """Return the numbers of all parts."""
@@ -302,7 +302,7 @@ Point = tuple[float, float]
 
 
 @dataclass(frozen=True)
-class Group:
+class _Group:
     """Boxes that belong together: their lower left corner is (0, 0)."""
 
     width: float
@@ -313,13 +313,13 @@ class Group:
         """Return the boxes, moved."""
         return [replace(box, x=box.x + x, y=box.y + y) for box in self.boxes]
 
-    def framed(self, role: str, label: str) -> Group:
+    def framed(self, role: str, label: str) -> _Group:
         """Return the group with a box around it."""
         width, height = self.width + 2 * MARGIN, self.height + 2 * MARGIN
-        return Group(width, height, [Box(0, 0, width, height, role, label), *self.at(MARGIN, MARGIN)])
+        return _Group(width, height, [Box(0, 0, width, height, role, label), *self.at(MARGIN, MARGIN)])
 
 
-def picture_of(sockets: Sockets) -> Picture:
+def _picture_of(sockets: Sockets) -> Picture:
     """Return sockets side by side; in each its domains with their memory, L3 groups, tiles and cores."""
     groups = [_socket(sockets, socket) for socket in range(len(sockets.sockets))]
     tops = _tops(groups)
@@ -330,7 +330,7 @@ def picture_of(sockets: Sockets) -> Picture:
     return Picture(boxes, links)
 
 
-def _tops(groups: Sequence[Group]) -> list[Point]:
+def _tops(groups: Sequence[_Group]) -> list[Point]:
     """Return the middle of the upper edge of each of groups that stand side by side."""
     starts = np.cumsum([0.0, *(group.width + 4 * MARGIN for group in groups)])
     return [(float(x) + group.width / 2, group.height) for x, group in zip(starts[:-1], groups, strict=True)]
@@ -388,33 +388,33 @@ def _bridge(a: Point, b: Point, apart: int) -> list[tuple[Point, Point]]:
     return [(a, (a[0], y)), ((a[0], y), (b[0], y)), ((b[0], y), b)]
 
 
-def _socket(sockets: Sockets, socket: int) -> Group:
+def _socket(sockets: Sockets, socket: int) -> _Group:
     cores = np.flatnonzero(sockets.socket_of == socket)
     domains = sockets.domain_of[cores]
     parts = [_domain(sockets, cores[domains == domain], int(domain)) for domain in np.unique(domains)]
     return _packed(parts).framed("domain", f"socket {socket}")
 
 
-def _domain(sockets: Sockets, cores: np.ndarray, domain: int) -> Group:
+def _domain(sockets: Sockets, cores: np.ndarray, domain: int) -> _Group:
     groups = sockets.l3_of[cores]
     caches = _packed([_l3(sockets, cores[groups == group]) for group in np.unique(groups)])
     memory = Box(0, 0, caches.width, MEMORY, "memory", f"memory {domain}")
-    return Group(caches.width, caches.height + MEMORY + MARGIN, [memory, *caches.at(0, MEMORY + MARGIN)])
+    return _Group(caches.width, caches.height + MEMORY + MARGIN, [memory, *caches.at(0, MEMORY + MARGIN)])
 
 
-def _l3(sockets: Sockets, cores: np.ndarray) -> Group:
+def _l3(sockets: Sockets, cores: np.ndarray) -> _Group:
     tiles = np.split(cores, len(cores) // sockets.per_tile)
     return _packed([_tile(tile.tolist()) for tile in tiles], gap=0.1).framed("cache", "")
 
 
-def _tile(cores: Sequence[int]) -> Group:
-    boxes = _packed([Group(1, 1, [Box(0, 0, 1, 1, "core", str(core), core)]) for core in cores], gap=0)
+def _tile(cores: Sequence[int]) -> _Group:
+    boxes = _packed([_Group(1, 1, [Box(0, 0, 1, 1, "core", str(core), core)]) for core in cores], gap=0)
     if len(cores) == 1:
         return boxes
-    return Group(boxes.width, boxes.height, [Box(0, 0, boxes.width, boxes.height, "tile"), *boxes.boxes])
+    return _Group(boxes.width, boxes.height, [Box(0, 0, boxes.width, boxes.height, "tile"), *boxes.boxes])
 
 
-def _packed(groups: Sequence[Group], gap: float = MARGIN) -> Group:
+def _packed(groups: Sequence[_Group], gap: float = MARGIN) -> _Group:
     """Return groups in rows, the first at the top left, about as wide as high."""
     width, height = max(g.width for g in groups) + gap, max(g.height for g in groups) + gap
     columns = max(1, min(len(groups), ceil(sqrt(len(groups) * height / width))))
@@ -423,4 +423,4 @@ def _packed(groups: Sequence[Group], gap: float = MARGIN) -> Group:
     for index, group in enumerate(groups):
         row, column = divmod(index, columns)
         boxes += group.at(column * width, (rows - 1 - row) * height)
-    return Group(columns * width - gap, rows * height - gap, boxes)
+    return _Group(columns * width - gap, rows * height - gap, boxes)

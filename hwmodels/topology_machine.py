@@ -120,7 +120,7 @@ class Preset:
 NEAR_TO_FAR = ("same_tile", "same_l3", "same_socket", "other_socket")
 
 
-def times_of(preset: Preset) -> Table:
+def _times_of(preset: Preset) -> Table:
     """Return the times of `SocketsTable`, each marked as taken from the preset or assumed from it."""
     structure = preset.stated["structure"]
     if structure["kind"] == "sockets":
@@ -184,7 +184,7 @@ def sockets_content(topology: Topology, preset: Preset, name: str) -> Table:
         "sockets": sockets,
         "domains": domains,
         "l3": l3,
-        **{key: time for key, time in times_of(preset).items() if key in needed},
+        **{key: time for key, time in _times_of(preset).items() if key in needed},
     }
     _scale_memory(content, topology, preset, len(domains))
     if preset.core:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 
 from simsched.text import bounded
 
@@ -113,6 +114,14 @@ class MissingExtraError(SimschedError, ImportError):
         super().__init__(
             f"{purpose} needs {library}, which is not installed: pip install 'simsched[{extra}]'"
         )
+
+
+def require(library: str, extra: str, purpose: str) -> None:
+    """Raise `MissingExtraError` if an optional library, which the purpose needs, cannot be imported."""
+    try:
+        import_module(library)
+    except ImportError:
+        raise MissingExtraError(library, extra, purpose) from None
 
 
 class NativeMissingWarning(UserWarning):

@@ -37,12 +37,12 @@ def progress_bar(total: int | None, what: str, unit: str = "tasks") -> Iterator[
 
     with tqdm(
         total=total, desc=printable(what), unit=f" {unit}", unit_scale=True, delay=1.0, leave=False,
-        disable=not is_watched(), dynamic_ncols=True,
+        disable=not _is_watched(), dynamic_ncols=True,
     ) as bar:  # fmt: skip
         yield bar.update
 
 
-def is_watched() -> bool:
+def _is_watched() -> bool:
     """Return whether there is a terminal or a notebook to show progress in."""
     return on_terminal() or "ipykernel.zmqshell" in sys.modules
 
@@ -84,7 +84,7 @@ def shows_progress(call: Callable[Parameters, Answer]) -> Callable[Parameters, A
     @functools.wraps(call)
     def shown(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Answer:
         check_progress(kwargs.get("progress"))
-        if kwargs.get("progress") is not None or not is_watched() or find_spec("tqdm") is None:
+        if kwargs.get("progress") is not None or not _is_watched() or find_spec("tqdm") is None:
             return call(*args, **kwargs)
         with progress_bar(None, call.__name__) as progress:
             kwargs["progress"] = progress

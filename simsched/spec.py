@@ -132,7 +132,7 @@ def _params(body: str | None, text: str) -> tuple[dict[str, Scalar], dict[str, s
             raise SpecError(f"{item.strip()!r} in {text!r} is not key=value, as cores=4")
         if key in params:
             raise SpecError(f"{key!r} is given twice in {text!r}")
-        params[key], texts[key] = parse_scalar(value), value
+        params[key], texts[key] = _parse_scalar(value), value
     return params, texts
 
 
@@ -147,7 +147,7 @@ def split(text: str) -> list[str]:
     return _WORD.findall(text)
 
 
-def parse_scalar(text: str) -> Scalar:
+def _parse_scalar(text: str) -> Scalar:
     """Return `text` as a bool, an int, a float or, when it is none of these, unchanged."""
     lowered = text.lower()
     if lowered in ("true", "false"):
@@ -161,7 +161,7 @@ def parse_scalar(text: str) -> Scalar:
 
 
 def format_scalar(value: Scalar) -> str:
-    """Format a scalar as in specs; `parse_scalar` reverses it, except for strings that look like numbers."""
+    """Format a scalar as in specs, which are read as the same scalar unless it is a string that looks like a number."""
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(value)

@@ -39,7 +39,7 @@ MAX_CORES = 2**20
 MOST_TEXT = 1000
 
 
-class Workflow(XmlReading):
+class _Workflow(XmlReading):
     """Jobs, files and dependencies of a DAX, as columns.
 
     Parameters
@@ -52,11 +52,11 @@ class Workflow(XmlReading):
         super().__init__(path)
         self.name = self.version = ""
         #: Of each job.
-        self.ids = Numbered()
-        self.kinds, self.scopes, self.labels = array("i"), array("i"), Numbered()
+        self.ids = _Numbered()
+        self.kinds, self.scopes, self.labels = array("i"), array("i"), _Numbered()
         self.seconds, self.cores = array("d"), array("l")
         #: Of each file, by name.
-        self.files = Numbered()
+        self.files = _Numbered()
         self.sizes_B = array("d")
         #: Of each use: job, file, whether it reads, writes or both.
         self.use_job, self.use_file, self.use_how = array("i"), array("i"), array("b")
@@ -222,7 +222,7 @@ def _read(path: Path) -> TaskGraph:
     >>> graph.report.format, graph.kinds.to_list(), graph.durations_s.tolist(), graph.data.size_B.tolist()
     ('dax', ['cut', 'add'], [2.5, 1.0], [100.0])
     """
-    found = Workflow(path)
+    found = _Workflow(path)
     with open_plain(path) as stream:
         found.read(stream)
     if not len(found.ids):
@@ -268,7 +268,7 @@ DAX = Reader(
 )
 
 
-def _files(found: Workflow, report: ImportReport) -> tuple[Whole, Whole]:
+def _files(found: _Workflow, report: ImportReport) -> tuple[Whole, Whole]:
     """Return the job that writes each file (-1 for none), and job and file of each read, shape (m, 2)."""
     job, file, how = (np.array(column, np.int64) for column in (found.use_job, found.use_file, found.use_how))
     writer = np.full(len(found.files), NOBODY, np.int64)
@@ -284,7 +284,7 @@ def _files(found: Workflow, report: ImportReport) -> tuple[Whole, Whole]:
     return writer, np.unique(np.column_stack([job[read], file[read]]), axis=0)
 
 
-def _tell(report: ImportReport, found: Workflow, seconds: npt.NDArray[np.float64]) -> None:
+def _tell(report: ImportReport, found: _Workflow, seconds: npt.NDArray[np.float64]) -> None:
     if found.version:
         report.facts["version"] = printable(found.version)[:20]
     unknown = int(np.isnan(seconds).sum())
@@ -292,7 +292,7 @@ def _tell(report: ImportReport, found: Workflow, seconds: npt.NDArray[np.float64
     report.note(f"{unknown} of {len(seconds)} jobs have no runtime: their duration is unknown", when=unknown)
 
 
-class Numbered:
+class _Numbered:
     """Texts, of which each has the number of its first appearance.
 
     Examples

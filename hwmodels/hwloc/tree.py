@@ -63,7 +63,7 @@ class Tree:
     notes: list[str] = field(default_factory=list)
 
     @cached_property
-    def machine_infos(self) -> dict[str, str]:
+    def _machine_infos(self) -> dict[str, str]:
         """The machine's own description."""
         return self.fields.infos(self.machine)
 
@@ -111,7 +111,7 @@ class Tree:
     def package(self, element: Element) -> Package:
         """Return the processor in an object's attributes."""
         # Files of hwloc 1.0 to 1.6 and of Arm machines state it for the machine.
-        infos = {**self.machine_infos, **self.fields.infos(element)}
+        infos = {**self._machine_infos, **self.fields.infos(element)}
 
         def first(*names: str) -> str:
             return next((infos[name] for name in names if name in infos), "")

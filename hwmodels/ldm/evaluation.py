@@ -20,7 +20,7 @@ class MoveTimes(NamedTuple):
     gload_s: float
 
 
-class Tile(NamedTuple):
+class _Tile(NamedTuple):
     """A tile of a tensor: their number, bytes of LDM of its buffers, and its span in each dimension."""
 
     tiles: int
@@ -145,17 +145,19 @@ class _TensorTiles:
             for dim, size in zip(tensor.dims, tensor.shape, strict=True)
         ]
         self._element_B, self._prices, self._twice = part.element_B, prices, twice
-        self._known: dict[object, Tile] = {}
+        self._known: dict[object, _Tile] = {}
         self._times: dict[object, MoveTimes] = {}
 
-    def tile(self, tiles: Sequence[int]) -> Tile:
+    def tile(self, tiles: Sequence[int]) -> _Tile:
         """Return the tile of the tensor for the tiles of all loops."""
         key = self._key(tiles)
         if (known := self._known.get(key)) is None:
             spans = self._spans({loop: tiles[loop] for loop in self._own})
             count = math.prod([-(-self._extents[loop] // tiles[loop]) for loop in self._own])
             size_B = math.prod(spans) * self._element_B
-            known = self._known[key] = Tile(count, 2 * size_B if self._twice and count > 1 else size_B, spans)
+            known = self._known[key] = _Tile(
+                count, 2 * size_B if self._twice and count > 1 else size_B, spans
+            )
         return known
 
     def times(self, tiles: Sequence[int]) -> MoveTimes:

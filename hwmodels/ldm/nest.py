@@ -203,11 +203,6 @@ class Split:
     fused: tuple[str, ...]
     pieces: int
 
-    @property
-    def balance(self) -> float:
-        """Mean work of the CPEs that have some over the most of one."""
-        return self.pieces / (self.cpes * -(-self.pieces // self.cpes))
-
 
 def split(nest: LoopNest, cpes: int) -> Split:
     """Split the highest dimension of the output over the CPEs, fused with lower ones until pieces suffice.

@@ -54,7 +54,7 @@ def fastest_order(evaluation: Evaluation, tiles: Tiles) -> tuple[str, ...]:
     return _named(evaluation, (descent.ordered(fixed, order) for order in _orders(evaluation)))[1]
 
 
-def _named(evaluation: Evaluation, found: Iterable[Found]) -> tuple[dict[str, int], tuple[str, ...]]:
+def _named(evaluation: Evaluation, found: Iterable[_Found]) -> tuple[dict[str, int], tuple[str, ...]]:
     best = min(found, key=lambda one: one.seconds)
     loops = evaluation.loops
     return dict(zip(loops, best.tiles, strict=True)), tuple(loops[loop] for loop in best.order)
@@ -74,7 +74,7 @@ def _orders(evaluation: Evaluation) -> Iterator[tuple[int, ...]]:
 
 
 @dataclass(frozen=True)
-class Found:
+class _Found:
     """Tiles and order of loops, by number, and their seconds."""
 
     seconds: float
@@ -100,9 +100,9 @@ class _Descent:
         """Whether one pass from any start tries all tiles: there is a single loop to tile."""
         return len(self._open) < 2
 
-    def from_(self, tiles: tuple[int, ...], order: tuple[int, ...]) -> Found:
+    def from_(self, tiles: tuple[int, ...], order: tuple[int, ...]) -> _Found:
         """Return the fastest tiles and order, beginning with these."""
-        best = Found(self._evaluation.seconds(tiles, order), tiles, order)
+        best = _Found(self._evaluation.seconds(tiles, order), tiles, order)
         while True:
             before = best
             for loop in self._open:
@@ -111,19 +111,19 @@ class _Descent:
             if best is before or self.at_once:
                 return best
 
-    def ordered(self, tiles: tuple[int, ...], order: tuple[int, ...]) -> Found:
+    def ordered(self, tiles: tuple[int, ...], order: tuple[int, ...]) -> _Found:
         """Return the fastest order of given tiles, beginning with one."""
-        best = Found(self._evaluation.seconds(tiles, order), tiles, order)
+        best = _Found(self._evaluation.seconds(tiles, order), tiles, order)
         while (better := self._reordered(best)) is not best:
             best = better
         return best
 
-    def _reordered(self, best: Found) -> Found:
+    def _reordered(self, best: _Found) -> _Found:
         for loop in self._open:
             best = self._placed(best, loop)
         return best
 
-    def _tiled(self, best: Found, loop: int) -> Found:
+    def _tiled(self, best: _Found, loop: int) -> _Found:
         """Return the best with another tile of a loop."""
         here = best.tiles
         if (candidates := self._known.get((here, loop))) is None:
@@ -131,7 +131,7 @@ class _Descent:
         for tiles in candidates:
             seconds = self._evaluation.seconds(tiles, best.order)
             if seconds < best.seconds:
-                best = Found(seconds, tiles, best.order)
+                best = _Found(seconds, tiles, best.order)
         return best
 
     def _retiled(self, tiles: tuple[int, ...], loop: int) -> Iterator[tuple[int, ...]]:
@@ -157,7 +157,7 @@ class _Descent:
         fitting = bisect_left(smaller, True, key=lambda size: not self._evaluation.fits(with_(size)))
         return with_(smaller[fitting - 1]) if fitting else None
 
-    def _placed(self, best: Found, loop: int) -> Found:
+    def _placed(self, best: _Found, loop: int) -> _Found:
         """Return the best with a loop at another place of the order."""
         others = [other for other in best.order if other != loop]
         tiles = best.tiles
@@ -166,5 +166,5 @@ class _Descent:
             if order != best.order:
                 seconds = self._evaluation.seconds(tiles, order)
                 if seconds < best.seconds:
-                    best = Found(seconds, tiles, order)
+                    best = _Found(seconds, tiles, order)
         return best

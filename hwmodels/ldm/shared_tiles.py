@@ -13,7 +13,7 @@ from simsched.hwmodels.ldm.planning import plan
 from simsched.hwmodels.ldm.times import Times
 
 
-def columns_s(columns: LoopNest, gemm: Gemm, group: CoreGroup) -> float:
+def _columns_s(columns: LoopNest, gemm: Gemm, group: CoreGroup) -> float:
     """Return the seconds of writing one image's windows out as columns.
 
     CPEs fetch the image's rows, each once, and write the part of a row at each position of the kernel as a
@@ -29,7 +29,7 @@ def columns_s(columns: LoopNest, gemm: Gemm, group: CoreGroup) -> float:
     )
 
 
-def images_last_s(conv: Batched, group: CoreGroup) -> float:
+def _images_last_s(conv: Batched, group: CoreGroup) -> float:
     """Return the seconds of converting input and weights to the layout with images last, and back."""
     inputs = conv.rows.inputs * conv.columns.inputs
     outputs = conv.rows.outputs * conv.columns.outputs
@@ -151,7 +151,7 @@ def register_communication(nest: LoopNest, group: CoreGroup) -> Times:
     product = group_product(
         product_of(nest, gemm, ("m", "n", "k"), ("k", "n")), Gemm(("m",), ("n",), ("k",), im2col=False), group
     )
-    layout_s = columns_s(columns_of(nest, gemm), gemm, group) if gemm.im2col else 0.0
+    layout_s = _columns_s(columns_of(nest, gemm), gemm, group) if gemm.im2col else 0.0
     return replace(product, layout_s=layout_s).repeated(images_of(nest, gemm))
 
 
@@ -171,7 +171,7 @@ def _batched(nest: LoopNest, conv: Batched, group: CoreGroup) -> Times | None:
     if conv.images % 128 or min(conv.channels, conv.filters) < 64 or conv.channels % 32 or conv.filters % 32:
         return None
     times = BatchKernel(group.swcaffe_ldm_B, doubled=False).times(conv, group)
-    return times and replace(times, layout_s=images_last_s(conv, group))
+    return times and replace(times, layout_s=_images_last_s(conv, group))
 
 
 def _images_are_last(nest: LoopNest) -> bool:

@@ -18,7 +18,7 @@ class VariableClass(StrEnum):
     NUMBER = "numvar"
 
 
-def growable(tensor: Tensor, loops: Tiles, tiles: Tiles) -> int | None:
+def _growable(tensor: Tensor, loops: Tiles, tiles: Tiles) -> int | None:
     """Return the lowest dimension of a tensor that is not wholly buffered; None if all are."""
     for position in reversed(range(len(tensor.dims))):
         if any(tiles[name] < loops[name] for name in tensor.dims[position].variables):
@@ -42,7 +42,7 @@ def _effects(loop: str, nest: LoopNest, tiles: Tiles) -> Mapping[str, bool]:
     effects = {}
     for tensor in nest.tensors:
         if loop in tensor.variables:
-            lowest = growable(tensor, nest.loops, tiles)
+            lowest = _growable(tensor, nest.loops, tiles)
             effects[tensor.name] = lowest is None or any(
                 loop in dim.variables for dim in tensor.dims[lowest:]
             )

@@ -20,7 +20,7 @@ def arranged(group: TyperGroup, arguments: Sequence[str]) -> list[str]:
         return [NOTES, *(argument for argument in arranged(group, arguments[1:]) if argument != NOTES)]
     if not arguments or arguments[0].startswith("-"):
         return list(arguments)
-    own = own_options(group, arguments[0])
+    own = _own_options(group, arguments[0])
     first, ours, readers, rest = [], [], [], iter(arguments)
     for argument in rest:
         name, equals, _ = argument.partition("=")
@@ -36,7 +36,7 @@ def arranged(group: TyperGroup, arguments: Sequence[str]) -> list[str]:
     return [*first, *ours, *readers]
 
 
-def own_options(group: TyperGroup, command: str) -> dict[str, bool]:
+def _own_options(group: TyperGroup, command: str) -> dict[str, bool]:
     """Return the options of a command, and whether each takes a value; that of help where there is no such command."""
     found = group.commands.get(command)
     params = [] if found is None else found.params

@@ -211,7 +211,7 @@ def _read(graph: str, options: dict[str, str], own: Sequence[str] = ()) -> TaskG
     from simsched.graph.loading import load
     from simsched.workloads import workload
 
-    graph, of_file = with_options(graph)
+    graph, of_file = _with_options(graph)
     options = {**options, **of_file}
     steps = split(options.pop("clean", ""))
     if makes_workload(graph) and options:
@@ -222,12 +222,12 @@ def _read(graph: str, options: dict[str, str], own: Sequence[str] = ()) -> TaskG
     return tasks.cleaned(*steps)
 
 
-def with_options(graph: str) -> tuple[str, dict[str, str]]:
+def _with_options(graph: str) -> tuple[str, dict[str, str]]:
     """Return the file of a command's argument, and the options for its reader between its brackets.
 
     Examples
     --------
-    >>> with_options("simsched/py.typed[step=2]"), with_options("rnn[layers=2]"), with_options("missing[step=2]")
+    >>> _with_options("simsched/py.typed[step=2]"), _with_options("rnn[layers=2]"), _with_options("missing[step=2]")
     (('simsched/py.typed', {'step': '2'}), ('rnn[layers=2]', {}), ('missing[step=2]', {}))
     """
     if "=" not in graph or not graph.endswith("]") or Path(graph).exists() or makes_workload(graph):
@@ -251,7 +251,7 @@ def graphs_of(arguments: list[str]) -> dict[str, TaskGraph]:
     paths, options = names_and_options(arguments)
     if not paths:
         raise FormatError("no graph was given; name one or more files or workloads")
-    names = [Path(with_options(path)[0]).name for path in paths]
+    names = [Path(_with_options(path)[0]).name for path in paths]
     return {
         name if names.count(name) == 1 else path: _read(path, reader_options(options))
         for name, path in zip(names, paths, strict=True)

@@ -97,7 +97,7 @@ def run(
     for path in out or []:
         schedule.save(path)
     _write_pictures(schedule, roofline, core_use)
-    facts, notes = run_facts(schedule), weighed(tasks.report.notes, schedule.notes)
+    facts, notes = _run_facts(schedule), weighed(tasks.report.notes, schedule.notes)
     if json_:
         say_json({**facts, "notes": notes})
     else:
@@ -164,7 +164,7 @@ def compare(
         say(f"wrote {counted(len(written), 'file')} to {out}", err=json_)
 
 
-def run_facts(schedule: Schedule) -> dict[str, Any]:
+def _run_facts(schedule: Schedule) -> dict[str, Any]:
     """Return what `simsched run --json` prints: the inputs, and every metric."""
     return {
         "makespan_s": schedule.makespan_s,
@@ -331,7 +331,7 @@ def _facts(schedule: Schedule, why: Explanation, helps: pd.DataFrame) -> dict[st
     reasons = {
         str(reason): int(count) for reason, count in why.tasks["reason"].value_counts(sort=False).items()
     }
-    return {**run_facts(schedule), "reasons": reasons, **rows, "notes": list(_notes(schedule, why))}
+    return {**_run_facts(schedule), "reasons": reasons, **rows, "notes": list(_notes(schedule, why))}
 
 
 def _notes(schedule: Schedule, why: Explanation) -> tuple[str, ...]:

@@ -66,7 +66,7 @@ def sweep(
             client = stack.enter_context(connected(cluster))
         progress = stack.enter_context(progress_bar(len(described), "sweep", "points"))
         frame = described.run(out, client, workers=workers, progress=progress)
-    facts = {**summary(frame, out), "notes": notes_of_points(described, frame)}
+    facts = {**summary(frame, out), "notes": _notes_of_points(described, frame)}
     if json_:
         say_json(facts)
     else:
@@ -88,7 +88,7 @@ def summary(frame: pd.DataFrame, store: Path) -> dict[str, Any]:
     }
 
 
-def notes_of_points(sweep: Sweep, frame: pd.DataFrame) -> tuple[str, ...]:
+def _notes_of_points(sweep: Sweep, frame: pd.DataFrame) -> tuple[str, ...]:
     """Return the notes of the first point of each graph on each machine that did not fail, of the first 20 such pairs.
 
     Notes tell of graphs and of how their costs become those of a machine.

@@ -221,7 +221,7 @@ class CostModel:
         """
         check_graph(graph)
         runtime = machine.runtime if runtime is None else runtime
-        library = library_of(self.library, graph, machine)
+        library = _library_of(self.library, graph, machine)
         curves = [self._curve(kind, library.params.library.name) for kind in graph.kinds.labels]
         terms = _terms(curves, runtime)
         recorded = one_core_of_recorded(graph, terms)
@@ -287,7 +287,7 @@ class CostModel:
         return found if measured is None else found & ~measured.covers
 
 
-def library_of(given: str | None, graph: TaskGraph, machine: Machine) -> Choice:
+def _library_of(given: str | None, graph: TaskGraph, machine: Machine) -> Choice:
     """Return the library that runs a graph on a machine: the user's, else the graph's, else the machine file's.
 
     Parameters

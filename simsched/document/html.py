@@ -163,7 +163,7 @@ def facts_table(caption: str, facts: Mapping[str, object]) -> str:
     return f"<table>\n<caption>{text(caption)}</caption>\n<tbody>\n{rows}</tbody>\n</table>"
 
 
-def columns_table(caption: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+def _columns_table(caption: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """Return a table with a header, which scrolls where the screen is narrow; everything in it is escaped."""
     head = "".join(f'<th scope="col">{text(column)}</th>' for column in columns)
     body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>\n" for row in rows)
@@ -239,7 +239,7 @@ def _part(part: Part) -> str:
         case Facts():
             made = facts_table(part.caption, part.facts)
         case Table():
-            made = columns_table(part.caption, part.columns, part.rows)
+            made = _columns_table(part.caption, part.columns, part.rows)
         case Folded():
             made = f"<details>\n<summary>{text(part.title)}</summary>\n{page_parts(part.parts)}</details>"
         case Picture():

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from importlib.util import find_spec
 from io import StringIO
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from simsched.document.parts import Bullets, Document, Facts, Folded, Paragraph, Part, Section, Table
 from simsched.errors import MissingExtraError
@@ -218,8 +218,8 @@ def _rendered(columns: Sequence[_Column], cells: int) -> str:
         box=None, pad_edge=False, collapse_padding=True, show_header=any(one.title for one in columns)
     )
     for one in columns:
-        side = "right" if one.is_number else "left"
-        grid.add_column(Text(one.title), justify=side, overflow="fold", no_wrap=one.is_whole)  # type: ignore[arg-type] # two words
+        justify: Literal["left", "right"] = "right" if one.is_number else "left"
+        grid.add_column(Text(one.title), justify=justify, overflow="fold", no_wrap=one.is_whole)
     for row in zip(*(column.cells for column in columns), strict=True):
         grid.add_row(*map(Text, row))
     file = StringIO()

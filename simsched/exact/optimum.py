@@ -166,7 +166,7 @@ def optimum(
     best, chosen, units, found = _Search.of(graph, choices).found(limits, seed, limit_s)
     notes = tuple(left_out(graph, target, model, runtime or target.runtime))
     said = (*task_costs.notes, *notes)
-    schedule = schedule_of(graph, target, wanted, best, choices.seconds[chosen], said, seed)
+    schedule = _schedule_of(graph, target, wanted, best, choices.seconds[chosen], said, seed)
     # Sums of floats in another order may differ in their last digits.
     bound_s = min(max(units.seconds(found.bound), limits), schedule.makespan_s)
     return Optimum(schedule, bound_s, units.exact, found.solver_s, notes)
@@ -286,7 +286,7 @@ def left_out(graph: TaskGraph, machine: Machine, costs: CostModel, runtime: Runt
         yield "left out: noise; a noisy replay can be shorter than the bound"
 
 
-def schedule_of(
+def _schedule_of(
     graph: TaskGraph,
     machine: Machine,
     layout: Layout | None,

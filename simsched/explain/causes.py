@@ -127,7 +127,7 @@ def _excess_s(schedule: Schedule, tasks: Index, costs: TaskCosts | None) -> Seco
     asked = _loads(schedule, costs or costs_of(schedule))
     native = find()
     if native is None:
-        return Walk(schedule, asked.rows()).excess_s()[tasks]
+        return _Walk(schedule, asked.rows()).excess_s()[tasks]
     after, teams = schedule.graph.successors, schedule.teams
     watched = np.zeros(len(runs), np.bool_)
     watched[tasks] = True
@@ -165,7 +165,7 @@ class _Running:
     parts: tuple[float, ...] = (0.0,) * len(EXCESSES)
 
 
-class Walk:
+class _Walk:
     """One walk through a simulated schedule; `simsched/native/causes.cpp` is its twin."""
 
     def __init__(self, schedule: Schedule, asked: Sequence[Load]) -> None:

@@ -33,6 +33,12 @@ def labelled(group: str, cause: str) -> str:
     return cause if group in {"work", "shared", "aborted"} else f"{group}: {cause}"
 
 
+def seen_parts(frame: pd.DataFrame) -> list[tuple[str, str, float]]:
+    """Return group, cause and share of all parts of a table of core-time that are large enough to see."""
+    seen = frame[frame["share"].abs() >= LEAST_SHARE]
+    return list(zip(seen["group"].tolist(), seen["cause"].tolist(), seen["share"].tolist(), strict=True))
+
+
 def core_time_frame(waits: Waits, teams: TeamTime, slow_downs: Mapping[str, Seconds]) -> pd.DataFrame:
     """Return the table of `Explanation.core_time`.
 

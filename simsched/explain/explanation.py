@@ -11,7 +11,7 @@ from simsched.costs.task_costs import TaskCosts
 from simsched.document.html import pictured_card
 from simsched.drawing import Axes
 from simsched.errors import SimschedError
-from simsched.explain.core_time import LEAST_SHARE, core_time_frame, labelled
+from simsched.explain.core_time import core_time_frame, labelled, seen_parts
 from simsched.explain.path import Path
 from simsched.explain.task import TaskExplanation, found
 from simsched.explain.team_time import TeamTime, costs_of
@@ -288,12 +288,9 @@ class Explanation:
         path = self.critical_path.groupby("part", observed=False)["seconds_s"].sum()
         facts |= {f"critical path: {part}": format_time(seconds) for part, seconds in path.items() if seconds}
         facts |= {f"tasks that {waited}": f"{count:,}" for waited, count in self.waits.in_words().items()}
-        columns = (self.core_time[name].tolist() for name in ("group", "cause", "share"))
-        shares = {labelled(group, cause): share for group, cause, share in zip(*columns, strict=True)}
+        parts = seen_parts(self.core_time)
         return facts | {
-            f"core-time: {what}": f"{share:.1%}"
-            for what, share in shares.items()
-            if abs(share) >= LEAST_SHARE
+            f"core-time: {labelled(group, cause)}": f"{share:.1%}" for group, cause, share in parts
         }
 
     def __str__(self) -> str:

@@ -67,9 +67,7 @@ def load_ranks(
     """
     files = _files(path)
     ranks = ranks_of([file.name for file in files])
-    companions = {
-        name: _companions(path, name, value) for name, value in options.items() if is_several(value)
-    }
+    companions = {name: _companions(value) for name, value in options.items() if is_several(value)}
     graphs = []
     for rank, file in zip(ranks, files, strict=True):
         own = {name: _of_rank(path, name, rank, found) for name, found in companions.items()}
@@ -118,7 +116,7 @@ def _files(path: Path) -> list[Path]:
     return [file for _, file in sorted(zip(order, found, strict=True))]
 
 
-def _companions(path: Path, name: str, value: object) -> dict[int, Path]:
+def _companions(value: object) -> dict[int, Path]:
     files = _files(Path(str(value)))
     return dict(zip(ranks_of([file.name for file in files]), files, strict=True))
 

@@ -87,7 +87,7 @@ def read(path: Path) -> dict[str, Any]:
     from pydantic import ValidationError
 
     try:
-        model = _model().model_validate(_content(path))
+        model: Any = _model().model_validate(_content(path))
     except ValidationError as error:
         raise refusal(FormatError, path, [described(mistake) for mistake in error.errors()], LISTED) from None
     except CostError as error:
@@ -96,7 +96,7 @@ def read(path: Path) -> dict[str, Any]:
         name: getattr(model, name) for name in ("lanes", "notes", "seconds", "slowdowns", "starts", "runs")
     }
     of_task: dict[tuple[str, int, TaskKey], float] = {}
-    for row in model.tasks:  # type: ignore[attr-defined] # a model made here
+    for row in model.tasks:
         for place, alone_s in enumerate(row.alone_s):
             of_task[row.program, row.width, (row.kind, row.shape, place)] = alone_s
     return {**fields, "of_task": of_task}

@@ -212,7 +212,7 @@ def seen(runs: Sequence[Observed], found: Alone, slow: Sequence[Slowdown]) -> li
     return [_seen(run, found, factors) for run in runs]
 
 
-def with_room(runs: Sequence[Observed], found: Alone, seen: Sequence[Run]) -> Alone:
+def _with_room(runs: Sequence[Observed], found: Alone, seen: Sequence[Run]) -> Alone:
     """Return the same, with how short tasks must be to have no room for what interruptions usually take."""
     return replace(
         found, short_s={of: ROOM * slice_s(seen, threads) for of, threads in _threads(runs).items()}
@@ -255,7 +255,7 @@ def _seen(run: Observed, found: Alone, factors: dict[tuple[str, str], float]) ->
     )  # fmt: skip
 
 
-def less_expected(runs: Sequence[Observed], found: Alone, seen: Sequence[Run]) -> Alone:
+def _less_expected(runs: Sequence[Observed], found: Alone, seen: Sequence[Run]) -> Alone:
     """Return seconds alone without the interruptions that tasks must be taken to contain where none can show.
 
     That is what the host is expected to take from a run on as many threads.
@@ -312,9 +312,9 @@ def learn(recordings: Sequence[TaskGraph]) -> Learned:
     groups = grouped(runs)
     slow, begun = slowdowns(groups), starts(runs)
     found = alone(groups, slow)
-    found = with_room(runs, found, seen(runs, found, slow))
+    found = _with_room(runs, found, seen(runs, found, slow))
     hosts = seen(runs, found, slow)
-    found = less_expected(runs, found, hosts)
+    found = _less_expected(runs, found, hosts)
     return Learned(
         seconds=tuple(found.rows),
         slowdowns=tuple(slow),

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from simsched.errors import GraphError
 from simsched.execute import Gaps
+from simsched.execute.crosscheck.attribution import overlaps
 from simsched.execute.recorded.gaps import absences_s
 from simsched.graph import Recording, TaskGraph
 from simsched.graph.taskgraph import Seconds
@@ -93,7 +94,7 @@ class Observed:
     @cached_property
     def company(self) -> Seconds:
         """Share of each task's seconds beside at least one other running task, in [0, 1], shape (n,)."""
-        return shared_time(self.run)
+        return overlaps(self.run)
 
     @cached_property
     def keys(self) -> list[TaskKey]:
@@ -116,27 +117,6 @@ def task_keys(graph: TaskGraph) -> list[TaskKey]:
         keys.append((*both, seen[both]))
         seen[both] += 1
     return keys
-
-
-def shared_time(run: Recording) -> npt.NDArray[np.float64]:
-    """Return the share of each task's seconds in which at least one other task runs, shape (n,).
-
-    Examples
-    --------
-    >>> lanes = np.array([0, 1], np.int32)
-    >>> shared_time(Recording(np.array([0.0, 3.0]), np.array([4.0, 5.0]), lanes, ("a", "b"))).tolist()
-    [0.25, 0.5]
-    """
-    times = np.concatenate([run.start_s, run.finish_s])
-    steps = np.repeat([1, -1], len(run.start_s))
-    order = np.lexsort((steps, times))
-    at, running = times[order], np.cumsum(steps[order])
-    together = np.append(0.0, np.cumsum(np.diff(at) * (running[:-1] > 1)))
-    shared = np.interp(run.finish_s, at, together) - np.interp(run.start_s, at, together)
-    length = run.finish_s - run.start_s
-    share = np.zeros(len(length))
-    np.divide(shared, length, out=share, where=length > 0)
-    return share.clip(0.0, 1.0)
 
 
 def observed(recordings: Sequence[TaskGraph]) -> list[Observed]:

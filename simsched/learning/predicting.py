@@ -152,7 +152,7 @@ class Case:
 def sampled(learned: Learned, generator: np.random.Generator) -> Learned:
     """Return one of the possible hosts: all numbers sampled from their uncertainty."""
     common = {program: generator.standard_normal(3) for program in learned.programs}
-    paces = {program: common[program][2] * paced(learned.runs, program) for program in learned.programs}
+    paces = {program: common[program][2] * _paced(learned.runs, program) for program in learned.programs}
     scale = {
         (row.program, row.width, row.kind, row.shape): exp(
             common[row.program][0] * row.sigma + paces[row.program]
@@ -180,7 +180,7 @@ def sampled(learned: Learned, generator: np.random.Generator) -> Learned:
     )  # fmt: skip
 
 
-def paced(runs: Sequence[Run], program: str) -> float:
+def _paced(runs: Sequence[Run], program: str) -> float:
     """Return the standard deviation of the logarithm of a program's pace: how much its runs differ as a whole.
 
     Few runs do not tell that; it starts from 5 %.
@@ -188,7 +188,7 @@ def paced(runs: Sequence[Run], program: str) -> float:
     Examples
     --------
     >>> run = Run("lu", 1, 1, 0, 0.1, 0.0, 0.0)
-    >>> paced([run] * 100, "lu"), paced([run], "lu")
+    >>> _paced([run] * 100, "lu"), _paced([run], "lu")
     (0.005, 0.05)
     """
     logs = np.array([log(run.pace) for run in runs if run.program == program])

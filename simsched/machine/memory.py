@@ -147,7 +147,6 @@ if TYPE_CHECKING:
     from simsched.machine.machine import Machine
 
 Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 
 def team_reach_Bps(machine: Machine, threads: npt.ArrayLike) -> Floats:

@@ -135,7 +135,7 @@ def varied_spec(machine: Machine, params: Mapping[str, Scalar]) -> Spec:
     return Spec(spec.name, {**before, **params})
 
 
-def unused(machine: Machine) -> Iterator[str]:
+def _unused(machine: Machine) -> Iterator[str]:
     """Yield a note on the numbers of a machine's file without effect, as the file switches off their use.
 
     There is none on numbers by definition, nor on those that a variation switches off.
@@ -163,7 +163,7 @@ def all_notes(machine: Machine) -> Iterator[str]:
     yield from doubtful(machine)
     yield from guessed(machine)
     yield from remote(machine)
-    yield from unused(machine)
+    yield from _unused(machine)
     if machine.data is not None and (assumed := machine.data.note(machine)):
         yield assumed
 

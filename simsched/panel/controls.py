@@ -85,7 +85,7 @@ class Known:
         }
         if setting.cores != plain.n_cores:
             params["cores"] = setting.cores
-        if setting.data != way_of(plain):
+        if setting.data != _way_of(plain):
             params["data"] = setting.data
         return plain.varied(params) if params else plain
 
@@ -100,11 +100,11 @@ def first_setting(known: Known, layout: str | Layout | tuple[int, int] | None) -
     effects = {name: getattr(machine.effects, name) for name in NAMES}
     written = BEST if layout is None else str(Layout.wanted(layout))
     return Setting(
-        0, machine.spec, machine.n_cores, way_of(machine), effects, str(known.first_policy), written
+        0, machine.spec, machine.n_cores, _way_of(machine), effects, str(known.first_policy), written
     )
 
 
-def way_of(machine: Machine) -> str:
+def _way_of(machine: Machine) -> str:
     """Return how data move on a machine: "none", "sent" or "read"."""
     return "none" if machine.data is None else machine.data.mode
 
@@ -213,7 +213,7 @@ class Controls:
             self.cores.max = 2**20
             self.cores.min = self.cores.step = step
             self.cores.value, self.cores.max = machine.n_cores, MOST * machine.n_cores
-        self.data.value = way_of(machine)
+        self.data.value = _way_of(machine)
         for name, box in self.effects.items():
             box.value = getattr(machine.effects, name)
         self._following = False

@@ -7,7 +7,7 @@ from dataclasses import fields, is_dataclass
 
 from simsched.document.html import listed, text
 from simsched.explain import Explanation
-from simsched.explain.core_time import LEAST_SHARE, labelled
+from simsched.explain.core_time import labelled, seen_parts
 from simsched.notes import weighed
 from simsched.replay.advice import Advice
 from simsched.schedule import Bounds, Schedule
@@ -36,9 +36,9 @@ def headline(now: Schedule, base: Schedule, before: Schedule | None) -> str:
     """
     than = []
     if now is not base:
-        than.append(change(now, base, "the base"))
+        than.append(_change(now, base, "the base"))
     if before is not None and before is not base:
-        than.append(change(now, before, "the previous setting"))
+        than.append(_change(now, before, "the previous setting"))
     makespan, said = text(format_time(now.makespan_s)), text("; ".join(than) or "this is the base")
     return (
         '<div role="status" style="line-height:1.4"><span style="font-size:1.8em">makespan '
@@ -46,7 +46,7 @@ def headline(now: Schedule, base: Schedule, before: Schedule | None) -> str:
     )
 
 
-def change(now: Schedule, other: Schedule, called: str) -> str:
+def _change(now: Schedule, other: Schedule, called: str) -> str:
     """Return the difference of the makespan from another's, in percent or as a multiple."""
     ratio = now.makespan_s / other.makespan_s if other.makespan_s else 1.0
     # Adding 0 makes -0.0 positive.
@@ -101,9 +101,7 @@ def _waits(why: Explanation) -> str:
 
 def _causes(why: Explanation) -> list[tuple[str, float]]:
     """Return the largest causes of core-time, and their shares."""
-    columns = (why.core_time[name].tolist() for name in ("group", "cause", "share"))
-    shares = [(labelled(group, cause), share) for group, cause, share in zip(*columns, strict=True)]
-    shown = [(what, share) for what, share in shares if abs(share) >= LEAST_SHARE]
+    shown = [(labelled(group, cause), share) for group, cause, share in seen_parts(why.core_time)]
     return sorted(shown, key=lambda each: -abs(each[1]))[:MOST_CAUSES]
 
 

@@ -10,14 +10,13 @@ from typing import Any
 from simsched.costs import CostModel
 from simsched.costs.own_machine import machine_for
 from simsched.defaults import POLICY
-from simsched.errors import MissingExtraError, SimschedError
+from simsched.errors import SimschedError, require
 from simsched.explain import explain
 from simsched.graph import TaskGraph
 from simsched.machine import Machine, RuntimeProfile
 from simsched.panel.controls import FEW_TASKS, Controls, Known, Setting, first_setting
 from simsched.panel.numbers import advice, details, headline, not_found, refused, searching
 from simsched.plots.interactive.explorer import ExchangedChart, page_px
-from simsched.plots.interactive.pages import require_bokeh
 from simsched.policy import Layout, Policy
 from simsched.policy.layout import BEST
 from simsched.replay import simulate
@@ -306,11 +305,8 @@ def panel(
     >>> by_hand.schedule.makespan_s
     4.0
     """
-    try:
-        import ipywidgets  # noqa: F401 - only whether it is there
-    except ImportError:
-        raise MissingExtraError("ipywidgets", "notebook", "a panel") from None
-    require_bokeh("a panel")
+    require("ipywidgets", "notebook", "a panel")
+    require("bokeh", "interactive", "a panel")
     graphs = [graph] if isinstance(graph, TaskGraph) else graph
     if not isinstance(graphs, Sequence) or not graphs or not all(isinstance(g, TaskGraph) for g in graphs):
         raise SimschedError(f"graph is {graph!r}; panel() needs a TaskGraph, or a list of one or more")

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from simsched.drawing import Artist, Axes, Container, Figure, Legend, ScalarMappable, Text
-from simsched.errors import MissingExtraError, SimschedError
+from simsched.errors import SimschedError, require
 from simsched.graph.columns import Floats, LabelColumn
 from simsched.schedule import Schedule
 from simsched.text import printable
@@ -25,10 +25,7 @@ LONGEST_LABEL = 40
 
 def require_matplotlib() -> None:
     """Raise `MissingExtraError` if matplotlib is not installed."""
-    try:
-        import matplotlib  # noqa: F401 - only whether it is there
-    except ImportError:
-        raise MissingExtraError("matplotlib", "viz", "drawing") from None
+    require("matplotlib", "viz", "drawing")
 
 
 def shown_axes(size: Size, ax: Axes | None) -> Axes:
@@ -280,11 +277,11 @@ class Layer:
     wider_pt: float
     same_as: int | None
 
-    def label(self, name: str, names: Sequence[str]) -> str:
-        """Return a curve's name for a legend, cut where it is long, and the curve that it equals."""
-        return (
-            plain(name) if self.same_as is None else f"{plain(name)} (same as {plain(names[self.same_as])})"
-        )
+
+def layer_labels(drawn: Sequence[Layer], names: Sequence[str]) -> list[str]:
+    """Return the names of curves for a legend, cut where they are long, each with the first curve that it equals."""
+    same = ("" if one.same_as is None else f" (same as {plain(names[one.same_as])})" for one in drawn)
+    return [f"{plain(name)}{equal}" for name, equal in zip(names, same, strict=True)]
 
 
 def layers(curves: Sequence[tuple[npt.ArrayLike, npt.ArrayLike]]) -> list[Layer]:

@@ -20,6 +20,7 @@ from simsched.plots.canvas import (
     LONGEST_PAIR,
     OKABE_ITO,
     RGB,
+    layer_labels,
     layers,
     log_ticks,
     open_axes,
@@ -207,12 +208,7 @@ def cost_curves(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     ]
     _label(ax, frame, unit.name)
     names = [label for label, *_ in curves]
-    outside_legend(
-        ax,
-        handles,
-        [layer.label(name, names) for layer, name in zip(drawn, names, strict=True)],
-        LONGEST_PAIR,
-    )
+    outside_legend(ax, handles, layer_labels(drawn, names), LONGEST_PAIR)
     return ax
 
 

@@ -9,7 +9,7 @@ import pandas as pd
 
 from simsched.drawing import Artist, Axes, Container
 from simsched.errors import SimschedError
-from simsched.explain.core_time import IDLE, LEAST_SHARE, SHARED, SLOW_DOWNS, TEAM, labelled
+from simsched.explain.core_time import IDLE, SHARED, SLOW_DOWNS, TEAM, labelled, seen_parts
 from simsched.plots.canvas import (
     GREY,
     OKABE_ITO,
@@ -125,8 +125,8 @@ def core_time(frames: Mapping[str, pd.DataFrame], ax: Axes | None = None) -> Axe
     handles: dict[str, Container] = {}
     for place, frame in enumerate(frames.values()):
         right = left = 0.0
-        for group, cause, share in _shares(frame):
-            label = labelled(group, cause)
+        for group, cause, part in seen_parts(frame):
+            label, share = labelled(group, cause), 100 * part
             face, hatch = _style(cause)
             bar = ax.barh(
                 place, share, 0.7, left=right if share > 0 else left, facecolor=face, hatch=hatch,
@@ -142,13 +142,6 @@ def core_time(frames: Mapping[str, pd.DataFrame], ax: Axes | None = None) -> Axe
     shown = sorted(handles, key=order.index)
     outside_legend(ax, [handles[label] for label in shown], shown)
     return ax
-
-
-def _shares(frame: pd.DataFrame) -> list[tuple[str, str, float]]:
-    """Return group, cause and percent of all parts that are large enough to see."""
-    seen = frame[frame["share"].abs() >= LEAST_SHARE]
-    percent = (100 * seen["share"]).tolist()
-    return list(zip(seen["group"].tolist(), seen["cause"].tolist(), percent, strict=True))
 
 
 def _style(cause: str) -> tuple[RGB, str]:
@@ -181,10 +174,10 @@ def core_time_svg(frames: Mapping[str, pd.DataFrame], width: int = 640) -> str:
     MissingExtraError
         If matplotlib is not installed.
     """
-    shares = {name: _shares(frame) for name, frame in frames.items()}
+    shares = {name: seen_parts(frame) for name, frame in frames.items()}
     height = 70 + max(40 * len(frames), *(15 * len(parts) for parts in shares.values()))
     description = "; ".join(
-        f"{name}: " + ", ".join(f"{labelled(group, cause)} {share:.0f} %" for group, cause, share in parts)
+        f"{name}: " + ", ".join(f"{labelled(group, cause)} {100 * share:.0f} %" for group, cause, share in parts)
         for name, parts in shares.items()
     )  # fmt: skip
     return inline_svg(

@@ -34,7 +34,7 @@ MOST_NAMED = 32
 LONGEST_NAME = 24
 
 
-def name_rows(ax: Axes, names: Sequence[str]) -> None:
+def _name_rows(ax: Axes, names: Sequence[str]) -> None:
     """Write a name next to each row, the first at the top."""
     ax.set_yticks(range(len(names)), short_names(names), fontsize="small", parse_math=False, usetex=False)
 
@@ -283,7 +283,7 @@ class _Chart:
         named = bool(names) and self.rows <= MOST_NAMED
         what = "lane" if names else "core"
         if named:
-            name_rows(ax, names[: self.rows])
+            _name_rows(ax, names[: self.rows])
         else:
             ax.yaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
         ax.set_xlabel(f"time ({self.unit.name}){note}")

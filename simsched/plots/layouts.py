@@ -15,6 +15,7 @@ from simsched.plots.canvas import (
     LONGEST_PAIR,
     OKABE_ITO,
     Size,
+    layer_labels,
     layers,
     log_ticks,
     open_axes,
@@ -302,6 +303,5 @@ def tuning(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
         log_ticks(ax, "y")
     ax.set(xlabel="replays", ylabel=f"makespan ({unit.name})")
     names = list(searches)
-    labels = [layer.label(name, names) for layer, name in zip(drawn, names, strict=True)]
-    outside_legend(ax, lines, labels, LONGEST_PAIR).set_title("best so far")
+    outside_legend(ax, lines, layer_labels(drawn, names), LONGEST_PAIR).set_title("best so far")
     return ax

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from simsched.drawing import Artist, Axes, Figure, ScalarMappable
+from simsched.drawing import Artist, Axes, Figure
 from simsched.errors import SimschedError
 from simsched.graph.columns import Floats
 from simsched.machine import Box, Machine, Picture
@@ -17,6 +17,7 @@ from simsched.plots.canvas import (
     GREY,
     OKABE_ITO,
     RGB,
+    Colouring,
     Size,
     one_number_each,
     plain,
@@ -152,15 +153,11 @@ def extent(picture: Picture) -> tuple[float, float, float, float]:
     return left, bottom, right, top
 
 
-@dataclass(frozen=True)
-class _Cores:
-    """Colours of the cores, their texts, and their explanation."""
+@dataclass(frozen=True, eq=False)
+class _Cores(Colouring):
+    """Colours of the cores, and their texts."""
 
-    rgb: npt.NDArray[np.float64]
     texts: Sequence[str] | None = None
-    groups: Sequence[tuple[str, RGB]] = ()
-    bar: ScalarMappable | None = None
-    label: str = ""
 
 
 def _colours(
@@ -186,13 +183,12 @@ def _by_name(values: npt.NDArray[np.int64], label: str) -> _Cores:
         groups = [(f"{label or 'value'}: its number", GREY)]
     elif (values < 0).any():
         groups.append((f"no {label}".strip(), GREY))
-    return _Cores(rgb, texts, groups)
+    return _Cores(rgb, tuple(groups), texts=texts)
 
 
 def _by_size(values: npt.NDArray[np.float64], label: str, limits: tuple[float, float] | None) -> _Cores:
     rgb, bar = shaded(values, limits)
-    groups = () if np.isfinite(values).all() else [("unknown", GREY)]
-    return _Cores(rgb, groups=groups, bar=bar, label=label)
+    return _Cores(rgb, () if np.isfinite(values).all() else (("unknown", GREY),), bar, label)
 
 
 def _draw_links(ax: Axes, picture: Picture) -> None:
@@ -238,7 +234,7 @@ def _explain(ax: Axes, picture: Picture, cores: _Cores) -> None:
     if cores.bar is not None:
         bar = ax.figure.colorbar(cores.bar, ax=ax, shrink=0.85, pad=0.02, aspect=30)
         verbatim(bar.ax.yaxis.label)
-        bar.set_label(plain(cores.label))
+        bar.set_label(plain(cores.bar_label))
 
 
 def _write(ax: Axes, picture: Picture, cores: _Cores) -> None:

@@ -157,12 +157,12 @@ def policies_frame(
     >>> frame["makespan_s"].round(9).tolist()
     [6.0, 4.0]
     """
-    return summarised(
+    return _summarised(
         later("replayed")(graphs, machine, policies, layout, costs, runtime, engine, seeds=seeds)
     )
 
 
-def summarised(replays: pd.DataFrame) -> pd.DataFrame:
+def _summarised(replays: pd.DataFrame) -> pd.DataFrame:
     """Return the table of `policies_frame` from a result of `simsched.replayed`."""
     rows = []
     for (workload, policy), runs in replays.groupby(["graph", "policy"], sort=False):
@@ -234,7 +234,7 @@ def policies(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
 
 def draw_replayed(replays: pd.DataFrame, ax: Axes | None = None) -> Axes:
     """Draw a result of `simsched.replayed`, as `policies` does."""
-    return policies(summarised(replays), ax=ax)
+    return policies(_summarised(replays), ax=ax)
 
 
 def _label(ax: Axes, frame: pd.DataFrame, workloads: list[str], names: list[str]) -> None:

@@ -11,6 +11,7 @@ from simsched.drawing import Artist, Axes
 from simsched.plots.canvas import (
     LONGEST_PAIR,
     OKABE_ITO,
+    layer_labels,
     layers,
     open_axes,
     outside_legend,
@@ -140,8 +141,8 @@ def curves(frame: pd.DataFrame, x: str, group: str, title: str, ax: Axes | None 
     ax.minorticks_off()
     ax.set(xlabel=plain(x), ylabel=title)
     names = [str(name) for name in groups]
-    labels = [layer.label(name, names) for layer, name in zip(drawn, names, strict=True)]
-    outside_legend(ax, [*handles, *crosses], [*labels, "published"], LONGEST_PAIR)
+    labels = [*layer_labels(drawn, names), "published"]
+    outside_legend(ax, [*handles, *crosses], labels, LONGEST_PAIR)
     return ax
 
 

@@ -18,7 +18,7 @@ MOST_COMPARED = 64
 
 
 @dataclass(frozen=True, eq=False)
-class Locality:
+class _Locality:
     """Average places of the data of tasks.
 
     Parameters
@@ -36,7 +36,7 @@ class Locality:
     linked: Seconds
 
 
-def of_executors(machine: Machine, width: int, readers: Seconds, makers: Seconds) -> Locality:
+def _of_executors(machine: Machine, width: int, readers: Seconds, makers: Seconds) -> _Locality:
     """Return the places of the data of tasks on executors of one width.
 
     Parameters
@@ -70,12 +70,12 @@ def of_executors(machine: Machine, width: int, readers: Seconds, makers: Seconds
 
     near, remote, alone = mean(local), mean(1 - local), making == 0
     linked = np.divide(mean(beyond * (1 - local)), remote, out=np.zeros(len(remote)), where=remote > 1e-12)
-    return Locality(np.where(alone, 1.0, near), np.where(alone, 1 / machine.n_domains, mean(dense)), linked)
+    return _Locality(np.where(alone, 1.0, near), np.where(alone, 1 / machine.n_domains, mean(dense)), linked)
 
 
-def of_widths(
+def _of_widths(
     machine: Machine, widths: npt.NDArray[np.int64], in_use: float, first: npt.NDArray[np.bool_]
-) -> Locality:
+) -> _Locality:
     """Return the places of the data of teams of different widths, whose domains are nested or not.
 
     Parameters
@@ -101,7 +101,7 @@ def of_widths(
     linked = np.divide(over @ of_span, remote, out=np.zeros(most), where=remote > 1e-12)
     dense = np.full(len(spans), float(of_span @ (1 / span)))
     near = (local @ of_span)[spans - 1]
-    return Locality(
+    return _Locality(
         np.where(first, 1.0, near), np.where(first, 1 / spans, dense), np.asarray(linked[spans - 1])
     )
 
@@ -184,11 +184,11 @@ class Crowd:
         far = np.maximum(near, press.on_links(where.linked, 1 - local)) if press else near
         return np.asarray(local * near + (1 - local) * far * machine.memory.remote_penalty)
 
-    def _locality(self, before: Seconds) -> Locality:
+    def _locality(self, before: Seconds) -> _Locality:
         """Return the places of the data that tasks read, by the number of tasks during their production."""
         if self.widths.ndim == 0:
-            return of_executors(self.machine, int(self.widths), self.tasks, before)
-        return of_widths(self.machine, self.widths, float(self.domains.mean()), before == 0)
+            return _of_executors(self.machine, int(self.widths), self.tasks, before)
+        return _of_widths(self.machine, self.widths, float(self.domains.mean()), before == 0)
 
     @property
     def domains(self) -> Seconds:

@@ -28,13 +28,13 @@ from simsched.spec import Scalar, Spec, made, parse
 SHOWN = 40
 
 
-def spec_of(policy: Policy) -> Spec:
+def _spec_of(policy: Policy) -> Spec:
     """Return the spec of a policy; a larger array appears as a digest only, which makes no policy again.
 
     Examples
     --------
     >>> import simsched as ss
-    >>> spec_of(ss.policy("fifo[order=lifo,small_s=0.0]"))
+    >>> _spec_of(ss.policy("fifo[order=lifo,small_s=0.0]"))
     Spec(name='fifo', params={'order': 'lifo'})
     """
     values = {f.name: getattr(policy, f.name) for f in fields(policy) if not _is_default(policy, f)}
@@ -337,7 +337,7 @@ class Policy:
         return self
 
     def __str__(self) -> str:
-        return str(spec_of(self))
+        return str(_spec_of(self))
 
 
 def policy(source: str | Policy | type[Policy]) -> Policy:

@@ -11,6 +11,7 @@ import numpy as np
 from simsched.errors import MemoryLimitError
 from simsched.policy import Layout
 from simsched.policy.estimate import ROUNDING, Estimator
+from simsched.replay.layouts import chosen_by_replays
 from simsched.replay.parallel_map import parallel_map
 from simsched.schedule import Schedule
 
@@ -183,8 +184,7 @@ class Search:
         if self.best is None:
             assert self.no_room is not None  # noqa: S101 - narrows the type: it replayed some
             raise self.no_room
-        assert self.best.inputs is not None  # noqa: S101 - narrows the type: they were simulated
-        return replace(self.best, inputs=replace(self.best.inputs, layout_by="replays", layout_why=why))
+        return chosen_by_replays(self.best, why)
 
 
 def _ratio(one: int, other: int) -> float:

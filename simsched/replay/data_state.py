@@ -87,7 +87,7 @@ class DataState:
     """
 
     def __init__(self, plan: DataPlan, later: Later) -> None:
-        self._through, self._limited = plan.through, plan.limit is not None
+        self._through = plan.through
         self._network, self._size_B = plan.network, plan.size_B.tolist()
         self._latency_s, self._s_per_B = (table.tolist() for table in plan.network.tables)
         self._inputs, self._written = _rows(plan.inputs), _rows(plan.written)

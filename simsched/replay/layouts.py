@@ -76,5 +76,10 @@ def shorter(one: Schedule, other: Schedule) -> Schedule:
         f"the shorter of 2 replays, of {one.layout}, found by an estimate, and {other.layout}, which leaves more cores "
         "idle; layout='best' replays more"
     )
-    assert best.inputs is not None  # noqa: S101 - narrows the type: both were simulated
-    return replace(best, inputs=replace(best.inputs, layout_by="replays", layout_why=why))
+    return chosen_by_replays(best, why)
+
+
+def chosen_by_replays(schedule: Schedule, why: str) -> Schedule:
+    """Return a simulated schedule with the note that replays chose its layout, and why."""
+    assert schedule.inputs is not None  # noqa: S101 - narrows the type: it was simulated
+    return replace(schedule, inputs=replace(schedule.inputs, layout_by="replays", layout_why=why))

@@ -84,7 +84,7 @@ class LifoQueue(FifoQueue):
         self._tasks.extendleft(reversed(tasks))
 
 
-def ready_queue(discipline: Discipline, position: Index) -> ReadyQueue:
+def _ready_queue(discipline: Discipline, position: Index) -> ReadyQueue:
     """Return an empty queue of a discipline."""
     if discipline == "rank":
         return RankQueue(position)
@@ -101,7 +101,7 @@ class ListScheduler(Chooser):
         self._kinds = 1 if plan.kind_of is None else plan.seconds.shape[1]
         self._seconds = plan.seconds.ravel().tolist()
         self._loads = plan.loads.rows() if plan.loads else []
-        self._queue = ready_queue(plan.discipline, plan.position)
+        self._queue = _ready_queue(plan.discipline, plan.position)
         self._idle = list(range(plan.executors.n))
         self._cores: list[list[int]] = [
             plan.executors.neighbours(i).tolist() for i in range(plan.executors.n)
@@ -232,7 +232,7 @@ class ShortcutScheduler(ListScheduler):
         self._single_s = plan.singly.seconds.ravel().tolist() if plan.singly else []
         self._single_loads = plan.singly.loads.rows() if plan.singly and plan.singly.loads else []
         self._singles = shortcuts.threads.tolist()
-        self._apart_queue = ready_queue(plan.discipline, plan.position)
+        self._apart_queue = _ready_queue(plan.discipline, plan.position)
         self._idle_singles = list(range(self._n_teams, self._n_teams + len(self._singles)))
         self._released: list[deque[int]] = [deque() for _ in range(self._n_teams + len(self._singles))]
         self._freed: list[int] = []  # executors that finished something at this instant

@@ -147,7 +147,7 @@ class StaticPlan:
     def teams(self, executor: Index, task: Index) -> tuple[Csr, Index]:
         """Return the distinct teams that ran, and the row of each run's team, given its executor and its task."""
         if self.displaced is None:
-            return _joined(self.executors, one_each(self.singles)), executor
+            return _joined(self.executors, _one_each(self.singles)), executor
         single = executor >= self.executors.n
         moved, width = self.displaced[task], self.displaced.shape[1]
         wide, row = _moved(self.executors.indices.reshape(-1, width)[executor[~single]], moved[~single])
@@ -194,7 +194,6 @@ class StaticPlan:
             overrides methods of dynamic policies.
         """
         require_static(policy)
-        assert problem.layout is not None  # noqa: S101 - narrows the type: static policies always have a layout
         shortcuts, discipline = shortcuts_of(policy, problem), discipline_of(policy)
         executors = executors_of(policy, problem)
         planned, kind_of = (
@@ -298,7 +297,7 @@ class DynamicPlan:
 Plan = StaticPlan | DynamicPlan
 
 
-def one_each(threads: Index) -> Csr:
+def _one_each(threads: Index) -> Csr:
     """Return a table of teams of one thread."""
     return Csr(np.arange(len(threads) + 1, dtype=np.int64), threads)
 

@@ -99,7 +99,7 @@ class Replay:
         self.lost: list[
             tuple[int, int, tuple[float, ...]]
         ] = []  # aborted runs: task, executor, moments of `Runs`
-        self.data = None if plan.data is None else DataState(plan.data, self.time_message)
+        self.data = None if plan.data is None else DataState(plan.data, self._time_message)
         if self.data is not None:
             chooser.sees(self.data)
         self.reading: set[int] = set()  # tasks that have started and do not compute yet
@@ -124,7 +124,7 @@ class Replay:
         self.chooser.released(sources, 0.0)
         if self.data is not None:
             self.data.open()
-            self.begin_waiting()
+            self._begin_waiting()
         self.decide()
         self.take_room()
         self.retime()
@@ -135,7 +135,7 @@ class Replay:
             self.progress(self.n_done - self.n_reported)
         self.n_reported = self.n_done
 
-    def on_finish(self, event: Any) -> None:
+    def _on_finish(self, event: Any) -> None:
         """Note that a task finished."""
         self.done.append(event.value)
         self.due = True
@@ -147,18 +147,18 @@ class Replay:
             self.due = False
             self.settle()
 
-    def on_dispatched(self, event: Any) -> None:
+    def _on_dispatched(self, event: Any) -> None:
         """Note that the dispatcher has handed a task over."""
         self.busy = False
-        self.deliver(event.value)
+        self._deliver(event.value)
         self.due = True
         self.settle_once()
 
-    def time_message(self, delay: float, message: tuple[int, int]) -> None:
+    def _time_message(self, delay: float, message: tuple[int, int]) -> None:
         """Let something happen to a message after `delay`."""
-        self.env.timeout(delay, message).callbacks.append(self.on_message)
+        self.env.timeout(delay, message).callbacks.append(self._on_message)
 
-    def on_message(self, event: Any) -> None:
+    def _on_message(self, event: Any) -> None:
         """Note that a message moves or arrives, unless it was timed again since."""
         number, version = event.value
         if self.data is not None and self.data.mail.is_due(number, version):
@@ -172,7 +172,7 @@ class Replay:
             done = sorted(self.done)
             self.done.clear()
             self.complete(done)
-        self.begin_waiting()
+        self._begin_waiting()
         while (decision := self.chooser.own(self.env.now)) is not None:
             self.place(decision)
         if not self.busy:
@@ -180,7 +180,7 @@ class Replay:
         self.take_room()
         self.retime()
 
-    def begin_waiting(self) -> None:
+    def _begin_waiting(self) -> None:
         """Start the tasks for which all that they waited for has arrived by now."""
         if self.data is not None:
             waiting = self.data.settle(self.messages, self.env.now)
@@ -195,7 +195,7 @@ class Replay:
     def take_room(self) -> None:
         """Start the tasks that waited for room that decisions have made."""
         if self.data is not None and self.data.has_room():
-            self.begin_waiting()
+            self._begin_waiting()
 
     def retime(self) -> None:
         """Reschedule everything that has become slower or faster."""
@@ -230,11 +230,11 @@ class Replay:
         while (decision := self.chooser.next(self.env.now)) is not None:
             if decision.delay_s:
                 self.busy = True
-                self.env.timeout(decision.delay_s, decision).callbacks.append(self.on_dispatched)
+                self.env.timeout(decision.delay_s, decision).callbacks.append(self._on_dispatched)
                 return
-            self.deliver(decision)
+            self._deliver(decision)
 
-    def deliver(self, decision: Decision) -> None:
+    def _deliver(self, decision: Decision) -> None:
         """Hand a dispatched task over."""
         if decision.held:
             self.chooser.arrived(decision)
@@ -262,4 +262,4 @@ class Replay:
 
     def launch(self, decision: Decision) -> None:
         """Time the completion of a task that starts now."""
-        self.env.timeout(decision.seconds, decision.task).callbacks.append(self.on_finish)
+        self.env.timeout(decision.seconds, decision.task).callbacks.append(self._on_finish)

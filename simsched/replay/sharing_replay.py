@@ -63,10 +63,10 @@ def _shared_by_tasks(machine: Machine) -> Sharing:
     """Return the simplest model of what tasks share on a machine."""
     if not machine.effects.any:
         return Alone()
-    return Bandwidth(machine.domain_Bps) if only_bandwidth(machine) else Contention(machine)
+    return Bandwidth(machine.domain_Bps) if _only_bandwidth(machine) else Contention(machine)
 
 
-def only_bandwidth(machine: Machine) -> bool:
+def _only_bandwidth(machine: Machine) -> bool:
     """Return whether tasks share nothing but one memory's bandwidth, for which a simpler model suffices."""
     one = machine.n_domains == 1 and machine.memory.cluster_bandwidth_Bps == inf
     # What moves on links is beside what running tasks share.
@@ -103,7 +103,7 @@ class SharingReplay(Replay):
         """Let a running task finish after `delay`, whatever was timed before."""
         self.n_timed += 1
         running.event = self.n_timed
-        self.env.timeout(delay, (task, running.event)).callbacks.append(self.on_timed)
+        self.env.timeout(delay, (task, running.event)).callbacks.append(self._on_timed)
 
     def abort(self, task: int) -> None:
         """Abort the run of a task that computes."""
@@ -116,7 +116,7 @@ class SharingReplay(Replay):
         if self.data is not None:
             self.data.aborted(task)
 
-    def on_timed(self, event: Any) -> None:
+    def _on_timed(self, event: Any) -> None:
         """Note that a task finished, unless it was timed again or aborted since."""
         task, number = event.value
         running = self.running.get(task)

@@ -19,6 +19,7 @@ from simsched.notes import weighed
 from simsched.policy import Policy, policy as policy_of
 from simsched.policy.layout import BEST, Best, Layout
 from simsched.replay.advice import advised
+from simsched.replay.layouts import chosen_by_replays
 from simsched.report.question import PolicyRun, Progress, Question, TimeBudget, by_makespan, replayed
 from simsched.schedule import Bounds, Schedule, bounds
 from simsched.schedule.one_core import OneCore, one_core
@@ -29,7 +30,7 @@ from simsched.study.predict import beyond
 LEAST_LAYOUTS = 3
 
 
-def by_layout(question: Question, runs: list[PolicyRun], progress: Progress) -> pd.DataFrame | None:
+def _by_layout(question: Question, runs: list[PolicyRun], progress: Progress) -> pd.DataFrame | None:
     """Return the layouts of the first run whose policy takes several numbers of executors, as `tune` does.
 
     Of equally short ones the layout of the run is first. All are replayed with the first seed.
@@ -58,7 +59,7 @@ def _of(run: PolicyRun) -> list[Layout]:
     return [Layout.parse(written)] if written else []
 
 
-def with_shortest(
+def _with_shortest(
     question: Question, runs: list[PolicyRun], layouts: pd.DataFrame | None, progress: Progress
 ) -> list[PolicyRun]:
     """Return the runs, that of the tuned policy with its shortest layout, unless a layout was given.
@@ -81,14 +82,11 @@ def with_shortest(
 
 def _chosen(run: PolicyRun, layouts: int) -> PolicyRun:
     """Return a run with the note that replays chose its layout."""
-    schedule = run.require_schedule()
-    assert schedule.inputs is not None  # noqa: S101 - narrows the type: it was simulated
     why = f"the shortest of the replays of {layouts} layouts"
-    found = replace(schedule, inputs=replace(schedule.inputs, layout_by="replays", layout_why=why))
-    return replace(run, schedule=found)
+    return replace(run, schedule=chosen_by_replays(run.require_schedule(), why))
 
 
-def by_core_count(question: Question, best: PolicyRun, progress: Progress) -> pd.DataFrame | None:
+def _by_core_count(question: Question, best: PolicyRun, progress: Progress) -> pd.DataFrame | None:
     """Return the best policy on other core counts, each with its best layout; on the machine's own, `best`.
 
     Parameters
@@ -224,10 +222,12 @@ class Findings:
         if len(errors) == len(runs):
             raise errors[0]
         left_out: list[str] = []
-        layouts = _tried("layouts", left_out, lambda: by_layout(question, by_makespan(runs), patient()))
+        layouts = _tried("layouts", left_out, lambda: _by_layout(question, by_makespan(runs), patient()))
         # Everything else concerns the best schedule, so its layout is found first.
         runs = (
-            _tried("the shortest layout", left_out, lambda: with_shortest(question, runs, layouts, patient()))
+            _tried(
+                "the shortest layout", left_out, lambda: _with_shortest(question, runs, layouts, patient())
+            )
             or runs
         )
         chosen = by_makespan(runs)[0]
@@ -237,7 +237,7 @@ class Findings:
             sequential=_sequential(question, runs, patient()),
             limits=bounds(question.graph, question.machine, question.costs, question.runtime),
             helps=_tried("what would help", left_out, lambda: _helps(question, chosen, patient())),
-            scaling=_tried("core counts", left_out, lambda: by_core_count(question, chosen, patient())),
+            scaling=_tried("core counts", left_out, lambda: _by_core_count(question, chosen, patient())),
             layouts=layouts,
             recorded=_tried("the recorded run", left_out, lambda: _recorded(question)),
             left_out=left_out,

@@ -37,7 +37,7 @@ MOST_DRAWN = 2000
 def graph_section(found: Findings) -> Section:
     """Return the section on the graph and its import."""
     graph = found.question.graph
-    parts: list[Part] = [Facts("Graph", _facts(found)), kinds_table(found.question)]
+    parts: list[Part] = [Facts("Graph", _facts(found)), _kinds_table(found.question)]
     if graph.n_tasks and graph.n_tasks <= MOST_DRAWN:
         depth = int(graph.depths.max()) + 1
         parts.append(
@@ -66,7 +66,7 @@ def _facts(found: Findings) -> dict[str, object]:
     return facts
 
 
-def kinds_table(question: Question) -> Table:
+def _kinds_table(question: Question) -> Table:
     """Return the kinds that hold most seconds on one core of the machine."""
     kinds = question.graph.kinds
     costs = (question.costs or CostModel()).on(question.graph, question.machine, question.runtime)
@@ -152,12 +152,12 @@ def machine_section(found: Findings) -> Section:
             words,
         ),
         Facts("Machine", machine.summary()),
-        Folded("Every number of the machine, with its source", [machine_table(machine)]),
+        Folded("Every number of the machine, with its source", [_machine_table(machine)]),
     ]
     return Section("The machine", parts, "machine")
 
 
-def machine_table(machine: Machine) -> Table:
+def _machine_table(machine: Machine) -> Table:
     """Return the numbers of the machine's file, with unit, source and confidence."""
     rows = [(fact.key, _shown(fact.value), fact.unit, fact.confidence, fact.source) for fact in machine.facts]
     return Table("Numbers of the machine", ("number", "value", "unit", "confidence", "source"), rows)
@@ -245,7 +245,7 @@ def trust_section(found: Findings) -> Section:
     notes = [note for note in found.notes if note not in question.graph.report.notes]
     parts: list[Part] = [
         Paragraph("Schedules are exact for what they assume; what they assume is this."),
-        Bullets([*notes, *assumptions(question), *(f"left out: {one}" for one in found.left_out)]),
+        Bullets([*notes, *_assumptions(question), *(f"left out: {one}" for one in found.left_out)]),
     ]
     if found.recorded is not None:
         parts.append(_recorded(found.recorded))
@@ -277,7 +277,7 @@ def _seeds(found: Findings) -> str:
     return f"{first} to {first + count - 1}" if count > 1 else f"{first}; no other makes a difference"
 
 
-def assumptions(question: Question) -> list[str]:
+def _assumptions(question: Question) -> list[str]:
     """Return the assumptions of a replay on this machine, in sentences."""
     machine = question.machine
     effects = {name: getattr(machine.effects, name) for name in NAMES}

@@ -39,7 +39,7 @@ def policies_section(found: Findings) -> Section:
         "lower bound, the larger": format_time(limits.bound_s),
     }
     parts: list[Part] = [
-        policies_table(found),
+        _policies_table(found),
         Facts("Lower bounds of every policy", bounds),
         Paragraph(_meaning(found)),
         _how_chosen(found),
@@ -49,7 +49,7 @@ def policies_section(found: Findings) -> Section:
     return Section("Policies", parts, "policies")
 
 
-def policies_table(found: Findings) -> Table:
+def _policies_table(found: Findings) -> Table:
     """Return one row per policy, the shortest makespan first; failed ones last, with the reason."""
     columns = [*COLUMNS]
     if found.seeded:
@@ -72,8 +72,8 @@ def _row(found: Findings, run: PolicyRun) -> dict[str, str]:
         "chosen by": run.layout_by,
         "makespan": format_time(mean_s),
         INTERVAL: interval_text(run),
-        "over best": longer(mean_s, best_s) if best_s else "-",
-        "above bound": longer(mean_s, bound_s) if bound_s else "-",
+        "over best": _longer(mean_s, best_s) if best_s else "-",
+        "above bound": _longer(mean_s, bound_s) if bound_s else "-",
         "speed-up": f"{found.one_core.speedup(mean_s):.3g}" if mean_s else "-",
         "efficiency": f"{found.one_core.efficiency(mean_s):.1%}",
         "in use": f"{schedule.utilization:.1%}",
@@ -88,7 +88,7 @@ def _how_chosen(found: Findings) -> Folded:
     )
 
 
-def longer(seconds: float, than: float) -> str:
+def _longer(seconds: float, than: float) -> str:
     """Return by how much one time is longer than another, in percent; as a factor from twice on."""
     return f"{seconds / than - 1:+.1%}" if seconds < 2 * than else f"{seconds / than:.3g} x"
 
@@ -207,7 +207,7 @@ def layouts_section(found: Findings) -> Section | None:
         (
             str(row["layout"]) + (" (as above)" if row["layout"] == used else ""),
             format_time(row["makespan_s"]),
-            longer(row["makespan_s"], first["makespan_s"]) if first["makespan_s"] else "-",
+            _longer(row["makespan_s"], first["makespan_s"]) if first["makespan_s"] else "-",
             f"{row['speedup']:.3g}",
             f"{row['utilization']:.1%}",
         )

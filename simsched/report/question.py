@@ -8,6 +8,7 @@ from functools import cached_property
 from math import inf
 from pathlib import Path
 from time import process_time
+from typing import Any
 
 import numpy as np
 
@@ -96,7 +97,7 @@ class Question:
         machine: str | Path | Machine | None,
         policies: Sequence[str | Policy | type[Policy]] | None = None,
         layout: str | Layout | tuple[int, int] | None = None,
-        **others: object,
+        **others: Any,
     ) -> Question:
         """Return the question of a user's arguments; `others` are the further fields.
 
@@ -112,7 +113,7 @@ class Question:
         if unknown := sorted(set(others) - known):
             raise SimschedError(f"report has no parameter {unknown[0]!r}; it has {', '.join(sorted(known))}")
         wanted = None if layout is None or layout == BEST else Layout.parse(layout)
-        return cls(graph, machine, tuple(chosen), wanted, **others)  # type: ignore[arg-type] # checked above and by simulate
+        return cls(graph, machine, tuple(chosen), wanted, **others)
 
     @property
     def call(self) -> str:
@@ -140,7 +141,7 @@ class Question:
     def work(self) -> int:
         """Approximate number of tasks replayed in all, for a progress bar."""
         searches = len(self.policies) + len(self.core_counts)
-        replays = MOST_REPLAYS * searches + self.replays + len(self.layout_grid)
+        replays = MOST_REPLAYS * searches + self.replays + len(self._layout_grid)
         return replays * self.graph.n_tasks
 
     @cached_property
@@ -156,7 +157,7 @@ class Question:
         return executors, sorted({threads // count for count in executors})
 
     @cached_property
-    def layout_grid(self) -> list[Layout]:
+    def _layout_grid(self) -> list[Layout]:
         """Layouts of the grid that fit the machine, all that fill it, and that of the question."""
         threads, (executors, widths) = self.machine.n_threads, self.grid
         grid = [Layout(k, w) for k in executors for w in widths if k * w <= threads]
@@ -174,7 +175,7 @@ class Question:
             except LayoutError:
                 return False
 
-        return [layout for layout in self.layout_grid if taken(layout)]
+        return [layout for layout in self._layout_grid if taken(layout)]
 
 
 Progress = Callable[[int], object]

@@ -8,7 +8,7 @@ import pandas as pd
 from simsched.defaults import BASELINE
 from simsched.document.parts import Bullets, Folded, Paragraph, Part, Picture, Section, Table
 from simsched.explain import explain
-from simsched.explain.core_time import LEAST_SHARE, SHARED, labelled
+from simsched.explain.core_time import LEAST_SHARE, SHARED, labelled, seen_parts
 from simsched.plots import core_time, what_if
 from simsched.plots.canvas import plain
 from simsched.report.findings import Findings
@@ -38,13 +38,13 @@ def headline(found: Findings) -> str:
     if not question.graph.n_tasks:
         return f"{graph} has no tasks: there is nothing to schedule."
     on = f"{question.machine.spec} ({counted(question.machine.n_cores, 'core')})"
-    takes = f"{graph} takes {format_time(best.interval.middle)} on {on} under {run_name(best)}"
+    takes = f"{graph} takes {format_time(best.interval.middle)} on {on} under {_run_name(best)}"
     if len(found.done) == 1:
         return f"{takes} ({_chosen(best)})."
     return f"{takes}, the shortest of {len(found.done)} policies, {_layouts_of(found)}{_over_others(found)}."
 
 
-def run_name(run: PolicyRun) -> str:
+def _run_name(run: PolicyRun) -> str:
     """Return a policy with the layout of its run."""
     return f"{run.name}, {plain(run.layout, LONGEST_LAYOUT)}"
 
@@ -243,15 +243,15 @@ LEGEND_PX = 240
 
 def why_section(found: Findings) -> Section:
     """Return the section on where the time of the best schedule went."""
-    frames = core_times(found)
+    frames = _core_times(found)
     why = found.why
-    words = "; ".join(f"{labelled(g, c)} {share:.1%}" for g, c, share in _shares(frames[found.best.name]))
+    words = "; ".join(f"{labelled(g, c)} {share:.1%}" for g, c, share in seen_parts(frames[found.best.name]))
     parts: list[Part] = [
         Paragraph(_which(found)),
-        core_time_table(found),
+        _core_time_table(found),
         Picture(lambda figure: core_time(frames, figure.add_subplot()), 880, 90 + max(40 * len(frames), LEGEND_PX),
                 f"Where the cores' time went, a bar a policy; under {found.best.name}: {words}"),
-        waits_table(found),
+        _waits_table(found),
         *_path(found),
         *_help_parts(found),
     ]  # fmt: skip
@@ -264,21 +264,16 @@ def _which(found: Findings) -> str:
     seed = (
         f" with seed {schedule.seed}, which takes {format_time(schedule.makespan_s)}" if best.seeded else ""
     )
-    return f"Of the schedule under {run_name(best)}, the shortest{seed}."
+    return f"Of the schedule under {_run_name(best)}, the shortest{seed}."
 
 
-def core_times(found: Findings) -> dict[str, pd.DataFrame]:
+def _core_times(found: Findings) -> dict[str, pd.DataFrame]:
     """Return the core-time of every policy."""
     others = {run.name: explain(run.require_schedule()).core_time for run in found.done[1:]}
     return {found.best.name: found.why.core_time, **others}
 
 
-def _shares(frame: pd.DataFrame) -> list[tuple[str, str, float]]:
-    seen = frame[frame["share"].abs() >= LEAST_SHARE]
-    return list(zip(seen["group"].tolist(), seen["cause"].tolist(), seen["share"].tolist(), strict=True))
-
-
-def core_time_table(found: Findings) -> Table:
+def _core_time_table(found: Findings) -> Table:
     """Return the use of the cores' time under the best policy."""
     frame = found.why.core_time
     seen = frame[frame["share"].abs() >= LEAST_SHARE]
@@ -289,7 +284,7 @@ def core_time_table(found: Findings) -> Table:
     return Table("Where the cores' time went", ("what", "core-seconds", "share"), rows)
 
 
-def waits_table(found: Findings) -> Table:
+def _waits_table(found: Findings) -> Table:
     """Return the causes of waits under the best policy."""
     waits = found.why.tasks
     rows = []

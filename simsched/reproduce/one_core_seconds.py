@@ -61,7 +61,7 @@ def one_core_s(op: Op, team: Team) -> float:
     library = parameters(LIBRARY)
     shape = parse_shape(op.shape)
     if op.kind in _DIRECTIONS:
-        return convolution_s(convolution_of(op), team, _DIRECTIONS[op.kind], library, resident=False)
+        return convolution_s(_convolution_of(op), team, _DIRECTIONS[op.kind], library, resident=False)
     if op.kind == "MatMul":
         (m, k), (_, n) = shape
         # Rows of a framework's matrices are contiguous, to BLAS its columns.
@@ -71,7 +71,7 @@ def one_core_s(op: Op, team: Team) -> float:
     return elementwise_s(elements, team, arrays, library, resident=False)
 
 
-def convolution_of(op: Op) -> Convolution:
+def _convolution_of(op: Op) -> Convolution:
     """Return the sizes of a convolution's kernel in a real run.
 
     Raises

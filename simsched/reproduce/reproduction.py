@@ -64,7 +64,7 @@ def _quantity(quantity: Quantity, rows: list[Row]) -> Section:
     layout = Layout.of(rows, quantity.columns)
     unit = "" if quantity.unit == RATIO else f", {quantity.unit}"
     common = "".join(f", {key} {value_text(rows[0].case[key])}" for key in layout.shared)
-    cells = pivoted(rows, layout, _cell)
+    cells = _pivoted(rows, layout, _cell)
     columns = list(dict.fromkeys(column for line in cells.values() for column in line))
     titles = [f"{layout.across} {columns[0]}", *columns[1:]] if layout.across else columns
     lines = [(*line, *(cells[line].get(column, "") for column in columns)) for line in cells]
@@ -174,7 +174,7 @@ class Reproduction:
         """
         rows = self._of(table, quantity)
         layout = Layout.of(rows, self._quantity(table, quantity).columns)
-        cells = pivoted(rows, layout, lambda row: getattr(row, value))
+        cells = _pivoted(rows, layout, lambda row: getattr(row, value))
         frame = pd.DataFrame(list(cells.values()))
         if layout.down:
             frame.index = pd.MultiIndex.from_tuples(list(cells), names=layout.down)
@@ -262,7 +262,7 @@ class Layout:
         return cls(shared, tuple(key for key in varied if key != across), across)
 
 
-def pivoted(
+def _pivoted(
     rows: Sequence[Row], layout: Layout, cell: Callable[[Row], Cell]
 ) -> Mapping[tuple[str, ...], Mapping[str, Cell]]:
     """Return cells by line (values of `down`) and column (value of `across`, or "value"), in the order of the rows."""

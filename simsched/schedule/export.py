@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from simsched.errors import MissingExtraError, SimschedError
+from simsched.errors import SimschedError, require
 from simsched.files import replacing, write_text
 from simsched.graph.columns import plain_text
 from simsched.graph.saving import writers
@@ -94,10 +94,7 @@ def _table(schedule: Schedule) -> pd.DataFrame:
 
 
 def _write_parquet(schedule: Schedule, path: Path) -> None:
-    try:
-        import pyarrow  # noqa: F401 - only whether it is there
-    except ImportError:
-        raise MissingExtraError("pyarrow", "formats", "writing Parquet") from None
+    require("pyarrow", "formats", "writing Parquet")
     with replacing(path) as file:
         _table(schedule).to_parquet(file, engine="pyarrow", index=False)
 

@@ -159,26 +159,16 @@ def _first_readers(schedule: Schedule, data: DataObjects) -> Ints:
     return order[first]
 
 
-@dataclass(frozen=True, eq=False)
-class _Uses:
-    """Uses of objects at places: which, where, from when and until when. All arrays of shape (r,)."""
-
-    object: Index
-    place: Index
-    begin_s: Seconds
-    end_s: Seconds
-
-
 def _uses(
     schedule: Schedule, data: DataObjects, home: Index, place_of: Index, sent: Messages | None
-) -> _Uses:
-    """Return the uses of objects by runs of tasks that read them and by messages that take them elsewhere."""
+) -> Lives:
+    """Return the times in which runs of tasks read objects and messages take them elsewhere, each at its place."""
     runs, (again, aborted) = Runs.of(schedule), _aborted(schedule, data.readers.indices)
     of, run = data.readers.sources(), np.append(data.readers.indices, aborted)
     of = np.append(of, of[again])
     start_s, finish_s = runs.start_s[run], runs.end_s[run]
     if sent is None:
-        return _Uses(of, home[of], start_s, finish_s)
+        return Lives(of, home[of], start_s, finish_s)
     network = schedule.require_machine().network
     if network is not None and network.ways.mode == "read":
         moved = _latest(sent.object, sent.depart_s, of, start_s)
@@ -186,7 +176,7 @@ def _uses(
     else:
         everywhere = (data.producer[of] == NOBODY) & (network is None or network.ways.home == "everywhere")
         used_at = np.where(everywhere, home[of], place_of[run])
-    return _Uses(
+    return Lives(
         np.concatenate([of, sent.object]),
         np.concatenate([used_at, sent.source]),
         np.concatenate([start_s, sent.depart_s]),
@@ -194,7 +184,7 @@ def _uses(
     )
 
 
-def _lengthen(lives: Lives, uses: _Uses) -> None:
+def _lengthen(lives: Lives, uses: Lives) -> None:
     """Let the last life of each object at each place to begin before a use last until its end."""
     n = np.int64(max(lives.place.max(initial=0), uses.place.max(initial=0)) + 1)
     of_life = lives.object.astype(np.int64) * n + lives.place

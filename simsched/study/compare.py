@@ -121,7 +121,7 @@ def comparison_frame(
         critical_path_s, area_s (lower bounds for every policy); bound_s, the best bound known; bound_from, its name;
         gap, the distance from it (makespan over bound_s, minus 1); mean_corunning (tasks).
     """
-    frame = pd.DataFrame([comparison_row(schedule, sequential, limits) for schedule in schedules])
+    frame = pd.DataFrame([_comparison_row(schedule, sequential, limits) for schedule in schedules])
     notes = (*notes_of(schedules), *_one_core(sequential).notes)
     return Result.of(frame, notes, comparison, HIDDEN)
 
@@ -156,7 +156,7 @@ def best_bounds(
     return replace(limits, proven_s=found.bound_s)
 
 
-def comparison_row(schedule: Schedule, sequential: Schedule, limits: Bounds) -> dict[str, Any]:
+def _comparison_row(schedule: Schedule, sequential: Schedule, limits: Bounds) -> dict[str, Any]:
     """Return one row of `comparison_frame`."""
     makespan = schedule.makespan_s
     return {
@@ -228,7 +228,7 @@ class Trials:
         # Only the row is kept: schedules of a million tasks would fill the memory.
         schedule = self.replay(policy, layout)
         notes = tuple(notes_of([schedule]))
-        numbers = comparison_row(schedule, self.sequential, self.limits)
+        numbers = _comparison_row(schedule, self.sequential, self.limits)
         used = Layout.parse(schedule.layout) if schedule.layout else None
         sizes = {"executors": used and used.executors, "width": used and used.width}
         return {

@@ -98,7 +98,7 @@ def sensitivity(
         raise SimschedError(f"change is {change!r}; expected a share above 0 and below 1, as 0.1")
     target = machine_for(graph, machine)
     uncertain = Uncertain(graph, Scenario.of(target, layout, costs, runtime, engine, seed, progress))
-    replay = replay_of(uncertain, policy)
+    replay = _replay_of(uncertain, policy)
     nominal = replay({})
     wanted = chosen(uncertain.parameters(), None if parameters is None else list(parameters))
     values = [value for one in wanted for value in (one.low, one.high, *_beside(uncertain, one, change))]
@@ -109,7 +109,7 @@ def sensitivity(
     return _ranked(rows, notes_of([nominal]), folds=parameters is None)
 
 
-def replay_of(uncertain: Uncertain, policy: str | Policy | type[Policy]) -> Replay:
+def _replay_of(uncertain: Uncertain, policy: str | Policy | type[Policy]) -> Replay:
     """Return a replay with some numbers changed, always on one layout: the best with none changed."""
     scenario, graph = uncertain.scenario, uncertain.graph
     if scenario.layout is None or scenario.layout == BEST:
@@ -240,7 +240,7 @@ def sobol(
         swings = sensitivity(graph, machine, policy, layout, costs, runtime, engine, seed, progress=progress)
         parameters = swings.loc[swings["swing_s"] > 0, "parameter"].head(MOST).tolist()
     wanted = chosen(uncertain.parameters(), list(parameters)) if len(parameters) else []
-    replay = replay_of(uncertain, policy)
+    replay = _replay_of(uncertain, policy)
     indices = _indices(wanted, lambda values: replay(values).makespan_s, samples, seed).tolist()
     rows = [[*astuple(one), *found] for one, found in zip(wanted, indices, strict=True)]
     return _by_total(rows, notes_of([replay({})]))

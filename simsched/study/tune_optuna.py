@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from simsched.errors import MissingExtraError
+from simsched.errors import require
 from simsched.policy import Layout, Policy
 from simsched.study.compare import Point, Trials
 from simsched.study.tune_widths import OTHERS, TUNED, Widths
@@ -43,10 +43,9 @@ def search(
     Algorithms for Hyper-Parameter Optimization, NIPS 2011, Sec. 4; Optuna: A Next-generation Hyperparameter
     Optimization Framework, KDD 2019.
     """
-    try:
-        import optuna
-    except ImportError:
-        raise MissingExtraError("optuna", "tune", "searching policies, layouts and widths") from None
+    require("optuna", "tune", "searching policies, layouts and widths")
+    import optuna
+
     verbosity = optuna.logging.get_verbosity()
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     try:

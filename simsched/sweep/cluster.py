@@ -54,7 +54,7 @@ class Shipped(WorkerPlugin):
         self.replayer = Replayer(self.sweep)
 
 
-def replay_there(name: str, points: list[int]) -> list[Outcome] | None:
+def _replay_there(name: str, points: list[int]) -> list[Outcome] | None:
     """Replay points on a worker; None where it does not have the sweep yet."""
     shipped = get_worker().plugins.get(name)
     if not isinstance(shipped, Shipped) or shipped.replayer is None:
@@ -96,7 +96,7 @@ class Cluster:
     def submit(self, points: list[int]) -> None:
         """Begin a batch."""
         try:
-            future = self._client.submit(replay_there, self._name, points, pure=False)
+            future = self._client.submit(_replay_there, self._name, points, pure=False)
         except Exception as error:
             raise self._lost(error) from error
         self._running[future.key] = future, points

@@ -49,7 +49,7 @@ def description(sweep: Sweep) -> dict[str, Any]:
     return {
         "graphs": [{"name": graph.name, "id": graph_id(graph)} for graph in sweep.axis("graph").listed],
         "machines": [
-            {"spec": Path(one.spec).name, "id": machine_id(one)} for one in sweep.axis("machine").listed
+            {"spec": Path(one.spec).name, "id": _machine_id(one)} for one in sweep.axis("machine").listed
         ],
         "policies": [
             {"spec": str(one), "class": f"{type(one).__module__}:{type(one).__qualname__}"}
@@ -76,7 +76,7 @@ def graph_id(graph: TaskGraph) -> str:
     return digest(graph)[:ID]
 
 
-def machine_id(machine: Machine) -> str:
+def _machine_id(machine: Machine) -> str:
     """Return a machine's identity: everything that affects a replay, wherever its file is."""
     seen = (f.name for f in fields(machine) if f.name not in ("spec", "facts"))
     return _hash({name: content(getattr(machine, name)) for name in seen})
@@ -193,7 +193,7 @@ def write_inputs(folder: Path, sweep: Sweep) -> list[str]:
                 save(graph, file)
                 made.append(f"graphs/{file.name}")
         for machine in sweep.axis("machine").listed:
-            if not (file := folder / "machines" / f"{machine_id(machine)}.json").exists():
+            if not (file := folder / "machines" / f"{_machine_id(machine)}.json").exists():
                 file.parent.mkdir(exist_ok=True)
                 _write_json(file, {"spec": machine.spec, "content": machine.content})
                 made.append(f"machines/{file.name}")

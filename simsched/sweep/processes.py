@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 
 from simsched.sweep.replaying import Ended, Outcome, Replayer
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class Worker:
+class _Worker:
     """One process, and its assigned points.
 
     Parameters
@@ -58,7 +58,7 @@ class Processes:
 
     def __init__(self, sweep: Sweep, count: int, store: Store) -> None:
         self._replayer, self.slots, self._store = Replayer(sweep), count, store
-        self._workers: list[Worker] = []
+        self._workers: list[_Worker] = []
 
     def submit(self, points: list[int]) -> None:
         """Begin a batch."""
@@ -69,7 +69,7 @@ class Processes:
         with contextlib.suppress(OSError):
             worker.pipe.send(points)
 
-    def _started(self) -> Worker:
+    def _started(self) -> _Worker:
         here, there = multiprocessing.Pipe()
         others = [here, *(worker.pipe for worker in self._workers), self._store.lock]
         with warnings.catch_warnings():
@@ -80,19 +80,19 @@ class Processes:
             )
             process.start()
         there.close()
-        self._workers.append(Worker(process, here))
+        self._workers.append(_Worker(process, here))
         return self._workers[-1]
 
     def ended(self) -> Iterator[Ended]:
         """Wait for one or more batches to end, and return them."""
         found: list[Ended] = []
         while not found:
-            busy = {worker.pipe: worker for worker in self._workers if worker.points}
+            busy: dict[Any, _Worker] = {worker.pipe: worker for worker in self._workers if worker.points}
             for pipe in wait(list(busy)):
-                found += self._heard(busy[pipe])  # type: ignore[index] # only pipes are waited for
+                found += self._heard(busy[pipe])
         yield from found
 
-    def _heard(self, worker: Worker) -> Iterator[Ended]:
+    def _heard(self, worker: _Worker) -> Iterator[Ended]:
         try:
             worker.outcomes.append(worker.pipe.recv())
             worker.points.pop(0)
@@ -103,7 +103,7 @@ class Processes:
             outcomes, worker.outcomes = worker.outcomes, []
             yield Ended(outcomes)
 
-    def _buried(self, worker: Worker) -> Ended:
+    def _buried(self, worker: _Worker) -> Ended:
         self._workers.remove(worker)
         worker.pipe.close()
         worker.process.join()

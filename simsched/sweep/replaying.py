@@ -142,7 +142,7 @@ class Ended:
 
 
 @dataclass(frozen=True, eq=False)
-class KeptCosts(CostModel):
+class _KeptCosts(CostModel):
     """A cost model that makes the costs of a graph on a machine once.
 
     Parameters
@@ -173,7 +173,7 @@ class Replayer:
             max(graph.n_tasks for graph in sweep.axis("graph").listed),
         )
         kept = max(min(KEPT, KEPT_TASKS // max(largest, 1)), 2)
-        self._costs = KeptCosts(noise=model.noise, made=lru_cache(kept)(model.on))
+        self._costs = _KeptCosts(noise=model.noise, made=lru_cache(kept)(model.on))
         self._graph = lru_cache(kept)(self._scaled_graph)
         self._machine = lru_cache(KEPT)(self._varied_machine)
         self._policy = lru_cache(KEPT)(self._varied_policy)
@@ -237,7 +237,7 @@ class Replayer:
         return {"point": number, **found, "replay_s": time.perf_counter() - begin}
 
     def _scaled_graph(self, graph: int, scaling: int) -> TaskGraph:
-        return scaled(self.sweep.axis("graph").at(graph), self.sweep.axis("scaling").at(scaling))
+        return _scaled(self.sweep.axis("graph").at(graph), self.sweep.axis("scaling").at(scaling))
 
     def _varied_machine(self, machine: int, parameters: Parameters) -> Machine:
         base: Machine = self.sweep.axis("machine").at(machine)
@@ -247,7 +247,7 @@ class Replayer:
         return with_parameters(self.sweep.axis("policy").at(policy), dict(parameters))
 
 
-def scaled(graph: TaskGraph, scaling: Scaling) -> TaskGraph:
+def _scaled(graph: TaskGraph, scaling: Scaling) -> TaskGraph:
     """Return a graph whose tasks have scaled seconds; where these are unknown, scaled operations and bytes.
 
     Raises
@@ -259,7 +259,7 @@ def scaled(graph: TaskGraph, scaling: Scaling) -> TaskGraph:
     --------
     >>> from simsched.graph import TaskGraph
     >>> graph = TaskGraph.from_edges([1.0, 2.0], kinds=["MatMul", "Add"])
-    >>> scaled(graph, {"Add": 3.0}).durations_s
+    >>> _scaled(graph, {"Add": 3.0}).durations_s
     array([1., 6.])
     """
     if scaling == 1.0:

@@ -72,7 +72,7 @@ TARGET_S = 0.2
 MOST = 1000
 
 
-class Batches:
+class _Batches:
     """Points to do, handed out in order; the time per point is learned from finished ones.
 
     Parameters
@@ -111,7 +111,7 @@ class Batches:
 Progress = Callable[[int], object] | None
 
 
-class Runner(Protocol):
+class _Runner(Protocol):
     """Interface of runners, which replay batches."""
 
     #: Times that a point is replayed alone before it is blamed for the death of its process.
@@ -143,7 +143,7 @@ def run(
     if workers is not None and workers < 1:
         raise SweepError(f"workers is {workers}; at least one is needed")
     with opened(folder, sweep) as store:
-        done = PointsDone(progress)
+        done = _PointsDone(progress)
         done.at(len(store.done))
         try:
             _run(sweep, store, client, workers or usable_cpus(), done)
@@ -153,7 +153,7 @@ def run(
             raise SweepError(f"{error}. {kept}; run again to go on") from error
 
 
-def _run(sweep: Sweep, store: Store, client: Client | None, workers: int, done: PointsDone) -> None:
+def _run(sweep: Sweep, store: Store, client: Client | None, workers: int, done: _PointsDone) -> None:
     from simsched.sweep.processes import Processes
 
     if client is not None:
@@ -164,7 +164,7 @@ def _run(sweep: Sweep, store: Store, client: Client | None, workers: int, done: 
     # Points that killed this process last time are replayed in another one; where one is lethal, more may be.
     lethal = bool(store.suspects) and _with(Processes(sweep, 1, store), store, sorted(store.suspects), done)
     store.cleared()
-    if lethal or holds_lock(sweep):
+    if lethal or _holds_lock(sweep):
         _with(Processes(sweep, workers, store), store, _left(sweep, store), done)
     else:
         _with(Threads(sweep, workers, store), store, _left(sweep, store), done)
@@ -174,13 +174,13 @@ def _left(sweep: Sweep, store: Store) -> list[int]:
     return [number for number in range(len(sweep)) if number not in store.done]
 
 
-def holds_lock(sweep: Sweep) -> bool:
+def _holds_lock(sweep: Sweep) -> bool:
     """Return whether replays of a sweep hold Python's lock, so that threads would wait for each other."""
     native = sweep.engine != "simpy" and core() is not None
     return not native or any(type(one).decide is not Policy.decide for one in sweep.axis("policy").listed)
 
 
-def _with(runner: Runner, store: Store, points: list[int], done: PointsDone) -> bool:
+def _with(runner: _Runner, store: Store, points: list[int], done: _PointsDone) -> bool:
     """Replay points, and return whether a process died of one."""
     try:
         suspects = _drive(runner, store, points, done)
@@ -193,9 +193,9 @@ def _with(runner: Runner, store: Store, points: list[int], done: PointsDone) -> 
         store.flush()
 
 
-def _drive(runner: Runner, store: Store, points: list[int], done: PointsDone) -> list[int]:
+def _drive(runner: _Runner, store: Store, points: list[int], done: _PointsDone) -> list[int]:
     """Replay points; return those that were running when a process died."""
-    batches, running, suspects = Batches(points, runner.slots), 0, list[int]()
+    batches, running, suspects = _Batches(points, runner.slots), 0, list[int]()
     while batches or running:
         while batches and running < runner.slots:
             runner.submit(batches.take())
@@ -210,7 +210,7 @@ def _drive(runner: Runner, store: Store, points: list[int], done: PointsDone) ->
     return suspects
 
 
-def _alone(runner: Runner, store: Store, point: int, done: PointsDone) -> None:
+def _alone(runner: _Runner, store: Store, point: int, done: _PointsDone) -> None:
     """Replay a point with no other that could be why its process dies."""
     deaths, how = 0, ""
     while point not in store.done and deaths < runner.tries:
@@ -224,7 +224,7 @@ def _alone(runner: Runner, store: Store, point: int, done: PointsDone) -> None:
 
 
 @dataclass
-class PointsDone:
+class _PointsDone:
     """The number of points done, as last reported."""
 
     progress: Progress

@@ -26,7 +26,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
-from simsched.errors import MissingExtraError, SimschedError, SweepError
+from simsched.errors import SimschedError, SweepError, require
 from simsched.files import open_to_write, read_small
 from simsched.sweep.description import Owner, check_head, read_head, write_head, write_inputs
 from simsched.sweep.rows import LAST, TEXTS, Rows, read_rows, write_rows
@@ -68,15 +68,15 @@ def results(store: str | Path) -> pd.DataFrame:
     ...     results(folder).equals(rows)
     True
     """
-    require_pyarrow()
+    _require_pyarrow()
     folder = Path(store)
     if not (folder / "sweep.json").exists():
         raise SweepError(f"{folder} is not the store of a sweep: it has no sweep.json")
-    frame: pd.DataFrame = all_rows(folder, Owner.of(read_head(folder))).to_pandas()
+    frame: pd.DataFrame = _all_rows(folder, Owner.of(read_head(folder))).to_pandas()
     return frame
 
 
-def require_pyarrow() -> None:
+def _require_pyarrow() -> None:
     """Check that Parquet can be written and read.
 
     Raises
@@ -84,18 +84,15 @@ def require_pyarrow() -> None:
     MissingExtraError
         If pyarrow is not installed.
     """
-    try:
-        import pyarrow.parquet  # noqa: F401 - only whether it is there
-    except ImportError:
-        raise MissingExtraError("pyarrow", "formats", "the store of a sweep") from None
+    require("pyarrow", "formats", "the store of a sweep")
 
 
-def parts_of(folder: Path) -> list[Path]:
+def _parts_of(folder: Path) -> list[Path]:
     """Return the parts of a store, in the order in which they were written."""
     return sorted((folder / "parts").glob("[0-9]*.parquet"))
 
 
-def earlier_parts(folder: Path, number: int) -> list[Path]:
+def _earlier_parts(folder: Path, number: int) -> list[Path]:
     """Return the parts that the one of a number replaces, so that a store of any size has few.
 
     Each sixteenth part takes in the fifteen before it, each 256th all since the last of its kind, and so on: after n
@@ -109,34 +106,34 @@ def earlier_parts(folder: Path, number: int) -> list[Path]:
     ...     (Path(folder) / "parts").mkdir()
     ...     for number in range(31):
     ...         (Path(folder) / "parts" / f"{number:06d}.parquet").touch()
-    ...     len(earlier_parts(Path(folder), 31)), len(earlier_parts(Path(folder), 32))
+    ...     len(_earlier_parts(Path(folder), 31)), len(_earlier_parts(Path(folder), 32))
     (15, 0)
     """
     span = 1
     while not (number + 1) % (span * MERGED):
         span *= MERGED
-    return [part for part in parts_of(folder) if number - span < int(part.stem) < number]
+    return [part for part in _parts_of(folder) if number - span < int(part.stem) < number]
 
 
 def _files(folder: Path) -> list[Path]:
     whole = folder / "results.parquet"
-    return [*([whole] if whole.exists() else []), *parts_of(folder)]
+    return [*([whole] if whole.exists() else []), *_parts_of(folder)]
 
 
-def points_of(folder: Path, owner: Owner) -> set[int]:
+def _points_of(folder: Path, owner: Owner) -> set[int]:
     """Return the numbers of the points that have a row."""
     return {point for table in _tables(folder, owner, ["point"]) for point in table["point"].to_pylist()}
 
 
-def all_rows(folder: Path, owner: Owner) -> pa.Table:
+def _all_rows(folder: Path, owner: Owner) -> pa.Table:
     """Return all rows by point, each once: a file that was being replaced may still have its parts."""
     import pyarrow as pa
 
     tables = _tables(folder, owner)
-    return _tidy(merged(tables)) if tables else pa.table({"point": pa.array([], pa.int64())})
+    return _tidy(_merged(tables)) if tables else pa.table({"point": pa.array([], pa.int64())})
 
 
-def merged(tables: Sequence[pa.Table]) -> pa.Table:
+def _merged(tables: Sequence[pa.Table]) -> pa.Table:
     """Return the rows of some tables by point, each once."""
     import pyarrow as pa
 
@@ -195,9 +192,9 @@ class Store:
         self._owner = Owner(self._rows.last["sweep_id"], len(sweep))
         self._waiting: list[dict[str, Any]] = []
         self._opened = self._written = time.monotonic()
-        numbers = [int(part.stem) for part in parts_of(folder)]
+        numbers = [int(part.stem) for part in _parts_of(folder)]
         self._next = max(numbers, default=-1) + 1
-        self.done = points_of(folder, self._owner)
+        self.done = _points_of(folder, self._owner)
         self.suspects = _suspects(folder, len(sweep)) - self.done
         self._begun: IO[str] | None = None
 
@@ -241,13 +238,13 @@ class Store:
 
     def _with_earlier(self, table: pa.Table) -> tuple[list[Path], pa.Table]:
         """Return parts that the next one replaces, and its rows: theirs and those of a table."""
-        earlier = earlier_parts(self.folder, self._next)
+        earlier = _earlier_parts(self.folder, self._next)
         try:
             rows = [read_rows(part, self._owner.sweep_id, self._owner.points) for part in earlier]
         except (SweepError, OSError):
             # What waits is kept as it is; `finish` names the file that cannot be read.
             return [], table
-        return earlier, merged([*rows, table])
+        return earlier, _merged([*rows, table])
 
     def began(self, points: Sequence[int]) -> None:
         """Record that this process itself now replays some points: if it dies, one of them may be why."""
@@ -281,10 +278,10 @@ class Store:
             If the folder cannot be written or read.
         """
         self.flush()
-        table = all_rows(self.folder, self._owner)
-        if table.num_rows == self._owner.points and parts_of(self.folder):
+        table = _all_rows(self.folder, self._owner)
+        if table.num_rows == self._owner.points and _parts_of(self.folder):
             write_rows(self.folder / "results.parquet", table, self._owner.sweep_id)
-            for part in parts_of(self.folder):
+            for part in _parts_of(self.folder):
                 part.unlink()
         frame: pd.DataFrame = table.to_pandas()
         return frame
@@ -306,7 +303,7 @@ def opened(folder: Path, sweep: Sweep) -> Iterator[Store]:
     MissingExtraError
         If pyarrow is not installed.
     """
-    require_pyarrow()
+    _require_pyarrow()
     try:
         (folder / "parts").mkdir(parents=True, exist_ok=True)
     except OSError as error:

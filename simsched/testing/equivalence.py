@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +26,7 @@ from simsched.policy import (
 from simsched.policy.policy import Discipline
 from simsched.replay import simulate
 from simsched.schedule import Schedule
+from simsched.spec import Engine
 from simsched.testing import strategies as ours
 
 COLUMNS = ("ready_s", "start_s", "finish_s", "team", "executor", "start_order", "alone_s")
@@ -245,16 +247,16 @@ def check_engines(examples: int = 100, seed: int | None = None) -> None:
 
     @settings(max_examples=examples, deadline=None, database=None, suppress_health_check=list(HealthCheck))
     @given(cases(LIMITS, st.one_of(policies(), st.sampled_from(PUSHED).map(policy_of))))
-    def suite(case: dict[str, object]) -> None:
+    def suite(case: dict[str, Any]) -> None:
         check_same(*(_replayed(case, engine) for engine in ("simpy", "native")))
 
     (suite if seed is None else seeded(seed)(suite))()
 
 
-def _replayed(case: dict[str, object], engine: str) -> Schedule | EngineError:
+def _replayed(case: dict[str, Any], engine: Engine) -> Schedule | EngineError:
     """Return the schedule of a case, or the error that says which of its tasks there is no room for."""
     try:
-        return simulate(**case, engine=engine)  # type: ignore[arg-type] # drawn
+        return simulate(**case, engine=engine)
     except EngineError as error:
         return error
 

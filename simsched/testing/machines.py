@@ -71,7 +71,7 @@ def _may_change(fact: Fact) -> bool:
     return not (isinstance(fact.value, tuple) and len(fact.value) == 1)
 
 
-def observed(machine: Machine) -> Iterator[object]:
+def _observed(machine: Machine) -> Iterator[object]:
     """Yield results that depend on the numbers of a machine, in each of its memory and cluster modes."""
     yield (machine.power_W, machine.power)
     pair = list(_with_another_socket(machine))
@@ -213,7 +213,7 @@ def _varied(machine: Machine, key: str, value: Scalar) -> Machine | None:
 MOST_CORES = 96
 
 
-def check_structure(structure: Structure, name: str) -> None:
+def _check_structure(structure: Structure, name: str) -> None:
     """Check tiles, domains, distances and the picture of a structure.
 
     Parameters
@@ -333,11 +333,11 @@ def check_machine(machine: str | Path | Machine, *, uncounted: Iterable[str] = (
     >>> check_machine("generic")
     """
     checked = machine_of(machine)
-    check_structure(checked.structure, str(checked))
+    _check_structure(checked.structure, str(checked))
     _check_bandwidth(checked)
     _check_sizes(checked)
     hold(machine_of(str(checked)) == checked, f"{checked}: this string makes another machine")
-    idle = idle_numbers(checked, lambda other: chain([other.tables], observed(other)), uncounted)
+    idle = idle_numbers(checked, lambda other: chain([other.tables], _observed(other)), uncounted)
     hold(not idle, f"{checked}: numbers that change no result: {', '.join(idle)}")
     if native.find():
         for one, other in zip(replays(checked, "simpy"), replays(checked, "native"), strict=True):
@@ -364,7 +364,7 @@ def _check_sizes(machine: Machine) -> None:
             continue
         if machine.kinds is None:
             hold(other.n_cores == tiles * machine.cores_per_tile, f"{other}: it has {other.n_cores} cores")
-        check_structure(other.structure, str(other))
+        _check_structure(other.structure, str(other))
         _check_bandwidth(other)
         for kept in ("cores_per_tile", "core_flops", "l1d_B", "l2_B", "l3_B", "l2_bandwidth_Bps", "runtime"):
             hold(getattr(other, kept) == getattr(machine, kept), f"{other}: {kept} changes with the cores")

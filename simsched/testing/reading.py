@@ -164,13 +164,13 @@ def check_reader(seeds: Sequence[Seed], examples: int = 100, seed: int = 0, bomb
             hold(isinstance(graph, TaskGraph), f"{one.format}: seed {one.name} is refused: {graph}")
         for example in range(examples):
             random = Random(f"{seed} {example}")  # noqa: S311 - damage, no secret
-            files, chosen = damaged(seeds, random)
+            files, chosen = _damaged(seeds, random)
             what = f"seed {seed}, example {example}"
             count(tally, judged(Path(folder), chosen.format, files, what, chosen.options))
         for number in range(bombs):
             random = Random(f"bomb {seed} {number}")  # noqa: S311 - no secret
             files, chosen = bombed(seeds, random)
-            took = defused(Path(folder), chosen, files, f"seed {seed}, bomb {number}")
+            took = _defused(Path(folder), chosen, files, f"seed {seed}, bomb {number}")
             tally.graphs, tally.refused = tally.graphs + (not took.said), tally.refused + bool(took.said)
     return tally
 
@@ -184,13 +184,10 @@ def bombed(seeds: Sequence[Seed], random: Random) -> tuple[dict[str, bytes], See
     return files, chosen
 
 
-def defused(folder: Path, chosen: Seed, files: Mapping[str, bytes], what: str) -> Reading:
+def _defused(folder: Path, chosen: Seed, files: Mapping[str, bytes], what: str) -> Reading:
     """Return what reading a bomb took; fail, and keep the files, where that is too much or no clear error."""
-    paths = {name: folder / f"{name}.data" for name in files}
-    for name, path in paths.items():
-        path.write_bytes(files[name])
-    companions = {name: str(path) for name, path in paths.items() if name != "main"}
-    took = measured(chosen.format, paths["main"], {**chosen.options, **companions})
+    main, companions = _written(folder, files)
+    took = measured(chosen.format, main, {**chosen.options, **companions})
     if took.clear and took.seconds <= MOST_S and took.peak_B <= MOST_B:
         return took
     raise AssertionError(
@@ -200,7 +197,7 @@ def defused(folder: Path, chosen: Seed, files: Mapping[str, bytes], what: str) -
     )
 
 
-def damaged(seeds: Sequence[Seed], random: Random) -> tuple[dict[str, bytes], Seed]:
+def _damaged(seeds: Sequence[Seed], random: Random) -> tuple[dict[str, bytes], Seed]:
     """Return the files of a seed with one or all of them damaged, and the seed."""
     chosen = random.choice(seeds)
     files = {"main": chosen.main, **chosen.companions}
@@ -244,23 +241,28 @@ def read(
     folder: Path, format: str, files: Mapping[str, bytes], chosen: Mapping[str, str]
 ) -> TaskGraph | SimschedError:
     """Return the graph of some files, checked, or the clear error; let other exceptions pass."""
-    paths = {name: folder / f"{name}.data" for name in files}
-    for name, path in paths.items():
-        path.write_bytes(files[name])
-    options: dict[str, Any] = {name: str(path) for name, path in paths.items() if name != "main"} | dict(
-        chosen
-    )
+    main, companions = _written(folder, files)
+    options: dict[str, Any] = {**companions, **chosen}
     with within(MOST_S):
         try:
-            graph = load(paths["main"], format=format, **options)
+            graph = load(main, format=format, **options)
         except SimschedError as error:
-            _refused_well(str(error), list(paths.values()))
+            _refused_well(str(error), [str(main), *companions.values()])
             return error
         check_graph(graph)
     return graph
 
 
-def _refused_well(message: str, paths: Sequence[Path]) -> None:
+def _written(folder: Path, files: Mapping[str, bytes]) -> tuple[Path, dict[str, str]]:
+    """Write files; return the path of the main one, and those of its companions by name."""
+    paths = {name: folder / f"{name}.data" for name in files}
+    for name, path in paths.items():
+        path.write_bytes(files[name])
+    main = paths.pop("main")
+    return main, {name: str(path) for name, path in paths.items()}
+
+
+def _refused_well(message: str, paths: Sequence[str]) -> None:
     path = next((path for path in paths if message.startswith(f"{path}: ")), None)
     hold(path is not None, f"the error does not begin with the file: {message}")
     hold(message.isprintable(), f"the error is not one printable line: {message!r}")

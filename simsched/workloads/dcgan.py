@@ -103,13 +103,13 @@ class DCGAN(Workload):
         net.train([taken_in], self.optimizer, generator)
 
 
-def halved(image: int) -> tuple[int, int]:
+def _halved(image: int) -> tuple[int, int]:
     """Return half and a quarter of the pixels, as strides of 2 leave them."""
     half = (image + 1) // 2
     return half, (half + 1) // 2
 
 
-def labelled(x: Tensor, classes: int) -> Tensor:
+def _labelled(x: Tensor, classes: int) -> Tensor:
     """Return rows or images with their labels; for images the labels are spread over the pixels."""
     labels = x.net.input(x.dims[0], *(1,) * (len(x.dims) - 2), classes)
     if len(x.dims) > 2:
@@ -157,7 +157,7 @@ class Generator:
 
     def __init__(self, net: Builder, sizes: DCGAN) -> None:
         self._classes, self._channels = sizes.classes, 2 * sizes.filters
-        half, self._quarter = halved(sizes.image)
+        half, self._quarter = _halved(sizes.image)
         pixels = self._quarter**2 * self._channels
         with net.within("generator"):
             self._dense = [
@@ -175,10 +175,10 @@ class Generator:
         with noise.net.within("generator"):
             y = noise
             for layer in self._dense:
-                y = layer(labelled(y, self._classes))
+                y = layer(_labelled(y, self._classes))
             y = reshaped(y, noise.dims[0], self._quarter, self._quarter, self._channels)
-            y = self._grow(labelled(y, self._classes))
-            return sigmoid(self._image(labelled(y, self._classes)))
+            y = self._grow(_labelled(y, self._classes))
+            return sigmoid(self._image(_labelled(y, self._classes)))
 
 
 class Discriminator:
@@ -187,7 +187,7 @@ class Discriminator:
     def __init__(self, net: Builder, sizes: DCGAN) -> None:
         self._classes = sizes.classes
         first, second = sizes.channels + sizes.classes, sizes.filters + sizes.classes
-        _, quarter = halved(sizes.image)
+        _, quarter = _halved(sizes.image)
         with net.within("discriminator"):
             self._first = Convolution(net, "h0", (WINDOW, WINDOW, first, first), STRIDE)
             convolution = Convolution(net, "h1", (WINDOW, WINDOW, first + sizes.classes, second), STRIDE)
@@ -198,10 +198,10 @@ class Discriminator:
     def __call__(self, images: Tensor) -> Tensor:
         """Return logits of (n, 1)."""
         with images.net.within("discriminator"):
-            y = leaky_relu(self._first(labelled(images, self._classes)))
-            y = flat(self._second(labelled(y, self._classes)))
-            y = self._dense(labelled(y, self._classes))
-            return self._last(labelled(y, self._classes))
+            y = leaky_relu(self._first(_labelled(images, self._classes)))
+            y = flat(self._second(_labelled(y, self._classes)))
+            y = self._dense(_labelled(y, self._classes))
+            return self._last(_labelled(y, self._classes))
 
 
 def _dense(net: Builder, scope: str, inputs: int, outputs: int, activation: Function) -> Normalised:

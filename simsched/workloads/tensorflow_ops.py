@@ -19,7 +19,7 @@ def renamed(
     return x.net.op(kind, [x, *after], dims or x.dims, 0.0, gradient, bytes_B=0)
 
 
-def reshaped(x: Tensor, kind: str, *dims: int) -> Tensor:
+def _reshaped(x: Tensor, kind: str, *dims: int) -> Tensor:
     """Return `x` in another shape by an op of the given kind; its gradient is a `Reshape`."""
     return renamed(kind, x, *dims, gradient=lambda dy: (renamed("Reshape", dy, *x.dims),))
 
@@ -52,7 +52,7 @@ def multiply(a: Tensor, b: Tensor) -> Tensor:
     )
 
 
-def inverse_root(x: Tensor) -> Tensor:
+def _inverse_root(x: Tensor) -> Tensor:
     """Return 1 over the root of x."""
     y = x.net.op(
         "Rsqrt",
@@ -64,7 +64,7 @@ def inverse_root(x: Tensor) -> Tensor:
     return y
 
 
-def squared_difference(x: Tensor, fixed: Tensor) -> Tensor:
+def _squared_difference(x: Tensor, fixed: Tensor) -> Tensor:
     """Return (x - fixed) squared; `fixed` passes no gradient on."""
 
     def gradient(dy: Tensor) -> Iterator[Tensor | None]:
@@ -92,15 +92,15 @@ def batch_moments(x: Tensor) -> tuple[Tensor, Tensor]:
     """Return mean and variance of each channel."""
     channels, ones = x.dims[-1], (1,) * (len(x.dims) - 1)
     average = mean(x, *ones, channels)
-    variance = mean(squared_difference(x, renamed("StopGradient", average)), *ones, channels)
-    return reshaped(average, "Squeeze", channels), reshaped(variance, "Squeeze", channels)
+    variance = mean(_squared_difference(x, renamed("StopGradient", average)), *ones, channels)
+    return _reshaped(average, "Squeeze", channels), _reshaped(variance, "Squeeze", channels)
 
 
 def batch_normalised(
     x: Tensor, average: Tensor, variance: Tensor, shift: Tensor, scale: Tensor | None = None
 ) -> Tensor:
     """Return each channel less its mean and over the root of its variance, scaled and shifted."""
-    factor = inverse_root(add(variance, x.net.input()))
+    factor = _inverse_root(add(variance, x.net.input()))
     factor = factor if scale is None else multiply(factor, scale)
     return add(multiply(x, factor), subtract(shift, multiply(average, factor)))
 

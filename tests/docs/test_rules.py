@@ -18,8 +18,8 @@ def test_a_rule_has_a_test(rule: str) -> None:
 
 @pytest.mark.parametrize("test", MARKED, ids=lambda test: test.name)
 def test_a_marked_test_has_a_rule_and_runs_on_both_engines(test: object) -> None:
-    assert test.rule in SITE["rules_of_semantics"]()  # type: ignore[attr-defined] # of a file that is not a module
-    assert test.on_both  # type: ignore[attr-defined] # the same
+    assert test.rule in SITE["rules_of_semantics"]()
+    assert test.on_both
 
 
 def test_rules_are_the_lowest_headings() -> None:

@@ -117,14 +117,14 @@ def test_duplicates_are_merged_and_said() -> None:
     ids=lambda edges: type(edges).__name__,
 )
 def test_forms_of_edges(edges: object) -> None:
-    graph = TaskGraph.from_edges([1, 1, 1], edges)  # type: ignore[arg-type]
+    graph = TaskGraph.from_edges([1, 1, 1], edges)
     assert graph.successors.indptr.tolist() == [0, 1, 2, 2]
     assert graph.successors.indices.tolist() == [1, 2]
 
 
 @pytest.mark.parametrize("edges", [[], (), np.empty((0, 2)), np.empty(0), iter([])])
 def test_forms_of_no_edges(edges: object) -> None:
-    assert TaskGraph.from_edges([1, 1], edges).n_edges == 0  # type: ignore[arg-type]
+    assert TaskGraph.from_edges([1, 1], edges).n_edges == 0
 
 
 def test_shapes() -> None:

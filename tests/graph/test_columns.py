@@ -78,7 +78,7 @@ def test_one_label_for_all() -> None:
     "strings", [["x", "y"], ("x", "y"), np.array(["x", "y"]), iter(["x", "y"]), {"x": 0, "y": 1}]
 )
 def test_forms_of_strings(strings: object) -> None:
-    graph = TaskGraph.from_edges([1, 1], names=strings)  # type: ignore[arg-type]
+    graph = TaskGraph.from_edges([1, 1], names=strings)
     assert graph.names is not None
     assert graph.names.to_list() == ["x", "y"]
 

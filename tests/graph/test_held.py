@@ -61,7 +61,7 @@ class _Pipe(io.RawIOBase):
 
 
 def test_what_cannot_be_read_again() -> None:
-    assert ss.load(_Pipe(STG)).n_tasks == 3  # type: ignore[arg-type]  # enough of a file
+    assert ss.load(_Pipe(STG)).n_tasks == 3
 
 
 @pytest.mark.parametrize("content", [bytearray(STG), memoryview(STG)])

@@ -161,7 +161,7 @@ def test_speeds_of_the_recording_machine(speed: str, value: Any, shown: str) -> 
 
 
 def test_speeds_are_floats() -> None:
-    origin = RecordedOn("a processor", 10**9, np.float32(0.5))  # type: ignore[arg-type]
+    origin = RecordedOn("a processor", 10**9, np.float32(0.5))
     assert (type(origin.core_flops), type(origin.core_bandwidth_Bps)) == (float, float)
 
 

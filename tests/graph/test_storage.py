@@ -32,7 +32,7 @@ def rich() -> TaskGraph:
         widths=[1, 2, 68], name="grüße",
         recorded_on=RecordedOn("a processor", 1e10, None),
         report=ImportReport("a file", "a format", {"share": 0.1, "what": "text", "many": 7}, ["a note"]),
-        recording=Recording([0.0, 0.5, 0.25], [1, 2, 0.75], [1, 0, 1], ("main", "wörker")),  # type: ignore[arg-type]
+        recording=Recording([0.0, 0.5, 0.25], [1, 2, 0.75], [1, 0, 1], ("main", "wörker")),
     )  # fmt: skip
 
 

@@ -221,13 +221,13 @@ def test_wrong_arguments_are_our_errors() -> None:
     learned = ss.learn([recorded(1)])
     for wrong in ([], "run.json", [1], None, [ss.TaskGraph.from_edges([1.0])]):
         with pytest.raises(GraphError):
-            ss.learn(wrong)  # type: ignore[arg-type]
+            ss.learn(wrong)
     unknown = ss.TaskGraph.from_edges([np.nan], kinds="other")
     with pytest.raises(CostError, match="no recording has a task of kind 'other'"):
         learned.simulate(unknown)
     for cores in ([], [0], "2", 2, [1.5]):
         with pytest.raises(SimschedError):
-            learned.predict(recorded(1), cores=cores)  # type: ignore[arg-type]
+            learned.predict(recorded(1), cores=cores)
     with pytest.raises(SimschedError):
         learned.predict(recorded(1), samples=0)
 

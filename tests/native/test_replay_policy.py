@@ -65,7 +65,7 @@ def test_both_engines_show_the_same(native: ModuleType, data: st.DataObject) -> 
     told = []
     for engine in ("simpy", "native"):
         TOLD.clear()
-        ss.simulate(**arguments, policy=Telling, engine=engine)  # type: ignore[arg-type]
+        ss.simulate(**arguments, policy=Telling, engine=engine)
         told.append(list(TOLD))
         for *_, ready, idle in TOLD:
             assert isinstance(ready, tuple)
@@ -134,7 +134,7 @@ def test_numbers_are_like_a_tuple(native: ModuleType, n: int, starts: int) -> No
         with pytest.raises(IndexError):
             numbers[beyond]
     with pytest.raises(TypeError):
-        numbers["a"]  # type: ignore[call-overload]
+        numbers["a"]
 
 
 def test_iterating_while_starting(native: ModuleType) -> None:
@@ -149,7 +149,7 @@ def test_iterating_while_starting(native: ModuleType) -> None:
             idle = view.idle_cores
             for task, core in zip(view.ready, reversed(idle), strict=False):
                 done.append(task)
-                yield Start(np.int64(task), cores=[core])  # type: ignore[arg-type]
+                yield Start(np.int64(task), cores=[core])
             assert len(idle) == 100
 
     ss.simulate(ss.TaskGraph.from_edges(np.ones(1000)), "generic[cores=100]", All, engine="native")

@@ -151,7 +151,7 @@ def test_the_page_needs_no_network_and_ends_no_script(make_schedule: MakeSchedul
     page = (tmp_path / "chart.html").read_text(encoding="utf-8")
     attributes: list[str] = []
     reader = HTMLParser()
-    reader.handle_starttag = lambda _, pairs: attributes.extend(name for name, _ in pairs)  # type: ignore[method-assign]
+    reader.handle_starttag = lambda _, pairs: attributes.extend(name for name, _ in pairs)
     reader.feed(page)
     assert not {"src", "href", "onerror"} & set(attributes)
     (data,) = re.findall(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import simsched as ss
-from simsched.plots.canvas import MOST_PT, STEP_PT, layers
+from simsched.plots.canvas import MOST_PT, STEP_PT, layer_labels, layers
 
 X = [1.0, 2.0, 4.0, 8.0]
 
@@ -15,9 +15,7 @@ X = [1.0, 2.0, 4.0, 8.0]
 def test_equal_curves_are_nested_and_named() -> None:
     drawn = layers([(X, [4.0, 3.0, 2.0, 1.0])] * 3)
     assert [one.wider_pt for one in drawn] == [2 * STEP_PT, STEP_PT, 0.0]
-    assert [one.label(name, ["a", "b", "c"]) for one, name in zip(drawn, "abc", strict=True)] == [
-        "a", "b (same as a)", "c (same as a)"
-    ]  # fmt: skip
+    assert layer_labels(drawn, ["a", "b", "c"]) == ["a", "b (same as a)", "c (same as a)"]
 
 
 def test_curves_that_share_a_piece_are_nested_and_not_named() -> None:

@@ -100,7 +100,7 @@ def test_no_policies() -> None:
 @pytest.mark.parametrize("draw", [scaling, comparison])
 def test_a_missing_column_is_named(draw: object) -> None:
     with pytest.raises(SimschedError, match=r"lacks .*makespan_s"):
-        draw(pd.DataFrame({"cores": [1], "policy": ["fifo"]}))  # type: ignore[operator]
+        draw(pd.DataFrame({"cores": [1], "policy": ["fifo"]}))
 
 
 def test_an_interval_is_shaded_and_named() -> None:

@@ -63,7 +63,7 @@ def test_as_many_axes_as_schedules(both: dict[str, Schedule]) -> None:
 
 def test_an_unknown_time_axis_is_refused(both: dict[str, Schedule]) -> None:
     with pytest.raises(SimschedError, match="time_axis='mine' is unknown; give one of auto, one, own"):
-        stacked(both, time_axis="mine")  # type: ignore[arg-type] # what is tested
+        stacked(both, time_axis="mine")
 
 
 @pytest.mark.parametrize("suffix", [".png", ".svg", ".pdf"])
@@ -108,7 +108,7 @@ def test_a_replay_under_a_policy_has_executors_and_says_so() -> None:
     assert plain.get_ylabel() == recorded.get_ylabel() == ""
     assert plain.get_title(loc="left") == "replayed under fifo without overheads (-25.00%): 1.5 s"
     assert calibrated.get_title(loc="left").startswith("replayed under fifo with 0 s a start")
-    recorded.figure.draw_without_rendering()  # type: ignore[union-attr] # a figure of its own
+    recorded.figure.draw_without_rendering()
 
 
 def test_long_names_keep_their_end() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import builtins
+import sys
 from collections.abc import Callable
 from typing import Any
 from xml.etree import ElementTree
@@ -79,14 +79,7 @@ def test_the_card_of_a_schedule_holds_it(make_schedule: MakeSchedule) -> None:
 def test_without_matplotlib_the_line_to_type_is_said(
     make_schedule: MakeSchedule, monkeypatch: pytest.MonkeyPatch, draw: Callable[[Schedule], Any]
 ) -> None:
-    real = builtins.__import__
-
-    def missing(name: str, *args: Any, **kwargs: Any) -> Any:
-        if name.partition(".")[0] == "matplotlib":
-            raise ImportError(name)
-        return real(name, *args, **kwargs)
-
-    monkeypatch.setattr(builtins, "__import__", missing)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(MissingExtraError, match=r"pip install 'simsched\[viz\]'"):
         draw(make_schedule([1.0]))
 

@@ -217,7 +217,7 @@ def test_units(tmp_path: Path) -> None:
 def test_wrong_units(tmp_path: Path, unit: object) -> None:
     (tmp_path / "hand.stg").write_text(BY_HAND)
     with pytest.raises(FormatError, match=r"hand\.stg: unit is .*; expected a number of seconds"):
-        STG.read(tmp_path / "hand.stg", unit=unit)  # type: ignore[arg-type]
+        STG.read(tmp_path / "hand.stg", unit=unit)
 
 
 def test_a_line_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -32,7 +32,7 @@ _LISTS = ("pathFragments", "artifacts", "depSetOfFiles", "actions")
 MAX_DEPTH = 200
 
 
-class ActionGraph:
+class _ActionGraph:
     """Actions, artifacts and sets of them, as nodes.
 
     Parameters
@@ -233,7 +233,7 @@ def _of_actions(path: Path, graph: Path, outputs: list[str], report: ImportRepor
             "--experimental_profile_include_primary_output"
         )
     tasks = {output: i for i, output in reversed(list(enumerate(outputs))) if output}
-    edges, joined = ActionGraph(graph).edges(tasks, len(outputs))
+    edges, joined = _ActionGraph(graph).edges(tasks, len(outputs))
     if not joined:
         raise FormatError(
             f"{graph}: it has no output of the profile, as {shown(next(filter(None, outputs)))}"
@@ -245,7 +245,7 @@ def _of_actions(path: Path, graph: Path, outputs: list[str], report: ImportRepor
 
 
 def _without(tasks: Spans, profile: Profile, edges: str, report: ImportReport) -> Whole:
-    critical = critical_edges(tasks, profile.critical)
+    critical = _critical_edges(tasks, profile.critical)
     report.facts.update(critical_components=len(profile.critical), critical_edges=len(critical))
     report.doubt(
         "a Bazel profile records no dependencies but those of its critical path: edges are "
@@ -260,7 +260,7 @@ def _without(tasks: Spans, profile: Profile, edges: str, report: ImportReport) -
     return np.unique(np.concatenate([*chosen, critical] if "critical" in edges else chosen), axis=0)
 
 
-def critical_edges(tasks: Spans, components: Sequence[tuple[str, int, int]]) -> Whole:
+def _critical_edges(tasks: Spans, components: Sequence[tuple[str, int, int]]) -> Whole:
     """Return edges between the actions that follow each other on the critical path, shape (m, 2).
 
     Parameters

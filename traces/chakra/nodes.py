@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from pathlib import Path
+from typing import Any
 
 from simsched.costs.curves import DEVICE
 from simsched.errors import FormatError
@@ -66,11 +67,11 @@ def work_of(record: Record) -> tuple[float, float]:
     known = record.attributes
     flops = _number(known.get("num_ops"))
     sizes = [_number(known.get(key)) for key in ("comm_size", "tensor_size")]
-    return flops, next((size for size in sizes if size == size), float("nan"))  # noqa: PLR0124 - NaN is not itself
+    return flops, next((size for size in sizes if not math.isnan(size)), math.nan)
 
 
-def _number(value: object) -> float:
-    return float(value) if type(value) in (int, float) and 0 <= value < 1e300 else float("nan")  # type: ignore[operator, arg-type]  # a number
+def _number(value: Any) -> float:
+    return float(value) if type(value) in (int, float) and 0 <= value < 1e300 else float("nan")
 
 
 Pairs = list[tuple[int, int]]

@@ -59,7 +59,7 @@ class _Parts:
     alias: dict[int, int] = field(default_factory=dict)
 
 
-def of_operators(path: Path, records: list[Record], report: ImportReport, name: str) -> TaskGraph:
+def _of_operators(path: Path, records: list[Record], report: ImportReport, name: str) -> TaskGraph:
     """Return the graph of the topmost operators and of the kernels, with dependencies through tensors.
 
     Raises
@@ -269,7 +269,7 @@ def _read(path: Path, *, data_deps: bool | str = False, tolerant: bool | str = F
     for key in ("version", "schema"):
         if metadata.get(key):
             report.facts[key] = str(metadata[key])[:60]
-    build = of_nodes if as_written or not any(r.has_tensors() for r in records) else of_operators
+    build = of_nodes if as_written or not any(r.has_tensors() for r in records) else _of_operators
     name = plain_name(path, ".json", ".et")
     return build(path, records, report, name)
 

@@ -26,7 +26,7 @@ _MAX_VARINT_B = 10
 _VERSION, _ATTRIBUTE, _ID, _NAME = b"\x0a", b"\x12", b"\x08", b"\x12"
 
 
-def messages_in(path: Path, mend: Mend | None = None) -> Iterator[tuple[int, bytes]]:
+def _messages_in(path: Path, mend: Mend | None = None) -> Iterator[tuple[int, bytes]]:
     """Yield byte position and content of every message of a file.
 
     Parameters
@@ -217,7 +217,7 @@ def read_stream(path: Path, mend: Mend | None) -> tuple[dict[str, Any], list[Rec
     classes = messages()
     metadata: dict[str, Any] = {}
     records: list[Record] = []
-    for number, (_, content) in enumerate(messages_in(path, mend)):
+    for number, (_, content) in enumerate(_messages_in(path, mend)):
         place = Place(path, "message", number)
         if number == 0 and content[:1] != b"\x08":
             held = _parsed(classes["Metadata"], content, place)

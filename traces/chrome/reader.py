@@ -29,7 +29,7 @@ from simsched.traces.shared.options import mends_if
 from simsched.traces.shared.spans import Small, Spans, Whole, arrows, choose, edges_of, enclosing, graph_of
 
 
-def arrow_ends(events: Events, tasks: Spans) -> tuple[Whole, Whole]:
+def _arrow_ends(events: Events, tasks: Spans) -> tuple[Whole, Whole]:
     """Return the tasks at both ends of each arrow, shape (m,) each; -1 for none.
 
     An arrow leaves and enters the task that contains it; without `bp: e` at its end, it enters the next task of the
@@ -120,7 +120,7 @@ def _read(
         raise nothing_in(path, "span (events X, or B and E)", events.counts, report)
     events.keep(choose(path, events.spans, choice, report))
     tasks = events.spans
-    flows = arrows(tasks, *arrow_ends(events, tasks), report)
+    flows = arrows(tasks, *_arrow_ends(events, tasks), report)
     told = f", and {len(flows)} arrows as hints" if len(flows) and "flows" in edges else ""
     tell_chains(report, "Chrome", "lane", "span", told if "lanes" in edges else None, events.counts)
     return graph_of(

@@ -37,7 +37,7 @@ _TOKEN = re.compile(r"-[0-9a-f]{8,}$")
 
 
 @dataclass(frozen=True)
-class Record:
+class _Record:
     """One execution of a task.
 
     Parameters
@@ -59,7 +59,7 @@ class Record:
     transfer_ns: int
 
 
-def read_records(path: Path, mend: Mend | None) -> tuple[list[Record], int]:
+def _read_records(path: Path, mend: Mend | None) -> tuple[list[_Record], int]:
     """Return the records of a task stream by start, and the number of failed or not computed ones.
 
     Raises
@@ -79,7 +79,7 @@ def read_records(path: Path, mend: Mend | None) -> tuple[list[Record], int]:
     return sorted(found, key=lambda r: (r.start_ns, r.finish_ns)), dropped
 
 
-def read_dependencies(path: Path) -> dict[str, list[str]]:
+def _read_dependencies(path: Path) -> dict[str, list[str]]:
     """Return the dependencies of each key, from `{"dependencies": {key: [key, ...]}}` or the inner object.
 
     Raises
@@ -100,15 +100,15 @@ def read_dependencies(path: Path) -> dict[str, list[str]]:
 def _keys(where: str, before: object) -> list[str]:
     if not isinstance(before, list):
         raise FormatError(f"{where} depends on {shown(before)}; expected a list of keys")
-    return [key_text(where, key) for key in before]
+    return [_key_text(where, key) for key in before]
 
 
-def key_text(where: str, key: object) -> str:
+def _key_text(where: str, key: object) -> str:
     """Return a key as text; JSON makes lists of tuples.
 
     Examples
     --------
-    >>> key_text("", ["x-1", 0, ["y", 2]])
+    >>> _key_text("", ["x-1", 0, ["y", 2]])
     "('x-1', 0, ('y', 2))"
     """
     if isinstance(key, list):
@@ -134,11 +134,11 @@ def kind_of(key: str) -> str:
     return name[:-64] + _TOKEN.sub("", name[-64:])
 
 
-def _record(where: str, value: Mapping[str, Any]) -> Record | None:
+def _record(where: str, value: Mapping[str, Any]) -> _Record | None:
     steps = value.get("startstops")
     if not isinstance(steps, list | None):
         raise FormatError(f"{where} has startstops {shown(steps)}; expected a list")
-    key = key_text(where, value.get("key"))
+    key = _key_text(where, value.get("key"))
     spans: dict[str, list[tuple[int, int]]] = {}
     for step in steps or []:
         action, start, stop = _step(where, step)
@@ -148,7 +148,7 @@ def _record(where: str, value: Mapping[str, Any]) -> Record | None:
     start, finish = min(s for s, _ in spans["compute"]), max(f for _, f in spans["compute"])
     transfer = sum(f - s for s, f in spans.get("transfer", ()))
     lane = f"{plain_text(value.get('worker'))} thread {shown(value.get('thread'))}"
-    return Record(key, lane, start, finish, transfer)
+    return _Record(key, lane, start, finish, transfer)
 
 
 def _step(where: str, step: object) -> tuple[str, int, int]:
@@ -216,7 +216,7 @@ def _read(path: Path, *, graph: str | Path | None = None, tolerant: bool | str =
     """
     _advise(path)
     report = ImportReport(path.name, "dask")
-    records, dropped = read_records(path, mends_if(path, tolerant, report))
+    records, dropped = _read_records(path, mends_if(path, tolerant, report))
     if not records:
         raise FormatError(f"{path}: no record with a compute step; is this client.get_task_stream()?")
     report.note(
@@ -230,7 +230,7 @@ def _read(path: Path, *, graph: str | Path | None = None, tolerant: bool | str =
         )
         return _graph(path, records, chain(record.lane for record in records), report)
     file = given(path, "graph", graph, "the graph's dependencies")
-    return _graph(path, records, _edges(file, records, read_dependencies(file), report), report)
+    return _graph(path, records, _edges(file, records, _read_dependencies(file), report), report)
 
 
 DASK = Reader(
@@ -262,7 +262,7 @@ def _advise(path: Path) -> None:
 
 
 def _edges(
-    file: Path, records: Sequence[Record], before: Mapping[str, Sequence[str]], report: ImportReport
+    file: Path, records: Sequence[_Record], before: Mapping[str, Sequence[str]], report: ImportReport
 ) -> list[tuple[int, int]]:
     """Return the edges between the executed tasks; through keys of the graph that were not executed."""
     runs: dict[str, list[int]] = {}
@@ -331,7 +331,7 @@ def _tell_matches(
 
 
 def _graph(
-    path: Path, records: Sequence[Record], edges: Sequence[tuple[int, int]], report: ImportReport
+    path: Path, records: Sequence[_Record], edges: Sequence[tuple[int, int]], report: ImportReport
 ) -> TaskGraph:
     starts, finishes = [r.start_ns for r in records], [r.finish_ns for r in records]
     report.facts.update(

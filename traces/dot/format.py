@@ -59,17 +59,17 @@ DOT_WRITER = Writer(
 
 
 def _lines(graph: TaskGraph) -> Iterator[str]:
-    yield f"digraph {quoted(_escaped(printable(graph.name)))} {{"
+    yield f"digraph {_quoted(_escaped(printable(graph.name)))} {{"
     if lanes := lane_names(graph):
-        yield f"  {LANE_NAMES}={quoted(_escaped(lanes))};"
+        yield f"  {LANE_NAMES}={_quoted(_escaped(lanes))};"
     for task, row in enumerate(rows(graph)):
         values = ", ".join(
-            f"{in_dot(column)}={quoted(_escaped(str(value)))}" for column, value in row.items()
+            f"{_in_dot(column)}={_quoted(_escaped(str(value)))}" for column, value in row.items()
         )
-        yield f"  {quoted(str(task))} [{values}];"
+        yield f"  {_quoted(str(task))} [{values}];"
     for before, after, carried in edge_rows(graph):
-        values = ", ".join(f"{key}={quoted(str(value))}" for key, value in carried.items())
-        yield f"  {quoted(str(before))} -> {quoted(str(after))}{f' [{values}]' if values else ''};"
+        values = ", ".join(f"{key}={_quoted(str(value))}" for key, value in carried.items())
+        yield f"  {_quoted(str(before))} -> {_quoted(str(after))}{f' [{values}]' if values else ''};"
     yield "}"
 
 
@@ -77,7 +77,7 @@ def _escaped(text: str) -> str:
     return text.replace("\\", "\\\\")
 
 
-def quoted(text: str) -> str:
+def _quoted(text: str) -> str:
     """Return text as a quoted id of DOT."""
     return '"' + text.replace('"', '\\"') + '"'
 
@@ -113,7 +113,7 @@ def _read(path: Path, *, duration: str = "duration_s", unit: str = "s") -> TaskG
     ('dot', ['load', 'sum'], [1.0, 2.0], 1)
     """
     durations = Durations.of(path, duration, unit)
-    wanted = {*map(in_dot, COLUMNS), duration}
+    wanted = {*map(_in_dot, COLUMNS), duration}
     dot = read_dot(path, nodes=wanted, edges=set(data_columns.COLUMNS), graph={LANE_NAMES})
     rows = {node: _columns(node, attributes, duration) for node, attributes in dot.nodes.items()}
     edges = np.column_stack((dot.before, dot.after))
@@ -131,13 +131,13 @@ DOT = Reader(
 )
 
 
-def in_dot(column: str) -> str:
+def _in_dot(column: str) -> str:
     """Return the name of a column in DOT."""
     return "label" if column == "name" else column
 
 
 def _columns(node: str, attributes: Attributes, duration: str) -> dict[str, str]:
-    row = {c: unescaped(attributes[in_dot(c)], node) for c in COLUMNS if in_dot(c) in attributes}
+    row = {c: unescaped(attributes[_in_dot(c)], node) for c in COLUMNS if _in_dot(c) in attributes}
     if duration in attributes:
         row[duration] = attributes[duration]
     return row

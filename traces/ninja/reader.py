@@ -52,7 +52,7 @@ class Rule:
     outputs: list[str] = field(default_factory=list)
 
 
-def rules_of(path: Path) -> list[Rule]:
+def _rules_of(path: Path) -> list[Rule]:
     """Return the steps in what `ninja -t graph` prints, plain or gzipped.
 
     Raises
@@ -79,7 +79,7 @@ def rules_of(path: Path) -> list[Rule]:
     return rules
 
 
-def found_by_compilers(path: Path) -> Iterator[tuple[str, list[str]]]:
+def _found_by_compilers(path: Path) -> Iterator[tuple[str, list[str]]]:
     """Yield outputs and the files that compilers read for them, from `.ninja_deps` or what `ninja -t deps` prints.
 
     Raises
@@ -140,7 +140,7 @@ def _dependencies(path: Path, record: bytes, files: Sequence[str], time_B: int) 
     return output, inputs
 
 
-class Joined:
+class _Joined:
     """Commands of a log and the steps of its build.
 
     Parameters
@@ -287,7 +287,7 @@ def _joined(
     path: Path, commands: Sequence[Command], graph: Path, deps: str | Path | None, report: ImportReport
 ) -> tuple[Edges, list[str]]:
     """Return edges and the rules' names."""
-    joined = Joined(commands, rules_of(graph))
+    joined = _Joined(commands, _rules_of(graph))
     unknown = joined.kinds.count("")
     if unknown == len(commands):
         raise FormatError(
@@ -299,7 +299,7 @@ def _joined(
     report.note(f"{without} no step in graph=, and no edges", when=unknown)
     if deps is not None:
         read = given(path, "deps", deps, ".ninja_deps")
-        for output, inputs in found_by_compilers(read):
+        for output, inputs in _found_by_compilers(read):
             joined.read_by(output, inputs, read)
     else:
         report.note(

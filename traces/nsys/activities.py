@@ -263,12 +263,12 @@ class Reading:
         calls = np.flatnonzero(~found.on_device)
         spans = found.spans
         spans.labels, spans.scope = list(self._labels), np.zeros(len(spans), np.int32)
-        spans.scope[calls] = innermost(
+        spans.scope[calls] = _innermost(
             lanes, told["start"], told["end"], labels, spans.lane[calls], spans.start_ns[calls]
         )
 
 
-def innermost(
+def _innermost(
     lane: Whole | Small, start: Whole, end: Whole, label: Whole, at_lane: Small, at: Whole
 ) -> Small:
     """Return the label of the innermost range around each moment of a lane; 0 where there is none.
@@ -276,7 +276,7 @@ def innermost(
     Examples
     --------
     >>> zeros, start, end = np.zeros(2, np.int64), np.array([0, 2]), np.array([9, 5])
-    >>> innermost(zeros, start, end, np.array([1, 2]), np.zeros(3, np.int32), np.array([1, 3, 7])).tolist()
+    >>> _innermost(zeros, start, end, np.array([1, 2]), np.zeros(3, np.int32), np.array([1, 3, 7])).tolist()
     [1, 2, 1]
     """
     found = np.zeros(len(at), np.int32)

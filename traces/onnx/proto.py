@@ -259,7 +259,7 @@ def infer(proto: Any, report: ImportReport) -> Any:
     """
     from onnx.shape_inference import infer_shapes
 
-    drop_weights(proto.graph)
+    _drop_weights(proto.graph)
     for node in proto.graph.node:
         _pass_as_standard(node)
     _import_standard(proto)
@@ -271,7 +271,7 @@ def infer(proto: Any, report: ImportReport) -> Any:
         return proto.graph
 
 
-def drop_weights(graph: Any) -> None:
+def _drop_weights(graph: Any) -> None:
     """Remove the data of all large constants, and the names of the files with their data."""
     for tensor in graph.initializer:
         _drop(tensor)
@@ -280,7 +280,7 @@ def drop_weights(graph: Any) -> None:
             if attribute.HasField("t"):
                 _drop(attribute.t)
         for body in bodies(node):
-            drop_weights(body)
+            _drop_weights(body)
 
 
 def _drop(tensor: Any) -> None:

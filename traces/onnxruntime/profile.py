@@ -30,17 +30,17 @@ LONGEST_ID = 80
 
 
 @dataclass(frozen=True)
-class Fields(ObjectFields):
+class _Fields(ObjectFields):
     """Checked access to the fields of an event, or of an object inside it; `place` is the event's index in the file."""
 
     place: int
 
-    def inside(self, key: str) -> Fields:
+    def inside(self, key: str) -> _Fields:
         """Return the object in a field; an empty one where the field is missing."""
         value = self.values.get(key, {})
         if not isinstance(value, dict):
             raise self.wrong(key, value, "an object")
-        return Fields(self.path, self.where, value, self.place)
+        return _Fields(self.path, self.where, value, self.place)
 
     def text(self, key: str) -> str:
         """Return a string; "" where it is missing."""
@@ -284,7 +284,7 @@ def read_events(file: Path, run: ModelRun, mend: Mend | None = None) -> list[Eve
     return sorted(events, key=lambda e: (e.start_us, e.finish_us, e.place))
 
 
-def _event(fields: Fields, name: str, width: int, pool: int) -> Event:
+def _event(fields: _Fields, name: str, width: int, pool: int) -> Event:
     args = fields.inside("args")
     start, finish = fields.times_us()
     sizes = [key for key in ("activation_size", "parameter_size", "output_size") if key in args.values]
@@ -306,7 +306,7 @@ def _event(fields: Fields, name: str, width: int, pool: int) -> Event:
     )
 
 
-def _kernel(event: Fields) -> str | None:
+def _kernel(event: _Fields) -> str | None:
     """Return the node that an event times, which old versions leave empty; None for other events."""
     name = event.values.get("name")
     if event.values.get("cat") != "Node" or not isinstance(name, str) or not name.endswith(KERNEL):
@@ -314,7 +314,7 @@ def _kernel(event: Fields) -> str | None:
     return plain_text(name.removesuffix(KERNEL))
 
 
-def _threads(args: Fields, parts_run: dict[str, int]) -> tuple[int, int]:
+def _threads(args: _Fields, parts_run: dict[str, int]) -> tuple[int, int]:
     """Return how many threads ran a part of a node, and of how many; keep the counters for the next one.
 
     `num_run` of a pool's thread counts all parts it ever ran; those that grew since the last event helped
@@ -331,6 +331,6 @@ def _threads(args: Fields, parts_run: dict[str, int]) -> tuple[int, int]:
     return 1 + helpers, 1 + len(threads.values)
 
 
-def _events(file: Path, mend: Mend | None) -> Iterator[Fields]:
+def _events(file: Path, mend: Mend | None) -> Iterator[_Fields]:
     for place, event in enumerate(objects(file, None, mend=mend)[1]):
-        yield Fields(file, f"event {place}", event, place)
+        yield _Fields(file, f"event {place}", event, place)

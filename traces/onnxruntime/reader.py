@@ -48,7 +48,7 @@ LISTED_RUNS = 20
 
 
 @dataclass(frozen=True)
-class Row:
+class _Row:
     """One task of the graph: an execution and the known data of its node."""
 
     event: Event
@@ -59,7 +59,7 @@ class Row:
     scope: str = ""
 
 
-def describe_contents(report: ImportReport, contents: Contents, chosen: int) -> None:
+def _describe_contents(report: ImportReport, contents: Contents, chosen: int) -> None:
     """Describe the profile as a whole, and the run chosen from it."""
     run = contents.runs[chosen]
     spans = [f"{each.span_us / 1e6:.6f}" for each in contents.runs[:LISTED_RUNS]]
@@ -86,7 +86,7 @@ def describe_contents(report: ImportReport, contents: Contents, chosen: int) -> 
     )
 
 
-def describe_model(report: ImportReport, model: Model, tasks: Sequence[Task | None]) -> None:
+def _describe_model(report: ImportReport, model: Model, tasks: Sequence[Task | None]) -> None:
     """Describe the model, and its nodes that did not run."""
     report.facts["model"] = model.file.name
     dropped = [node for node, task in zip(model.nodes, tasks, strict=True) if task is None]
@@ -99,7 +99,7 @@ def describe_model(report: ImportReport, model: Model, tasks: Sequence[Task | No
         )
 
 
-def describe_tasks(report: ImportReport, run: ModelRun, rows: Sequence[Row], recording: Recording) -> None:
+def _describe_tasks(report: ImportReport, run: ModelRun, rows: Sequence[_Row], recording: Recording) -> None:
     """Describe the tasks, their threads, and suspicious findings."""
     events = [row.event for row in rows]
     covered_us = covered(((e.start_us, e.finish_us) for e in events), run.start_us, run.finish_us)
@@ -248,7 +248,7 @@ def _events(
         )
     if not events:
         raise FormatError(f"{path}: no node ran in run {chosen}; choose another run= of 0 to {len(runs) - 1}")
-    describe_contents(report, contents, chosen)
+    _describe_contents(report, contents, chosen)
     return events
 
 
@@ -268,7 +268,7 @@ def _graph(
     recorded = replace(
         recording(path, start_ns, finish_ns, *_lanes(rows, run), own_clock=True), priorities=_priorities(rows)
     )
-    describe_tasks(report, run, rows, recorded)
+    _describe_tasks(report, run, rows, recorded)
     graph = TaskGraph.from_edges(
         (finish_ns - start_ns) / 1e9,
         pairs,
@@ -288,7 +288,7 @@ def _graph(
     return found.on(graph)
 
 
-def _chains(events: list[Event], report: ImportReport) -> tuple[list[Row], Edges, Objects]:
+def _chains(events: list[Event], report: ImportReport) -> tuple[list[_Row], Edges, Objects]:
     """Return the events of a profile alone as tasks, those of one thread in a chain."""
     report.doubt(
         "The profile alone records no dependencies: the tasks of each thread are chained in the order they ran, "
@@ -300,7 +300,7 @@ def _chains(events: list[Event], report: ImportReport) -> tuple[list[Row], Edges
 
 def _joined(
     path: Path, events: list[Event], model: Model, report: ImportReport
-) -> tuple[list[Row], Edges, Objects]:
+) -> tuple[list[_Row], Edges, Objects]:
     """Return the nodes of the model that ran, in its order, its edges between them, and its tensors."""
     tasks = match(path, events, model)
     found = edges(model, tasks)
@@ -313,13 +313,13 @@ def _joined(
     )
     ran = {i: (task, size) for i, (task, size) in enumerate(zip(tasks, shapes, strict=True)) if task and size}
     index = {i: row for row, i in enumerate(ran)}
-    describe_model(report, model, tasks)
+    _describe_model(report, model, tasks)
     rows = [_row(task.event, size, task.node) for task, size in ran.values()]
     found_tensors = tensors([task.node for task, _ in ran.values()], {**model.declared, **known})
     return rows, [(index[a], index[b]) for a, b in found], found_tensors
 
 
-def _row(event: Event, size: Sizes, node: Node | None = None) -> Row:
+def _row(event: Event, size: Sizes, node: Node | None = None) -> _Row:
     has_types = event.inputs is not None or event.outputs is not None
     shapes = [dims(t) for t in size.inputs], [dims(t) for t in size.outputs]
     kind = node.op_type if node else event.op_type
@@ -327,7 +327,7 @@ def _row(event: Event, size: Sizes, node: Node | None = None) -> Row:
         size_B = event.counted_bytes + size.packed_bytes
     else:
         size_B = tensor_bytes((*size.inputs, *size.outputs)) if has_types else np.nan
-    return Row(
+    return _Row(
         event=event,
         kind=kind,
         shape=format_shape(shapes[0], shape_attributes(kind, shapes[0], node.attributes) if node else None),
@@ -337,7 +337,7 @@ def _row(event: Event, size: Sizes, node: Node | None = None) -> Row:
     )
 
 
-def _priorities(rows: Sequence[Row]) -> npt.NDArray[np.float64] | None:
+def _priorities(rows: Sequence[_Row]) -> npt.NDArray[np.float64] | None:
     """Return the negated numbers of the session's nodes, from which its plan follows; None where one is unknown."""
     numbers = [row.event.index for row in rows]
     if not all(number.isascii() and number.isdigit() and len(number) <= LONGEST_NUMBER for number in numbers):
@@ -345,7 +345,7 @@ def _priorities(rows: Sequence[Row]) -> npt.NDArray[np.float64] | None:
     return -np.array(numbers, np.float64)
 
 
-def _lanes(rows: Sequence[Row], run: ModelRun) -> tuple[list[int], list[str]]:
+def _lanes(rows: Sequence[_Row], run: ModelRun) -> tuple[list[int], list[str]]:
     """Return the lane of each task, and the names of all, in the order of their first task, the caller's first."""
     by_start = sorted(
         rows, key=lambda row: (row.event.thread != run.thread, row.event.start_us, row.event.place)

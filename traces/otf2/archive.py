@@ -103,7 +103,7 @@ class Fields:
 
 
 @dataclass(frozen=True)
-class Anchor:
+class _Anchor:
     """Contents of an archive's anchor file."""
 
     version: str
@@ -203,7 +203,7 @@ class Archive:
         except OSError as error:
             raise FormatError(f"{self.path}: {name}: {error.strerror or error}") from None
 
-    def _anchor(self) -> Anchor:
+    def _anchor(self) -> _Anchor:
         name = self._place.name
         with self._open(name) as stream:
             data = read_bounded(stream, _MOST_ANCHOR_B)
@@ -234,7 +234,7 @@ class Archive:
                 raise self.wrong(
                     name, 12, f"chunks of {size_B} bytes; expected {LEAST_CHUNK_B} to {MOST_CHUNK_B}"
                 )
-        return Anchor(".".join(map(str, version)), events_B, definitions_B, machine, creator)
+        return _Anchor(".".join(map(str, version)), events_B, definitions_B, machine, creator)
 
 
 def record(chunk: bytes, at: int, big: bool) -> Fields:

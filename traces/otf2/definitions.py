@@ -27,7 +27,7 @@ OF_REGIONS, OF_COMMS, OF_CONTEXTS = 3, 6, 10
 _DENSE = 0
 #: Locations that record metrics alone.
 METRICS = 3
-MPI, OPENMP = 4, 3
+MPI = 4
 BARRIERS, TASK_WAIT, THREAD_WAIT = (15, 16), 22, 33
 #: Groups: locations or, since OTF2 3.1, processes that communicate, and ranks among these.
 _LOCATIONS, _PROCESSES, _RANKS, _SELF = 4, 7, 5, 6

@@ -193,7 +193,7 @@ class _Stream:
             self._event(kind, fields.at, now)
         elif kind == ATTRIBUTES:
             if self._guids:
-                return self._identified(data, fields, now, big)
+                return self._identified(data, fields, now)
         elif kind == _COLLECTIVE_BEGIN:
             pass
         elif kind in _MARKS:
@@ -202,7 +202,7 @@ class _Stream:
             self.counts[kind] += 1
         return fields.end
 
-    def _identified(self, data: bytes, fields: Fields, now: int, big: bool) -> int:
+    def _identified(self, data: bytes, fields: Fields, now: int) -> int:
         """Take an entry or exit with attributes: one that names a task is in it."""
         found = _guids(fields, self._guids)
         at = fields.end

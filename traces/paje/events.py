@@ -34,7 +34,7 @@ MAX_DEFINITIONS, MAX_FIELDS = 10_000, 1000
 
 
 @dataclass(frozen=True)
-class Definition:
+class _Definition:
     """Name of an event (`PajeSetState`), and its fields."""
 
     name: str
@@ -85,7 +85,7 @@ def events(
     FormatError
         If the header or a line is malformed.
     """
-    known: dict[str, Definition] = {}
+    known: dict[str, _Definition] = {}
     header = _Header(path, known)
     for number, line in numbered:
         text = line.strip()
@@ -102,7 +102,7 @@ def events(
         raise FormatError(f"{path}: no event is defined; expected %EventDef at the beginning")
 
 
-def _words(line: str, definition: Definition) -> list[str]:
+def _words(line: str, definition: _Definition) -> list[str]:
     # StarPU separates by tabs and does not quote names with spaces.
     by_tabs = line.strip().split("\t")[1:]
     if len(by_tabs) == len(definition.fields) and all(by_tabs):
@@ -116,7 +116,7 @@ def _words(line: str, definition: Definition) -> list[str]:
 class _Header:
     """The definitions, in the order of reading."""
 
-    def __init__(self, path: Path, known: dict[str, Definition]) -> None:
+    def __init__(self, path: Path, known: dict[str, _Definition]) -> None:
         self._path, self._known = path, known
         self._open: tuple[str, str, list[str]] | None = None
 
@@ -127,7 +127,7 @@ class _Header:
                 self._open = name, key, []
             case ["EndEventDef"] if self._open is not None:
                 name, key, fields = self._open
-                self._known[key] = Definition(name, tuple(fields))
+                self._known[key] = _Definition(name, tuple(fields))
                 self._open = None
             case [field, _] if self._open is not None and len(self._open[2]) < MAX_FIELDS:
                 self._open[2].append(_SYNONYMS.get(field, field))
@@ -163,7 +163,7 @@ class Interval:
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class _Link:
     """A link from one container and time to another."""
 
     source: str
@@ -195,7 +195,7 @@ class Trace:
         self._unit_ns, self._tolerant = unit_ns, tolerant
         self.rejoined = 0
         self.intervals: list[Interval] = []
-        self.links: list[Link] = []
+        self.links: list[_Link] = []
         #: Names of values, by type and alias; of types and containers by alias.
         self.value_names: dict[tuple[str, str], str] = {}
         self.type_names: dict[str, str] = {}
@@ -302,7 +302,7 @@ class Trace:
         # The end may come before the start: a clock, another thread's buffer.
         if key in self._started and key in self._ended:
             source, target = self._started.pop(key), self._ended.pop(key)
-            self.links.append(Link(*source, *target))
+            self.links.append(_Link(*source, *target))
 
     def value_name(self, interval: Interval) -> str:
         """Return the name of an interval's state."""

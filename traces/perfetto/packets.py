@@ -146,7 +146,7 @@ class _Sequence:
     reference_us: int = 0
 
 
-class Reading:
+class _Reading:
     """Packets as they come.
 
     Parameters
@@ -417,7 +417,7 @@ def read_packets(path: Path, mend: Mend | None) -> Content:
     FormatError
         If the file is damaged or cut off, and there is no `mend`.
     """
-    reading = Reading(path)
+    reading = _Reading(path)
     with open_wire(path, mend) as wire:
         for packet in _packets(wire, mend):
             if packet.HasField("compressed_packets"):

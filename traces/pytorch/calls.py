@@ -71,7 +71,7 @@ def topmost(trace: ExecutionTrace) -> Calls:
     found = Calls()
     around: dict[int, _Around] = {}
     for node in sorted(trace.nodes.values(), key=lambda n: n.id):
-        _enter(_with_outer(trace, node, around), trace, around, found)
+        _enter(_with_outer(trace, node, around), around, found)
     found.task_of = {id_: a.task for id_, a in around.items() if a.task is not None}
     kept = {task.id for task in found.tasks}
     for node in list(trace.nodes.values()):
@@ -92,7 +92,7 @@ def _with_outer(trace: ExecutionTrace, node: Node, around: dict[int, _Around]) -
     return path[::-1]
 
 
-def _enter(path: list[Node], trace: ExecutionTrace, around: dict[int, _Around], found: Calls) -> None:
+def _enter(path: list[Node], around: dict[int, _Around], found: Calls) -> None:
     for node in path:
         outer = around.get(node.parent, _Around())
         scope, task = outer.scope, outer.task

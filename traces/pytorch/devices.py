@@ -29,7 +29,7 @@ from simsched.traces.shared.timeline import recording
 
 
 @dataclass(frozen=True, slots=True)
-class Segment:
+class _Segment:
     """A part of an operator on the host.
 
     Parameters
@@ -52,7 +52,7 @@ class Segment:
 
 
 @dataclass
-class Host:
+class _Host:
     """Segments of all operators, and those of each thread by start.
 
     Parameters
@@ -63,7 +63,7 @@ class Host:
         Time within operators that was spent waiting for devices, and cut out.
     """
 
-    segments: list[Segment] = field(default_factory=list)
+    segments: list[_Segment] = field(default_factory=list)
     waited_ns: int = 0
     _on: dict[int, list[int]] = field(default_factory=dict)
 
@@ -89,7 +89,7 @@ class Host:
         return on[place] if place < len(on) else None
 
 
-def cut(tasks: list[Task], lanes: dict[int, int], streams: Streams, waited: dict[int, list[int]]) -> Host:
+def _cut(tasks: list[Task], lanes: dict[int, int], streams: Streams, waited: dict[int, list[int]]) -> _Host:
     """Return the operators of the host, cut at launches and without waits.
 
     Parameters
@@ -110,14 +110,14 @@ def cut(tasks: list[Task], lanes: dict[int, int], streams: Streams, waited: dict
             calls[lanes[call.lane]].append(call)
     for of_lane in calls.values():
         of_lane.sort(key=lambda call: call.start_ns)
-    host = Host()
+    host = _Host()
     for index, task in enumerate(tasks):
         _cut_one(index, task, calls.get(task.event.lane, []), waited, host)
     return host
 
 
 def _cut_one(
-    index: int, task: Task, calls: list[RuntimeCall], waited: dict[int, list[int]], host: Host
+    index: int, task: Task, calls: list[RuntimeCall], waited: dict[int, list[int]], host: _Host
 ) -> None:
     event = task.event
     reached, part = event.start_ns, 0
@@ -125,14 +125,14 @@ def _cut_one(
     last = bisect_right(calls, event.finish_ns - 1, key=lambda call: call.start_ns)
     for call in calls[first:last]:
         if call.start_ns > reached:
-            host.segments.append(Segment(index, part, event.lane, reached, call.start_ns))
+            host.segments.append(_Segment(index, part, event.lane, reached, call.start_ns))
             reached, part = call.start_ns, part + 1
         if call.correlation in waited:
             waits_until = min(call.finish_ns, event.finish_ns)
             host.waited_ns += max(0, waits_until - reached)
             reached = max(reached, waits_until)
     if reached < event.finish_ns or not part:
-        host.segments.append(Segment(index, part, event.lane, reached, event.finish_ns))
+        host.segments.append(_Segment(index, part, event.lane, reached, event.finish_ns))
 
 
 #: Some devices with some dozens of streams each.
@@ -202,7 +202,7 @@ def with_devices(
     streams = held.streams.within(step.window)
     waited = _waited(path, streams)
     lanes = {lane: number for number, lane in enumerate(step.lane_numbers)}
-    host = cut(nesting.tasks, lanes, streams, waited)
+    host = _cut(nesting.tasks, lanes, streams, waited)
     kernels = streams.kernels
     start_ns = [*(s.start_ns for s in host.segments), *(k.start_ns for k in kernels)]
     finish_ns = [*(s.finish_ns for s in host.segments), *(k.finish_ns for k in kernels)]
@@ -278,7 +278,7 @@ def _concerns(wait: Wait, kernel: Kernel) -> bool:
 
 
 def _draw(
-    edges: _Edges, host: Host, streams: Streams, waited: dict[int, list[int]], lanes: dict[int, int]
+    edges: _Edges, host: _Host, streams: Streams, waited: dict[int, list[int]], lanes: dict[int, int]
 ) -> None:
     first = len(host.segments)
     for segments in host.on_lanes().values():
@@ -317,7 +317,7 @@ def _between_streams(edges: _Edges, streams: Streams, first: int) -> None:
 
 
 def _tell(
-    report: ImportReport, host: Host, streams: Streams, edges: _Edges, waited: dict[int, list[int]]
+    report: ImportReport, host: _Host, streams: Streams, edges: _Edges, waited: dict[int, list[int]]
 ) -> None:
     unknown = sum(kernel.correlation not in streams.calls for kernel in streams.kernels)
     report.facts.update(

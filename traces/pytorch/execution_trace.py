@@ -44,7 +44,7 @@ class Tensor:
     dims: Dims
 
 
-class Side:
+class _Side:
     """The arguments, or the results, of a call: values with the tensors among them, by position."""
 
     def __init__(self, values: list[Any], by_position: list[list[Tensor]], is_list: list[bool]) -> None:
@@ -52,7 +52,7 @@ class Side:
         self.tensors = [t for tensors in by_position for t in tensors if t.storage]
 
     @classmethod
-    def of(cls, raw: dict[str, Any], side: str, place: Place) -> Side:
+    def of(cls, raw: dict[str, Any], side: str, place: Place) -> _Side:
         """Read one side of a node of any schema."""
         held = raw.get(f"{side}s")
         if isinstance(held, dict):
@@ -278,8 +278,8 @@ def node_of(raw: dict[str, Any], place: Place, wanted: Collection[int] | None) -
     name = sys.intern(place.text(raw.get("name"), "name"))
     # The oldest versions had flat fields and no such ids.
     rf_id = place.integer(fields.get("rf_id", 0 if fields is raw else None), "rf_id")
-    ins = Side.of(raw, "input", place)
-    outs = Side.of(raw, "output", place)
+    ins = _Side.of(raw, "input", place)
+    outs = _Side.of(raw, "output", place)
     sources = {t.storage for t in ins.tensors}
     schema = place.text(fields.get("op_schema", ""), "op_schema")
     updated = {t.storage for position in _in_place(schema) for t in ins.at(position)}
@@ -303,13 +303,13 @@ def node_of(raw: dict[str, Any], place: Place, wanted: Collection[int] | None) -
     )
 
 
-def _shape(name: str, ins: Side) -> str:
+def _shape(name: str, ins: _Side) -> str:
     """Return the shapes of the inputs as text, with strides and the like."""
     shapes = ins.dims()
     return format_shape(shapes, shape_attributes(name, ins.values) if shapes else None)
 
 
-def _parts(name: str, schema: str, ins: Side, outs: Side) -> tuple[tuple[int, int], ...]:
+def _parts(name: str, schema: str, ins: _Side, outs: _Side) -> tuple[tuple[int, int], ...]:
     """Return the sparse tensors of a call with the storages they are made of, as far as the call shows them.
 
     `_values`, `_indices` and their like return a part of their input, as shown by `Tensor(a)` in their schemas; the

@@ -177,7 +177,7 @@ class Streams:
         return found
 
 
-def is_of_device(category: object) -> bool:
+def _is_of_device(category: object) -> bool:
     """Return whether events of a category are a device's, or calls of its runtime."""
     return isinstance(category, str) and (
         category in DEVICE or category == SYNC or _RUNTIME.fullmatch(category) is not None
@@ -269,7 +269,7 @@ def survey(path: Path, mend: Mend | None = None, devices: bool = False) -> Surve
     for piece in events:
         for event in piece:
             place = Place(path, "event", number)
-            if devices and event.ph == "X" and is_of_device(event.cat):
+            if devices and event.ph == "X" and _is_of_device(event.cat):
                 _take_device(found, place, number, event, mend is not None)
             else:
                 _take(found, place, number, event, mend is not None)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from simsched.errors import FormatError, MissingExtraError
+from simsched.errors import FormatError, require
 from simsched.graph.loading import Mend, open_plain
 from simsched.traces.shared.json_stream import (
     MAX_DEPTH,
@@ -41,7 +41,7 @@ _MARKS[[_QUOTE, COMMA]] = True
 
 
 @dataclass(frozen=True, slots=True)
-class Marks:
+class _Marks:
     """Brackets and commas outside texts: their places, their kinds, and the depth after each."""
 
     at: npt.NDArray[np.intp]
@@ -49,7 +49,7 @@ class Marks:
     depth: npt.NDArray[np.int64]
 
     @classmethod
-    def of(cls, text: bytes, depth: int) -> Marks:
+    def of(cls, text: bytes, depth: int) -> _Marks:
         """Find them in a text that begins outside texts, `depth` deep."""
         if b"\\" in text:
             text = text.replace(b"\\\\", b"__").replace(b'\\"', b"__")
@@ -135,7 +135,7 @@ class Elements(Generic[T]):
     def _progress(self) -> Iterator[list[T]]:
         """Decode what is complete of the text."""
         while True:
-            marks = Marks.of(self._text, self._depth)
+            marks = _Marks.of(self._text, self._depth)
             if len(marks.depth) and marks.depth.max() > MAX_DEPTH:
                 raise too_deep(self._path, self._offset_B)
             if self._base:
@@ -160,7 +160,7 @@ class Elements(Generic[T]):
             if end is None:
                 return
 
-    def _found(self, marks: Marks) -> int | None:
+    def _found(self, marks: _Marks) -> int | None:
         """Look for the array; return its start."""
         opens = marks.at[(marks.kind == OPENING) & (marks.depth == 2)]
         if not self._depth and len(marks.kind) and marks.kind[0] == OPENING:
@@ -264,7 +264,7 @@ class Elements(Generic[T]):
 
     def _between_elements(self) -> bool:
         """Return whether the file is a list that lacks nothing but its end."""
-        depths = Marks.of(self._text, self._depth).depth
+        depths = _Marks.of(self._text, self._depth).depth
         whole = not len(depths) or depths[-1] == 1
         return self._base == 1 and bool(whole) and self._text.rstrip()[-1:] in (b"", b"}")
 
@@ -309,7 +309,4 @@ class _MalformedError(Exception):
 
 def require_msgspec() -> None:
     """Raise `MissingExtraError` if msgspec is not installed."""
-    try:
-        import msgspec  # noqa: F401 - only whether it is there
-    except ImportError:
-        raise MissingExtraError("msgspec", "formats", "reading JSON traces") from None
+    require("msgspec", "formats", "reading JSON traces")

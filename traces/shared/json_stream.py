@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from simsched.errors import FormatError, MissingExtraError
+from simsched.errors import FormatError, require
 from simsched.graph.loading import Mend, open_plain
 
 #: Between values they are white space, within texts not allowed: a space is right in both places.
@@ -207,10 +207,9 @@ class Parser:
     """
 
     def __init__(self, path: Path, *prefixes: str) -> None:
-        try:
-            import ijson
-        except ImportError:
-            raise MissingExtraError("ijson", "formats", "reading JSON traces") from None
+        require("ijson", "formats", "reading JSON traces")
+        import ijson
+
         self._path, self._offset_B, self._guard = path, 0, _Guard(path)
         self._queues: dict[str, list[Any]] = {prefix: ijson.sendable_list() for prefix in prefixes}
         self._parsers = [ijson.items_coro(queue, prefix) for prefix, queue in self._queues.items()]

@@ -45,7 +45,7 @@ class Objects:
 
     def grow(self, number: int, size_B: float) -> None:
         """Note that an object has at least so many bytes, if they are known."""
-        if size_B == size_B and not self._sizes_B[number] >= size_B:  # noqa: PLR0124 - NaN is not itself
+        if not math.isnan(size_B) and not self._sizes_B[number] >= size_B:
             self._sizes_B[number] = size_B
 
     def read(self, number: int, task: int) -> None:

@@ -85,8 +85,9 @@ def real_number(path: Path, option: str, value: object, least: float, most: floa
     """
     try:
         # A bool is an int to isinstance, but no number here.
-        known = isinstance(value, str | int | float) and not isinstance(value, bool)
-        number = float(value) if known else math.nan  # type: ignore[arg-type]  # of these types by now
+        number = (
+            float(value) if isinstance(value, str | int | float) and not isinstance(value, bool) else math.nan
+        )
     except (ValueError, OverflowError):
         number = math.nan
     if not least <= number <= most:

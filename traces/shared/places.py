@@ -65,11 +65,11 @@ class Place:
             raise self.error(f"{key} is {shown(value)}, expected a whole number")
         return value
 
-    def positive(self, value: object, key: str) -> float:
+    def positive(self, value: Any, key: str) -> float:
         """Return `value`, which must be a finite number above zero, as a float."""
-        if type(value) not in (int, Decimal) or not 0 < value < 10**300:  # type: ignore[operator]  # numbers by now
+        if type(value) not in (int, Decimal) or not 0 < value < 10**300:
             raise self.error(f"{key} is {shown(value)}, expected a number above zero")
-        return float(value)  # type: ignore[arg-type]  # numbers by now
+        return float(value)
 
     def nanoseconds(self, value: object, key: str) -> int:
         """Return microseconds, a whole or decimal number, as exact integer nanoseconds."""

@@ -64,7 +64,7 @@ class Wire:
         wanted = PIECE_B
         while self._left(end, wanted):
             held = self._held(end)
-            length = whole_fields(held)
+            length = _whole_fields(held)
             if length < 0:
                 raise self.wrong(self.at - length - 1, "no field of protobuf")
             if length:
@@ -91,7 +91,7 @@ class Wire:
             held = self._held(min(place + 20, end or place + 20))
             head = header(held)
             if head is None:
-                if whole_fields(held) < 0:
+                if _whole_fields(held) < 0:
                     raise self.wrong(place, "no field of protobuf")
                 self._cut_off(place)
                 return
@@ -255,12 +255,12 @@ def _number(value: int) -> bytes:
     return bytes(parts)
 
 
-def whole_fields(data: bytes) -> int:
+def _whole_fields(data: bytes) -> int:
     r"""Return the length of the whole fields at the beginning; -1 - p where no field can begin at p.
 
     Examples
     --------
-    >>> whole_fields(b"\x08\x01\x0a\x03ab"), whole_fields(b"\x08\x01\x0f"), whole_fields(b"")
+    >>> _whole_fields(b"\x08\x01\x0a\x03ab"), _whole_fields(b"\x08\x01\x0f"), _whole_fields(b"")
     (2, -3, 0)
     """
     at = begin = 0

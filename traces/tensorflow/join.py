@@ -23,7 +23,7 @@ CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall", "RemoteCall", "
                    "StatelessIf", "Case", "StatelessCase", "While", "StatelessWhile", "For"})  # fmt: skip
 
 
-def enter_calls(path: Path, run: Joined) -> None:
+def _enter_calls(path: Path, run: Joined) -> None:
     """Make each recorded call take no time at its end, after the nodes inside; start these after its inputs.
 
     A node is inside the shortest call that it ran within and whose graph is that of a function.
@@ -167,7 +167,7 @@ class _Joining:
                 for source in sends.get(_channel(definition), ()):
                     self._receive(source, tasks, data)
         self._result.control = len(self._result.edges - data)
-        enter_calls(self._path, self._result)
+        _enter_calls(self._path, self._result)
 
     def _sends(self) -> dict[object, list[int]]:
         found: dict[object, list[int]] = {}

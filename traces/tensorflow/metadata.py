@@ -52,7 +52,7 @@ class RunMetadata:
     producer: int = 0
 
 
-def looks_like_text(data: bytes) -> bool:
+def _looks_like_text(data: bytes) -> bool:
     """Return whether data is protobuf's text form; the binary one has control characters from the start."""
     return _FIELD.match(data) is not None and _CONTROL.search(data, 0, 1024) is None
 
@@ -66,7 +66,7 @@ def read_run(path: Path, mend: Mend | None = None) -> RunMetadata:
         If it is none, or something in it is impossible.
     """
     run = RunMetadata([], [], 0, {})
-    parts = _of_text if looks_like_text(head_of(path)) else _of_binary
+    parts = _of_text if _looks_like_text(head_of(path)) else _of_binary
     for place, (what, where, message) in enumerate(parts(path, mend)):
         budget().check(path, place + 1, "tasks")
         if what == "stats":
@@ -110,7 +110,7 @@ def read_graph(path: Path, graph: int) -> list[Definition]:
 
 
 def _nodes(path: Path) -> Iterator[Any]:
-    if looks_like_text(head_of(path)):
+    if _looks_like_text(head_of(path)):
         yield from parse_text(path, "GraphDef", None).node
         return
     with open_wire(path) as wire:

@@ -117,18 +117,18 @@ def execution(path: Path, place: int, device: str, stats: Any) -> Execution | No
             raise FormatError(f"{where}: a time of {value} {unit}; expected none below zero")
     op = max(rel[1] - rel[0], 0) if rel[1] else max(rel)
     return Execution(
-        place, name, device, from_label(name, plain_text(stats.timeline_label)),
+        place, name, device, _from_label(name, plain_text(stats.timeline_label)),
         getattr(stats, f"scheduled_{unit}") * factor, start * factor, op * factor,
         (start + max(rel)) * factor, stats.thread_id, _outputs(where, stats.output),
     )  # fmt: skip
 
 
-def from_label(name: str, label: str) -> Definition:
+def _from_label(name: str, label: str) -> Definition:
     """Return the node in a timeline label.
 
     Examples
     --------
-    >>> from_label("add", "[cpu 1MB] add = AddV2(x:1, ^y)").inputs
+    >>> _from_label("add", "[cpu 1MB] add = AddV2(x:1, ^y)").inputs
     ('x:1', '^y')
     """
     op, _, inputs = label.partition(f"{name} = ")[2].partition("(")
@@ -278,7 +278,7 @@ def split(executions: Iterable[Execution]) -> tuple[list[Execution], list[Execut
     return ops, [_as_kernel(e) for e in kernels], len(others) + len(streams) - len(kernels)
 
 
-def launcher(kernel: Execution) -> tuple[str, str]:
+def _launcher(kernel: Execution) -> tuple[str, str]:
     """Return name and op of the node that started a kernel, "" where it is unknown."""
     match = _ANNOTATION.search(kernel.label.name)
     name, _, op = (match[1] if match else kernel.name).partition(":")
@@ -286,7 +286,7 @@ def launcher(kernel: Execution) -> tuple[str, str]:
 
 
 def _as_kernel(execution: Execution) -> Execution:
-    _, op = launcher(execution)
+    _, op = _launcher(execution)
     label = replace(execution.label, name=execution.name, op=op or execution.label.op or "kernel", inputs=())
     return replace(execution, label=label)
 
@@ -310,7 +310,9 @@ def add_kernels(run: Joined, kernels: Sequence[Execution]) -> int:
         run.nodes.append(kernel.label)
         run.starts_ns.append(kernel.start_ns)
         on_stream.setdefault(kernel.device, []).append(i)
-        started = [op for op in ops.get(launcher(kernel)[0], ()) if run.tasks[op].start_ns <= kernel.start_ns]
+        started = [
+            op for op in ops.get(_launcher(kernel)[0], ()) if run.tasks[op].start_ns <= kernel.start_ns
+        ]
         if started:
             run.edges.add((started[-1], i))
         unowned += not started

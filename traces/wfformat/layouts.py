@@ -20,16 +20,16 @@ from simsched.traces.shared.json_stream import stream
 from simsched.traces.shared.places import ObjectFields
 
 
-def node_and_processor(machine: Any) -> tuple[str, str]:
+def _node_and_processor(machine: Any) -> tuple[str, str]:
     """Return the node's name and its processor in words; "" for each that is missing, or not as the format has it.
 
     A processor without a vendor is none: many instances state the number of cores alone.
 
     Examples
     --------
-    >>> node_and_processor({"nodeName": "m", "cpu": {"vendor": "GenuineIntel", "coreCount": 48, "speedInMHz": 1200}})
+    >>> _node_and_processor({"nodeName": "m", "cpu": {"vendor": "GenuineIntel", "coreCount": 48, "speedInMHz": 1200}})
     ('m', 'GenuineIntel, 48 cores, 1200 MHz')
-    >>> node_and_processor({"nodeName": "m", "cpu": {"coreCount": 48}})
+    >>> _node_and_processor({"nodeName": "m", "cpu": {"coreCount": 48}})
     ('m', '')
     """
     entries = machine if isinstance(machine, Mapping) else {}
@@ -46,7 +46,7 @@ def processors(machines: Iterable[tuple[str, str]], used: set[str]) -> tuple[str
     Parameters
     ----------
     machines : iterable of pair of str
-        Nodes and their processors, as `node_and_processor` returns them.
+        Nodes and their processors, as written in the file.
     used : set of str
         Nodes that ran tasks.
     """
@@ -61,8 +61,8 @@ def _text(entries: Mapping[str, Any], key: str) -> str:
 
 
 def _number(entries: Mapping[str, Any], unit: str, *keys: str) -> str:
-    value = next((entries[key] for key in keys if entries.get(key) is not None), None)
-    if type(value) not in (int, float, Decimal) or not 0 < value < math.inf:  # type: ignore[operator]  # numbers by now
+    value: Any = next((entries[key] for key in keys if entries.get(key) is not None), None)
+    if type(value) not in (int, float, Decimal) or not 0 < value < math.inf:
         return ""
     return f"{value:.6g} {unit}"
 
@@ -155,7 +155,7 @@ def read_instance(path: Path, mend: Mend | None) -> Instance:
         if prefix in SINGLE:
             found.entries[prefix] = value
         elif prefix in MACHINES:
-            found.machines.append(node_and_processor(value))
+            found.machines.append(_node_and_processor(value))
         elif prefix == EXECUTED:
             executions.append((len(executions), value))
             budget().check(path, len(executions), "tasks")

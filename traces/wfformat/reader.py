@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -56,7 +57,7 @@ class _Joined:
     after: list[int] = field(default_factory=list)
 
 
-class References:
+class _References:
     """Tasks by reference: by id first, then by name.
 
     Nextflow's instances of version 1.4 give all tasks of a process its name and refer to that. Those are meant that a
@@ -222,7 +223,7 @@ WFFORMAT = Reader(
 
 def _edges(path: Path, found: Instance, report: ImportReport) -> list[tuple[int, int]]:
     """Return the edges that parents or children name; that both name the same is the rule, and else reported."""
-    references = References(path, found)
+    references = _References(path, found)
     by_parents = {(before, task.place) for task in found.tasks for before in references.parents(task)}
     by_children = {(task.place, after) for task in found.tasks for after in references.children(task)}
     references.tell(report)
@@ -348,13 +349,13 @@ def _recorded_on(found: Instance, report: ImportReport) -> RecordedOn | None:
     return recorded_on(*different) if different else None
 
 
-def _tell_makespan(makespan: object, report: ImportReport) -> None:
+def _tell_makespan(makespan: Any, report: ImportReport) -> None:
     if makespan is None:
         return
-    if type(makespan) not in (int, Decimal) or not 0 <= makespan <= MAX_S:  # type: ignore[operator]  # numbers by now
+    if type(makespan) not in (int, Decimal) or not 0 <= makespan <= MAX_S:
         report.note(f"The makespan {shown(makespan)} is not a time in seconds and not kept.")
         return
-    report.facts["makespan_s"] = float(makespan)  # type: ignore[arg-type]  # a number by now
+    report.facts["makespan_s"] = float(makespan)
     report.note(
         "The recorded makespan includes the waiting of the workflow system (queues, transfers, failures), and "
         "starts of tasks are not read: it is no measure for a replay."

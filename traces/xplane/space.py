@@ -54,7 +54,7 @@ messages = cache(partial(message_classes, "simsched_xplane", MESSAGES, "reading 
 
 
 @dataclass
-class Tables:
+class _Tables:
     """Names of a plane, and those of its events and statistics by number."""
 
     name: str = ""
@@ -95,7 +95,7 @@ class Space:
         self.op, self.run = picked(self.op, rows), picked(self.run, rows)
 
 
-class Reading:
+class _Reading:
     """Planes as they come.
 
     Parameters
@@ -113,7 +113,7 @@ class Reading:
 
     def __init__(self, path: Path, mend: Mend | None) -> None:
         self._path, self._mend = path, mend
-        self._planes: list[Tables] = []
+        self._planes: list[_Tables] = []
         self.programs: dict[int, bytes] = {}
         self._start, self._finish = array("q"), array("q")
         self._lane, self._name, self._op, self._run = array("i"), array("i"), array("i"), array("i")
@@ -141,7 +141,7 @@ class Reading:
 
     def _tables(self, wire: Wire, plane: Field) -> None:
         """Take the tables of a plane; its lines are passed over."""
-        found = Tables()
+        found = _Tables()
         self._planes.append(found)
         for one in wire.fields(plane.end):
             if one.kind != BYTES or one.number == LINE:
@@ -160,12 +160,12 @@ class Reading:
                         self.programs[int(numbered[1]) if numbered else entry.key] = stat.bytes_value
             budget().check(self._path, len(found.events) + len(found.stats), "tasks")
 
-    def _lines(self, wire: Wire, plane: Field, tables: Tables) -> None:
+    def _lines(self, wire: Wire, plane: Field, tables: _Tables) -> None:
         wanted = {number: name for number, name in tables.stats.items() if name in _WANTED}
         for one in wire.messages(LINE, plane.end):
             self._line(wire, one, tables, wanted)
 
-    def _line(self, wire: Wire, line: Field, tables: Tables, wanted: dict[int, str]) -> None:
+    def _line(self, wire: Wire, line: Field, tables: _Tables, wanted: dict[int, str]) -> None:
         lane, first, begin_ns, name, ident = len(self._lanes), len(self._start), 0, "", 0
         self._lanes.append(("", ""))
         for place, piece in wire.pieces(line.end):
@@ -182,7 +182,14 @@ class Reading:
             np.frombuffer(column, np.int64)[first:] += begin_ns
 
     def _event(
-        self, wire: Wire, place: int, event: Any, lane: int, line: str, tables: Tables, wanted: dict[int, str]
+        self,
+        wire: Wire,
+        place: int,
+        event: Any,
+        lane: int,
+        line: str,
+        tables: _Tables,
+        wanted: dict[int, str],
     ) -> None:
         start_ps, length_ps = event.offset_ps, event.duration_ps
         if event.HasField("num_occurrences") or line in SUMMARIES:
@@ -210,7 +217,7 @@ def _silent(sentence: str) -> None:
     """Ignore what was reported when the file was read for the first time."""
 
 
-def _values(event: Any, tables: Tables, wanted: dict[int, str]) -> dict[str, int | str]:
+def _values(event: Any, tables: _Tables, wanted: dict[int, str]) -> dict[str, int | str]:
     found: dict[str, int | str] = {}
     for stat in event.stats:
         name = wanted.get(stat.metadata_id)
@@ -237,7 +244,7 @@ def _run(values: dict[str, int | str], plane: str) -> tuple[int, int, str] | Non
 
 def read_space(path: Path, mend: Mend | None) -> Space:
     """Return the events of a file; raise `FormatError` where it holds none."""
-    space = Reading(path, mend).space()
+    space = _Reading(path, mend).space()
     if not len(space.spans):
         raise FormatError(f"{path}: no event that takes time in it; nothing ran, or was recorded")
     return space

@@ -27,7 +27,7 @@ def sigma_of_spread(spread: float) -> float:
     return asinh(spread) / NormalDist().inv_cdf(0.75)
 
 
-def standard_error(point: Point, usual: float) -> float:
+def _standard_error(point: Point, usual: float) -> float:
     """Return the standard error of the log of a point's seconds, the median of its runs.
 
     Parameters
@@ -45,7 +45,7 @@ def sampled_ops(ops: Sequence[MeasuredOp], generator: np.random.Generator) -> tu
     usual = median(spreads) if spreads else 0.0
 
     def sampled(point: Point) -> Point:
-        error = standard_error(point, usual) * generator.standard_normal()
+        error = _standard_error(point, usual) * generator.standard_normal()
         return replace(point, seconds=point.seconds * exp(error))
 
     return tuple(replace(one, points=tuple(sampled(point) for point in one.points)) for one in ops)

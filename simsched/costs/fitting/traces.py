@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from simsched.costs.fitting.interpolation import Method, WidthCurve
-from simsched.costs.fitting.points import MeasuredOp, Op, Point
+from simsched.costs.fitting.points import MeasuredOp, Op, Point, Sharing
 from simsched.costs.width_table import WidthTable
 from simsched.errors import CostError
 from simsched.graph import TaskGraph
@@ -357,8 +357,8 @@ def _known(amount: Array) -> float | None:
 
 def _point(width: int, seconds: Array) -> Point:
     low, middle, high = np.quantile(seconds, [0.25, 0.5, 0.75]).tolist()
-    sharing = "apart" if width == 1 else "shared"
-    return Point(width, middle, sharing, (high - low) / 2 / middle, len(seconds))  # type: ignore[arg-type] # one of the two
+    sharing: Sharing = "apart" if width == 1 else "shared"
+    return Point(width, middle, sharing, (high - low) / 2 / middle, len(seconds))
 
 
 def _said(first: TaskGraph, matches: Sequence[Match], threads: Sequence[int]) -> list[str]:

@@ -53,7 +53,7 @@ NO_FILTER = "gradients of filters of unknown size are taken for 3x3"
 
 
 @dataclass(frozen=True)
-class Operands:
+class _Operands:
     """Operands of a convolution: images, filters, output, without their order and layout.
 
     Parameters
@@ -119,7 +119,7 @@ def transposed_convolution(seen: Seen) -> Parts:
     return parts, "" if "stride" in seen.attributes else UNKNOWN
 
 
-def _operands(seen: Seen) -> Operands | None:
+def _operands(seen: Seen) -> _Operands | None:
     tensors = [_flat(dims) for dims in seen.shape if len(dims) in (3, 4)]
     if len(tensors) < 2 or any(min(dims) < 1 for dims in tensors):
         return None
@@ -149,7 +149,7 @@ def _turned(dims: Dims) -> Dims:
     return (dims[0], dims[3], dims[1], dims[2])
 
 
-def _matched(tensors: list[Dims], images: list[Dims], last: bool, seen: Seen) -> Operands | None:
+def _matched(tensors: list[Dims], images: list[Dims], last: bool, seen: Seen) -> _Operands | None:
     """Return the operands in the order of the kind, else in any that fits."""
     asked = seen.kernel.direction
     if asked == "forward":
@@ -166,7 +166,7 @@ def _matched(tensors: list[Dims], images: list[Dims], last: bool, seen: Seen) ->
     return (_data if asked == "data" else _weights)(tensors, images, last, seen)
 
 
-def _data(tensors: list[Dims], images: list[Dims], last: bool, seen: Seen) -> Operands | None:
+def _data(tensors: list[Dims], images: list[Dims], last: bool, seen: Seen) -> _Operands | None:
     """Return filters and the gradient of the output; or images and filters: by FLOPs, else the first."""
     first, second = tensors[:2]
     in_order = _with_output(images[1], first, last, seen)
@@ -181,28 +181,28 @@ def _data(tensors: list[Dims], images: list[Dims], last: bool, seen: Seen) -> Op
     return _likeliest([found for found in orders if found is not None], seen)
 
 
-def _weights(tensors: list[Dims], images: list[Dims], last: bool, seen: Seen) -> Operands | None:
+def _weights(tensors: list[Dims], images: list[Dims], last: bool, seen: Seen) -> _Operands | None:
     """Return images and the gradient of the output; or images and filters, likewise."""
     x, dy = images[:2]
     groups = _groups(seen, 1)
     if last and "depthwise" in seen.kind.lower():
         groups = x[1]
     if x[0] == dy[0] and x[1] % groups == 0 and dy[1] % groups == 0:
-        made = Operands(x[0], x[1], dy[1], groups, (x[2], x[3]), _window(seen), (dy[2], dy[3]))
+        made = _Operands(x[0], x[1], dy[1], groups, (x[2], x[3]), _window(seen), (dy[2], dy[3]))
         made = _with_taps(made, seen)[0] if made.taps == NO_SIDES else made
         if not seen.flops > 0 or _agrees(made, seen.flops):
             return made
     return _with_filter(x, tensors[1], last, seen)
 
 
-def _likeliest(found: list[Operands], seen: Seen) -> Operands | None:
+def _likeliest(found: list[_Operands], seen: Seen) -> _Operands | None:
     """Return the operands that fit the FLOPs, with the shortest filter; of equals the first."""
     known = [one for one in found if seen.flops > 0 and _agrees(one, seen.flops)]
     # Images and filters confused with each other have the same FLOPs, but longer sides of the filter.
     return min(known or found, key=lambda one: math.prod(one.taps), default=None)
 
 
-def _agrees(found: Operands, flops: float) -> bool:
+def _agrees(found: _Operands, flops: float) -> bool:
     """Return whether the FLOPs fit the operands, with some stride and padding."""
     outputs = _outputs(found, flops)
     if found.output != NO_SIDES:
@@ -222,7 +222,7 @@ def _window(seen: Seen) -> Sides:
     return _directions_of(seen, "window", 1) if "window" in seen.attributes else NO_SIDES
 
 
-def _with_all(dy: Dims, x: Dims, w: Dims, last: bool, seen: Seen) -> Operands | None:
+def _with_all(dy: Dims, x: Dims, w: Dims, last: bool, seen: Seen) -> _Operands | None:
     found = _with_filter(x, w, last, seen)
     if found is None or dy[0] != x[0] or dy[1] != found.filters:
         return None
@@ -231,23 +231,23 @@ def _with_all(dy: Dims, x: Dims, w: Dims, last: bool, seen: Seen) -> Operands | 
     return replace(found, output=(dy[2], dy[3]))
 
 
-def _with_filter(x: Dims, w: Dims, last: bool, seen: Seen) -> Operands | None:
+def _with_filter(x: Dims, w: Dims, last: bool, seen: Seen) -> _Operands | None:
     """Return images and filters whose channels fit."""
     channels = x[1]
     taps, each, filters = ((w[0], w[1]), w[2], w[3]) if last else ((w[2], w[3]), w[1], w[0])
     if last and "depthwise" in seen.kind.lower():
         return (
-            Operands(x[0], channels, w[2] * w[3], channels, (x[2], x[3]), taps) if w[2] == channels else None
+            _Operands(x[0], channels, w[2] * w[3], channels, (x[2], x[3]), taps) if w[2] == channels else None
         )
     if channels % each or filters % (channels // each):
         return None
     groups = channels // each
     if groups != _groups(seen, groups):
         return None
-    return Operands(x[0], channels, filters, groups, (x[2], x[3]), taps)
+    return _Operands(x[0], channels, filters, groups, (x[2], x[3]), taps)
 
 
-def _with_output(dy: Dims, w: Dims, last: bool, seen: Seen) -> Operands | None:
+def _with_output(dy: Dims, w: Dims, last: bool, seen: Seen) -> _Operands | None:
     """Return filters and the gradient of the output, whose channels are the filters."""
     groups = _groups(seen, 1)
     taps, each, filters = ((w[0], w[1]), w[2], w[3]) if last else ((w[2], w[3]), w[1], w[0])
@@ -255,10 +255,10 @@ def _with_output(dy: Dims, w: Dims, last: bool, seen: Seen) -> Operands | None:
         each, filters, groups = 1, w[2] * w[3], w[2]
     if filters != dy[1] or max(taps) > max(LONGEST_FILTER, *dy[2:]) or filters % groups:
         return None
-    return Operands(dy[0], each * groups, filters, groups, NO_SIDES, taps, (dy[2], dy[3]))
+    return _Operands(dy[0], each * groups, filters, groups, NO_SIDES, taps, (dy[2], dy[3]))
 
 
-def _completed(operands: Operands, seen: Seen) -> tuple[Convolution | None, str]:
+def _completed(operands: _Operands, seen: Seen) -> tuple[Convolution | None, str]:
     """Return the convolution with its strides and padding, and the assumptions made."""
     guessed = ""
     if seen.kernel.direction == "weights" and operands.output != NO_SIDES and not _tells_taps(seen):
@@ -281,7 +281,7 @@ def _completed(operands: Operands, seen: Seen) -> tuple[Convolution | None, str]
     return made, guessed
 
 
-def _with_taps(operands: Operands, seen: Seen) -> tuple[Operands, str]:
+def _with_taps(operands: _Operands, seen: Seen) -> tuple[_Operands, str]:
     """Return the operands with the filter derived from the FLOPs: one from images to output, else 3x3."""
     each = 2.0 * operands.batch * math.prod(operands.output) * operands.filters
     each *= operands.channels / operands.groups
@@ -298,7 +298,7 @@ def _with_taps(operands: Operands, seen: Seen) -> tuple[Operands, str]:
     return replace(operands, taps=sides[0]), ""
 
 
-def _with_image(operands: Operands, seen: Seen) -> tuple[Operands, str]:
+def _with_image(operands: _Operands, seen: Seen) -> tuple[_Operands, str]:
     """Return the operands with the images derived from stride or bytes, else as large as the output."""
     each = operands.batch * operands.channels * math.prod(operands.output)
     left_B = seen.bytes_B - 4.0 * sum(map(numel, seen.shape))
@@ -312,7 +312,7 @@ def _with_image(operands: Operands, seen: Seen) -> tuple[Operands, str]:
     return replace(operands, image=operands.output), UNKNOWN
 
 
-def _undilated(operands: Operands, seen: Seen) -> Operands:
+def _undilated(operands: _Operands, seen: Seen) -> _Operands:
     """Return operands whose filters have no gaps, with as many outputs: on images smaller by the gaps."""
     gaps = [d - 1 for d in _directions_of(seen, "dilation", 1)]
     if max(gaps) < 1 or operands.image == NO_SIDES:
@@ -327,7 +327,7 @@ def _groups(seen: Seen, otherwise: int) -> int:
     return max(seen.attributes.get("groups", (otherwise,))[0], 1)
 
 
-def _given_window(operands: Operands, seen: Seen) -> Window | None:
+def _given_window(operands: _Operands, seen: Seen) -> Window | None:
     """Return stride and padding given by the attributes; padding as on both sides."""
     if not {"stride", "padding"} & seen.attributes.keys():
         return None
@@ -360,7 +360,7 @@ def _same(taps: tuple[int, int]) -> tuple[int, int]:
     return (taps[0] - 1) // 2, (taps[1] - 1) // 2
 
 
-def _of_output(operands: Operands) -> Window | None:
+def _of_output(operands: _Operands) -> Window | None:
     """Return the window that makes the output of the images."""
     if operands.output == NO_SIDES:
         return None
@@ -378,19 +378,19 @@ def _side(size: int, taps: int, out: int) -> tuple[int, int]:
     return stride, max(_ceil_half((out - 1) * stride + taps - size), 0)
 
 
-def _outputs(operands: Operands, flops: float) -> float:
+def _outputs(operands: _Operands, flops: float) -> float:
     """Return the positions of the output of an image, by the FLOPs."""
     each = 2.0 * operands.batch * operands.filters * (operands.channels / operands.groups)
     return flops / (each * math.prod(operands.taps))
 
 
-def _of_flops(operands: Operands, seen: Seen) -> Window | None:
+def _of_flops(operands: _Operands, seen: Seen) -> Window | None:
     if not seen.flops > 0 or NO_SIDES in (operands.image, operands.taps):
         return None
     return _of_number(operands, _outputs(operands, seen.flops))
 
 
-def _of_bytes(operands: Operands, seen: Seen) -> Window | None:
+def _of_bytes(operands: _Operands, seen: Seen) -> Window | None:
     """Return the window whose output accounts for the bytes that the known operands do not."""
     left_B = seen.bytes_B - 4.0 * sum(map(numel, seen.shape))
     if not left_B > 0 or seen.kernel.direction != "forward":
@@ -398,7 +398,7 @@ def _of_bytes(operands: Operands, seen: Seen) -> Window | None:
     return _of_number(operands, left_B / (4.0 * operands.batch * operands.filters))
 
 
-def _of_number(operands: Operands, outputs: float) -> Window | None:
+def _of_number(operands: _Operands, outputs: float) -> Window | None:
     """Return the window whose number of outputs is nearest; of equals the likeliest."""
     every, numbers = _windows(operands.image, operands.taps)
     if not every or not outputs > 0.5:

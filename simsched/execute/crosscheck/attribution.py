@@ -10,6 +10,7 @@ import pandas as pd
 
 from simsched.costs import CostModel
 from simsched.execute.run.execution import Execution
+from simsched.graph import Recording
 from simsched.graph.columns import Floats
 from simsched.machine import Effects, RuntimeProfile
 from simsched.policy import policy as policy_of
@@ -23,9 +24,16 @@ ALONE = 0.1
 FEWEST = 3
 
 
-def overlaps(schedule: Schedule) -> Floats:
-    """Return the share of each task's time that overlaps other tasks, shape (n,); 0 where it took no time."""
-    start, finish = schedule.start_s, schedule.finish_s
+def overlaps(run: Schedule | Recording) -> Floats:
+    """Return the share of each task's time that overlaps other tasks, in [0, 1], shape (n,); 0 where it took no time.
+
+    Examples
+    --------
+    >>> lanes = np.array([0, 1], np.int32)
+    >>> overlaps(Recording(np.array([0.0, 3.0]), np.array([4.0, 5.0]), lanes, ("a", "b"))).tolist()
+    [0.25, 0.5]
+    """
+    start, finish = run.start_s, run.finish_s
     times = np.concatenate([start, finish])
     steps = np.repeat([1, -1], len(start))
     order = np.argsort(times, kind="stable")
@@ -35,7 +43,7 @@ def overlaps(schedule: Schedule) -> Floats:
     if len(start):
         beside_s = np.interp(finish, at, shared_s) - np.interp(start, at, shared_s)
         np.divide(beside_s, finish - start, out=found, where=finish > start)
-    return found
+    return found.clip(0.0, 1.0)
 
 
 def alone_s(execution: Execution) -> tuple[Floats, float]:

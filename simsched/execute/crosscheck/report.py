@@ -38,14 +38,14 @@ if TYPE_CHECKING:
 WORST = 10
 
 
-def by_error(check: CrossCheck) -> list[Checked]:
+def _by_error(check: CrossCheck) -> list[Checked]:
     """Return the cases, those with the largest error first, then those without one, then the declined."""
     error = check.table["error"].abs()
     order = [check.cases[place] for place in error.sort_values(ascending=False, kind="stable").index]
     return sorted(order, key=lambda case: bool(case.doubt))
 
 
-def cases_table(check: CrossCheck) -> Table:
+def _cases_table(check: CrossCheck) -> Table:
     """Return one row per case, sorted by error; sources as shares of the measured makespan."""
     columns = (
         "graph",
@@ -60,21 +60,21 @@ def cases_table(check: CrossCheck) -> Table:
         *SOURCES.values(),
         "cannot tell here",
     )
-    return Table("Cases by error", columns, [_case_row(case) for case in by_error(check)])
+    return Table("Cases by error", columns, [_case_row(case) for case in _by_error(check)])
 
 
 def _case_row(case: Checked) -> tuple[str, ...]:
     execution = case.execution
     return (
         case.graph, case.simulated.policy, case.simulated.layout, format_time(execution.median_s), percent(case.spread),
-        f"{len(execution)}", dropped(execution), format_time(case.simulated.makespan_s), error_of(case),
-        *("" if case.doubt else signed(share) for share in shares(case).values()), case.doubt,
+        f"{len(execution)}", dropped(execution), format_time(case.simulated.makespan_s), _error_of(case),
+        *("" if case.doubt else _signed(share) for share in shares(case).values()), case.doubt,
     )  # fmt: skip
 
 
-def error_of(case: Checked) -> str:
+def _error_of(case: Checked) -> str:
     """Return the error of a case with its sign, or that it is unknown."""
-    return "cannot tell" if case.doubt else signed(case.error)
+    return "cannot tell" if case.doubt else _signed(case.error)
 
 
 def dropped(execution: Execution) -> str:
@@ -88,14 +88,14 @@ def shares(case: Checked) -> dict[str, float]:
     return {name: getattr(case.sources, key) / whole_s for key, name in SOURCES.items()}
 
 
-def rankings_table(check: CrossCheck) -> Table:
+def _rankings_table(check: CrossCheck) -> Table:
     """Return the rankings that differ, the most clearly measured first."""
     pairs = check.rankings
     wrong = pairs[pairs["differ"] & ~pairs["agree"]]
     return _pairs("Rankings that differ", wrong, np.log(wrong["measured_ratio"]).abs())
 
 
-def ratios_table(check: CrossCheck) -> Table:
+def _ratios_table(check: CrossCheck) -> Table:
     """Return the worst ratios of policies beyond the bar."""
     pairs = check.rankings
     error = pairs["ratio_error"].abs()
@@ -110,7 +110,7 @@ def _pairs(caption: str, pairs: pd.DataFrame, worth: pd.Series[float], most: int
         (
             str(row["graph"]), str(row["case_a"]), str(row["case_b"]), f"{row['measured_ratio']:.3f}",
             percent(row["spread_a"]), percent(row["spread_b"]), f"{row['predicted_ratio']:.3f}",
-            signed(row["ratio_error"]),
+            _signed(row["ratio_error"]),
         )
         for row in pairs.loc[order].to_dict("records")
     ]  # fmt: skip
@@ -118,13 +118,13 @@ def _pairs(caption: str, pairs: pd.DataFrame, worth: pd.Series[float], most: int
     return Table(caption, columns, rows)
 
 
-def all_kinds_table(check: CrossCheck) -> Table:
+def _all_kinds_table(check: CrossCheck) -> Table:
     """Return one row per kind over all cases."""
     cases = check.conclusive or check.cases
     return _kinds("Kinds of tasks over all cases", kinds_frame(pd.concat([case.tasks for case in cases])))
 
 
-def kinds_table(case: Checked) -> Table:
+def _kinds_table(case: Checked) -> Table:
     """Return one row per kind of a case."""
     return _kinds("Kinds of tasks", case.kinds)
 
@@ -132,8 +132,8 @@ def kinds_table(case: Checked) -> Table:
 def _kinds(caption: str, kinds: pd.DataFrame) -> Table:
     rows = [
         (
-            row["kind"] or "no kind", f"{row['tasks']}", percent(row["share"]), signed(row["median_error"]),
-            signed_time(row["error_s"]),
+            row["kind"] or "no kind", f"{row['tasks']}", percent(row["share"]), _signed(row["median_error"]),
+            _signed_time(row["error_s"]),
         )
         for row in kinds.head(WORST).to_dict("records")
     ]  # fmt: skip
@@ -142,7 +142,7 @@ def _kinds(caption: str, kinds: pd.DataFrame) -> Table:
     return Table(caption + more, columns, rows)
 
 
-def worst_table(case: Checked) -> Table:
+def _worst_table(case: Checked) -> Table:
     """Return the tasks of a case with the largest errors, in seconds."""
     tasks = case.tasks
     off_s = tasks["predicted_s"] - tasks["measured_s"]
@@ -153,7 +153,7 @@ def worst_table(case: Checked) -> Table:
         (
             f"{row['task']}", row["name"], row["kind"] or "no kind", row["shape"], f"{row['width']}",
             format_time(row["measured_s"]), percent(row["spread"]), format_time(row["predicted_s"]),
-            signed(row["error"]), signed_time(row["off_s"]), signed_time(row["start_error_s"]),
+            _signed(row["error"]), _signed_time(row["off_s"]), _signed_time(row["start_error_s"]),
         )
         for row in worst.to_dict("records")
     ]  # fmt: skip
@@ -173,7 +173,7 @@ def worst_table(case: Checked) -> Table:
     return Table(f"Tasks furthest off ({len(rows)} of {len(tasks)})", columns, rows)
 
 
-def calibration_facts(check: CrossCheck) -> dict[str, str]:
+def _calibration_facts(check: CrossCheck) -> dict[str, str]:
     """Return the basis of the predictions."""
     calibration = check.calibration
     return {
@@ -195,12 +195,12 @@ def _fact(key: str, value: float | str) -> str:
     return format_time(value) if key.endswith("_s") else f"{value:.6g}"
 
 
-def signed(share: float) -> str:
+def _signed(share: float) -> str:
     """Return a share in percent with its sign."""
     return "unknown" if np.isnan(share) else f"{round(100 * share, 1) + 0.0:+.1f} %"
 
 
-def signed_time(seconds: float) -> str:
+def _signed_time(seconds: float) -> str:
     """Return a time with its sign and unit."""
     return ("-" if seconds < 0 else "+") + format_time(abs(seconds))
 
@@ -262,7 +262,7 @@ div > table td, div > table th { white-space: nowrap }
 
 def document(check: CrossCheck) -> Document:
     """Return the report without pictures: its conclusions, and its tables."""
-    numbers, facts = check.summary(), list(calibration_facts(check).items())
+    numbers, facts = check.summary(), list(_calibration_facts(check).items())
     tables = [*_tables(check), Table("Calibration", ("fact", "value"), facts)]
     sections = [Section(table.caption, [replace(table, caption="")]) for table in tables]
     verdict = (Paragraph(headline(numbers)), Bullets(sentences(numbers)))
@@ -284,16 +284,16 @@ def page(check: CrossCheck) -> str:
         Bullets(sentences(numbers)),
         Section("Predicted over measured", [Markup(lambda: _points(check))]),
         Section("Tables", _tables(check)),
-        Section("Case by case", [Folded(_title(case), [*_case(case, most)]) for case in by_error(check)]),
+        Section("Case by case", [Folded(_title(case), [*_case(case, most)]) for case in _by_error(check)]),
         Section("Notes", [Bullets(check.notes)]),
-        Section("What predictions rest on", [Facts("Calibration", calibration_facts(check))]),
+        Section("What predictions rest on", [Facts("Calibration", _calibration_facts(check))]),
     ]
     return html_page(TITLE, page_parts(parts), STYLE)
 
 
 def _tables(check: CrossCheck) -> list[Table]:
-    differing = [table for table in (rankings_table(check), ratios_table(check)) if table.rows]
-    return [cases_table(check), *differing, all_kinds_table(check)]
+    differing = [table for table in (_rankings_table(check), _ratios_table(check)) if table.rows]
+    return [_cases_table(check), *differing, _all_kinds_table(check)]
 
 
 def _points(check: CrossCheck) -> str:
@@ -309,7 +309,7 @@ def _points(check: CrossCheck) -> str:
 
 def _title(case: Checked) -> str:
     runs = f"{len(case.execution)} runs, dropped {dropped(case.execution)}"
-    return f"{case.graph}, {case.name}: {error_of(case)} (spread {percent(case.spread)}, {runs})"
+    return f"{case.graph}, {case.name}: {_error_of(case)} (spread {percent(case.spread)}, {runs})"
 
 
 def _case(case: Checked, most: int) -> Iterator[Part]:
@@ -324,12 +324,12 @@ def _case(case: Checked, most: int) -> Iterator[Part]:
             f"Of the work done while other tasks ran, {percent(apart)} is of ops that were also measured alone; "
             "interference of the others counts as kernel times."
         )
-    yield from (kinds_table(case), worst_table(case), Bullets(case.notes))
+    yield from (_kinds_table(case), _worst_table(case), Bullets(case.notes))
 
 
 def _bars(case: Checked) -> str:
     found = case.sources
     seconds = {name: getattr(found, key) for key, name in SOURCES.items()} | {"in all": found.error_s}
     relative = shares(case) | {"in all": case.error}
-    shown = {name: f"{signed_time(s)} ({signed(relative[name])})" for name, s in seconds.items()}
+    shown = {name: f"{_signed_time(s)} ({_signed(relative[name])})" for name, s in seconds.items()}
     return signed_bars("Predicted less measured makespan, by source", seconds, shown)

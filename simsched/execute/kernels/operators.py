@@ -19,7 +19,7 @@ Options = Mapping[str, Mapping[str, int]]
 
 
 @dataclass(frozen=True)
-class Operator:
+class _Operator:
     """Kernel and rule of a kind of tasks.
 
     Parameters
@@ -115,17 +115,17 @@ def _possible(found: list[int]) -> bool:
 
 
 @cache
-def _table() -> tuple[dict[str, Operator], dict[str, int]]:
+def _table() -> tuple[dict[str, _Operator], dict[str, int]]:
     table: dict[str, Any] = tomllib.loads((files(__package__) / "operators.toml").read_text("utf-8"))
-    found: dict[str, Operator] = {}
+    found: dict[str, _Operator] = {}
     for entry in table["operator"]:
         for alike in ("kinds", "alike"):
             for kind in entry.get(alike, ()):
-                found[kind] = Operator(entry["kernel"], _rule(entry["rule"]), alike == "alike")
+                found[kind] = _Operator(entry["kernel"], _rule(entry["rule"]), alike == "alike")
     for rule in ("unary", "binary"):
         for alike, kernels in table[rule].items():
             for kernel, kinds in kernels.items():
-                found |= {kind: Operator(kernel, _rule(rule), alike == "alike") for kind in kinds}
+                found |= {kind: _Operator(kernel, _rule(rule), alike == "alike") for kind in kinds}
     return found, table["defaults"]
 
 

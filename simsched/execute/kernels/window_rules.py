@@ -45,7 +45,7 @@ def places(windows: Windows, image: Dims) -> Dims:
     return tuple(v.count(extent) for v, extent in zip(windows, image, strict=True))
 
 
-def windows_by_image(candidates: list[Windows], out: Dims, pixels: float) -> tuple[Windows, tuple[int, int]]:
+def _windows_by_image(candidates: list[Windows], out: Dims, pixels: float) -> tuple[Windows, tuple[int, int]]:
     """Return the first windows that lead from an image of so many pixels to the output, and its size.
 
     Where none do, or the pixels are unknown, the first windows and the least image for them.
@@ -104,7 +104,7 @@ def data_gradient(seen: Seen) -> Sizes | None:
     if filters != f:
         return None
     pixels = (seen.bytes_B / 4 - sum(map(numel, seen.shape))) / max(n * c, 1)
-    windows, image = windows_by_image(_candidates(seen, kh, kw), (out_h, out_w), pixels)
+    windows, image = _windows_by_image(_candidates(seen, kh, kw), (out_h, out_w), pixels)
     return checked([n, c, *image, f, kh, kw], windows, image, [1, 0]) if min(image) > 0 else None
 
 
@@ -242,7 +242,7 @@ def average_gradient(seen: Seen) -> Sizes | None:
     if seen.flops > 0 and "pool_window" not in seen.pinned:
         side = max(round(math.sqrt(seen.flops / numel(seen.shape[1]))), 1)
     pixels = (seen.bytes_B / 4 - sum(map(numel, seen.shape))) / (n * c)
-    windows, image = windows_by_image(_averages(seen, side, whole=out[0] == 1), tuple(out), pixels)
+    windows, image = _windows_by_image(_averages(seen, side, whole=out[0] == 1), tuple(out), pixels)
     return _pooling((n * c, *image), windows)
 
 

@@ -76,9 +76,7 @@ class RecordedReplay:
         return schedule.makespan_s / recorded_s - 1 if recorded_s else float("nan")
 
     def row(self) -> dict[str, str | float | None]:
-        """Return one row of a table: policy, layout, tasks, the three makespans, both errors, what a start costs,
-        seconds of interruptions and of overlaps.
-        """  # noqa: D205 - the columns are the summary
+        """Return one row of a table: policy, layout, tasks, makespans, errors, and what lies between tasks."""
         return {
             "policy": self.plain.policy,
             "layout": self.plain.layout,

@@ -235,7 +235,7 @@ class Prepared:
     def _check(self, stats: Any) -> None:
         n = self.plan.problem.graph.n_tasks
         if not stats.in_time or stats.failure or stats.abandoned:
-            raise EngineError(stopped(self.plan, stats, self.timeout_s))
+            raise EngineError(_stopped(self.plan, stats, self.timeout_s))
         if (stats.done, stats.tasks, stats.sum) != (n, n, module().expected_sum(n)):
             raise EngineError(f"{stats.tasks} tasks ran of {n}, or one ran twice; this is a bug in simsched")
 
@@ -312,7 +312,7 @@ def _program(graph: TaskGraph, settings: Settings, threads: int) -> tuple[Any, t
     return module().Program(work.kernels, work.kernel_of, operands.starts, memory), (*work.notes, made)
 
 
-def stopped(plan: Plan, stats: Any, timeout_s: float) -> str:
+def _stopped(plan: Plan, stats: Any, timeout_s: float) -> str:
     """Return the description of a run that did not end by itself.
 
     Parameters

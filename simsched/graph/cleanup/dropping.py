@@ -58,7 +58,7 @@ class Drop(Matching):
         dropped = step.mask(graph)
         seconds = float(np.nansum(graph.durations_s[dropped]))
         report = self.noted(graph, f"{int(dropped.sum())} tasks that held {seconds:.6g} s were left out")
-        return without(graph, dropped, report)
+        return _without(graph, dropped, report)
 
 
 @dataclass(frozen=True)
@@ -96,12 +96,12 @@ class Select(Matching):
         kept = self.mask(graph)
         if not kept.any():
             raise GraphError(f"graph {graph.name!r}: no task matches {self}")
-        return without(
+        return _without(
             graph, ~kept, self.noted(graph, f"{int(kept.sum())} of {graph.n_tasks} tasks were kept")
         )
 
 
-def without(graph: TaskGraph, dropped: Mask, report: ImportReport) -> TaskGraph:
+def _without(graph: TaskGraph, dropped: Mask, report: ImportReport) -> TaskGraph:
     """Return a graph without some of its tasks.
 
     Raises
@@ -210,7 +210,7 @@ class Forward(_Phase):
         """Return the graph of the forward pass."""
         after = self.backward(graph)
         sentence = f"{int((~after).sum())} tasks of the forward pass were kept of {graph.n_tasks}"
-        return without(graph, after, self.noted(graph, sentence))
+        return _without(graph, after, self.noted(graph, sentence))
 
 
 @dataclass(frozen=True)
@@ -236,4 +236,4 @@ class Backward(_Phase):
         """Return the graph of the backward pass."""
         after = self.backward(graph)
         sentence = f"{int(after.sum())} tasks of the backward pass were kept of {graph.n_tasks}"
-        return without(graph, ~after, self.noted(graph, sentence))
+        return _without(graph, ~after, self.noted(graph, sentence))

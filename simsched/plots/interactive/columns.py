@@ -98,7 +98,7 @@ def _of_machine(machine: Machine) -> Rows:
     structure = machine.structure
     core = np.arange(machine.n_threads) % machine.n_cores
     if structure.n_domains > 1:
-        group, names = structure.domain_of, domain_names(structure)
+        group, names = structure.domain_of, _domain_names(structure)
     elif structure.cores_per_tile > 1:
         group = structure.tile_of
         names = [f"tile {tile}" for tile in range(machine.n_tiles)]
@@ -114,7 +114,7 @@ def _of_machine(machine: Machine) -> Rows:
     return Rows(row_of, "", names, first)
 
 
-def domain_names(structure: Structure) -> list[str]:
+def _domain_names(structure: Structure) -> list[str]:
     """Return the names of the domains in a structure's own picture, or their numbers."""
     named = [box.label for box in structure.picture().boxes if box.role == "domain" and box.label]
     numbered = [f"domain {number}" for number in range(structure.n_domains)]
@@ -135,7 +135,7 @@ PARTS = {
 MOST_DOMAINS = 8
 
 
-def origin_s(schedule: Schedule) -> float:
+def _origin_s(schedule: Schedule) -> float:
     """Return the first start, which is 0 on the chart."""
     return first_start_s(schedule)
 
@@ -151,7 +151,7 @@ def task_columns(
     graph = schedule.graph
     columns: dict[str, Array] = {
         "task": np.arange(graph.n_tasks, dtype=np.int32),
-        "start": (schedule.start_s - origin_s(schedule)) * unit.per_s,
+        "start": (schedule.start_s - _origin_s(schedule)) * unit.per_s,
         "length": ((schedule.finish_s - schedule.start_s) * unit.per_s).astype(np.float32),
         "wait": ((schedule.start_s - schedule.ready_s) * unit.per_s).astype(np.float32),
         "team": _narrow(schedule.team),
@@ -202,7 +202,7 @@ def _runs_of_rows(schedule: Schedule, rows: Rows) -> TeamRuns:
 
 def aborted_columns(schedule: Schedule, rows: Rows, unit: TimeUnit) -> dict[str, Array]:
     """Return the edges of the rectangles of aborted runs, times as in `task_columns`."""
-    lost, begin_s = schedule.lost, origin_s(schedule)
+    lost, begin_s = schedule.lost, _origin_s(schedule)
     boxes = of_teams(lost.team, _runs_of_rows(schedule, rows))
     return {
         "left": (lost.start_s[boxes.task] - begin_s) * unit.per_s,
@@ -216,7 +216,7 @@ def lost_columns(schedule: Schedule, unit: TimeUnit) -> dict[str, Array]:
     """Return the columns of aborted runs that lines count, shape (k,), times as in `task_columns`."""
     lost = schedule.lost
     columns: dict[str, Array] = {
-        "start": (lost.start_s - origin_s(schedule)) * unit.per_s,
+        "start": (lost.start_s - _origin_s(schedule)) * unit.per_s,
         "length": ((lost.end_s - lost.start_s) * unit.per_s).astype(np.float32),
         "team": _narrow(lost.team),
     }
@@ -235,7 +235,7 @@ def domain_shares(schedule: Schedule) -> dict[str, Array]:
     domain = machine.structure.domain_of[teams.indices % machine.n_cores]
     count = np.bincount(teams.sources() * machine.n_domains + domain, minlength=teams.n * machine.n_domains)
     shares = count.reshape(teams.n, -1) / np.maximum(teams.degrees(), 1)[:, None]
-    return dict(zip(domain_names(machine.structure), shares.T.astype(np.float32), strict=True))
+    return dict(zip(_domain_names(machine.structure), shares.T.astype(np.float32), strict=True))
 
 
 def texts(schedule: Schedule) -> dict[str, Any]:

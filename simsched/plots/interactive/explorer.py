@@ -16,14 +16,14 @@ from typing import Any
 import numpy as np
 
 from simsched.document.html import document, facts_table, framed, listed, text
-from simsched.errors import MissingExtraError, SimschedError
+from simsched.errors import MissingExtraError, SimschedError, require
 from simsched.explain import Explanation
 from simsched.files import replacing
 from simsched.plots.gantt import gantt_title
 from simsched.plots.interactive.columns import Array, check_rows, rows, rules, texts
 from simsched.plots.interactive.figures import AROUND_PX, AXIS_PX, PANEL_PX, row_labels, rows_px
 from simsched.plots.interactive.layout import chart_columns, chosen_by, height_px, layout, title
-from simsched.plots.interactive.pages import data, library, require_bokeh, script
+from simsched.plots.interactive.pages import data, library, script
 from simsched.plots.stacked import write_still
 from simsched.schedule import Schedule
 from simsched.text import counted
@@ -188,7 +188,7 @@ def explore(*schedules: Schedule, color: str = "kind") -> Explorer:
         raise SimschedError(f"color={color!r} is unknown; give one of {', '.join(COLOURS)}")
     for schedule in schedules:
         check_rows(schedule)
-    require_bokeh("an interactive chart")
+    require("bokeh", "interactive", "an interactive chart")
     return Explorer(schedules, color)
 
 

@@ -53,7 +53,7 @@ def time_range(span: float, name: str) -> Range1d:
 
 
 def gantt_figure(
-    schedule: Schedule, rows: Rows, x_range: Range1d, mapper: ColorMapper, unit: TimeUnit, number: int
+    rows: Rows, x_range: Range1d, mapper: ColorMapper, unit: TimeUnit, number: int
 ) -> tuple[plotting.figure, dict[str, Any]]:
     """Return an empty chart, and its parts that the script fills."""
     from bokeh.models import ColumnDataSource, Range1d

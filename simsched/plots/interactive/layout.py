@@ -171,7 +171,7 @@ def layout(schedules: Sequence[Schedule], chosen: int, *, exchanged: bool = Fals
     figures: list[Any] = []
     for number, (one, why) in enumerate(zip(schedules, reasons, strict=True)):
         placed, x_range, unit = rows(one), axes.of[number], axes.units[number]
-        figure, parts = gantt_figure(one, placed, x_range, mapper, unit, number)
+        figure, parts = gantt_figure(placed, x_range, mapper, unit, number)
         parts |= add_picture(figure, max(one.n_cores, 1), number)
         add_hover(figure, parts.pop("boxes"), draw, number)
         codes = [rule.codes[number] for rule in coloured]

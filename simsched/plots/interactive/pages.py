@@ -4,16 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from simsched.errors import MissingExtraError
-
-
-def require_bokeh(purpose: str) -> None:
-    """Raise `MissingExtraError` if bokeh, which the purpose needs, is not installed."""
-    try:
-        import bokeh  # noqa: F401 - only whether it is there
-    except ImportError:
-        raise MissingExtraError("bokeh", "interactive", purpose) from None
-
 
 def script(name: str) -> str:
     """Return the text of a script of this folder."""

@@ -75,26 +75,26 @@ class Priorities:
     @cached_property
     def b_level(self) -> Floats:
         """Longest path from each task to a sink, the task and messages included: the upward rank of HEFT."""
-        return upward(self.platform, self.seconds, self.messages)
+        return _upward(self.platform, self.seconds, self.messages)
 
     @cached_property
     def static_level(self) -> Floats:
         """Longest path from each task to a sink, the task included, messages not."""
-        return upward(self.platform, self.seconds, np.zeros_like(self.messages))
+        return _upward(self.platform, self.seconds, np.zeros_like(self.messages))
 
     @cached_property
     def t_level(self) -> Floats:
         """Longest path from a source to each task, the task excluded, messages included: the downward rank."""
-        return downward(self.platform, self.seconds, self.messages)
+        return _downward(self.platform, self.seconds, self.messages)
 
     @cached_property
     def static_t_level(self) -> Floats:
         """Longest path from a source to each task, the task and messages excluded."""
-        return downward(self.platform, self.seconds, np.zeros_like(self.messages))
+        return _downward(self.platform, self.seconds, np.zeros_like(self.messages))
 
     def level_of(self, seconds: Seconds, messages: Seconds | None = None) -> Floats:
         """Return the longest paths to a sink by seconds of one's own, and of messages; without these by default."""
-        return upward(self.platform, seconds, np.zeros_like(self.messages) if messages is None else messages)
+        return _upward(self.platform, seconds, np.zeros_like(self.messages) if messages is None else messages)
 
     @cached_property
     def optimistic_costs(self) -> npt.NDArray[np.float64]:
@@ -123,7 +123,7 @@ def positions(*keys: npt.ArrayLike) -> Index:
     return found
 
 
-def upward(platform: Platform, seconds: Seconds, messages: Seconds) -> Floats:
+def _upward(platform: Platform, seconds: Seconds, messages: Seconds) -> Floats:
     """Return `seconds[i] + max(messages[e] + result of the successor by e, 0 if none)` for every task i."""
     graph, order = platform.successors, order_of(platform)
     native = find()
@@ -137,7 +137,7 @@ def upward(platform: Platform, seconds: Seconds, messages: Seconds) -> Floats:
     return np.asarray(result, np.float64)
 
 
-def downward(platform: Platform, seconds: Seconds, messages: Seconds) -> Floats:
+def _downward(platform: Platform, seconds: Seconds, messages: Seconds) -> Floats:
     """Return the greatest `result[i] + seconds[i] + messages[e]` of the edges e to every task, 0 if none."""
     graph, order = platform.successors, order_of(platform)
     native = find()

@@ -179,7 +179,7 @@ class Chaos(System):
 
     def predictions(self) -> Mapping[tuple[str, str], Prediction]:
         """Return the closed form of Tables 8 and 9, and the simulated workers for all others."""
-        numbers = Numbers(self)
+        numbers = _Numbers(self)
         return {
             ("Table 8", "predicted time"): numbers.predicted_min,
             ("Table 9", "predicted time"): numbers.predicted_min,
@@ -213,7 +213,7 @@ class Chaos(System):
         }
 
 
-class Numbers:
+class _Numbers:
     """The numbers of all tables; each training is simulated once.
 
     Parameters

@@ -39,24 +39,24 @@ def images_by_layer(team: Team, images: int) -> TaskGraph:
     return _chains(parts, images)
 
 
-def classified(team: Team, images: int) -> TaskGraph:
+def _classified(team: Team, images: int) -> TaskGraph:
     """Return images that are only classified."""
     return _chains([("forward", sum(team.image.forward_s))], images)
 
 
 def chaos(team: Team, images: int) -> TaskGraph:
     """Return images for any free worker; updates wait for other writers, in order of arrival."""
-    return _chains([("train", image_s(team) + updates_s(team, team.waits_s))], images)
+    return _chains([("train", image_s(team) + _updates_s(team, team.waits_s))], images)
 
 
-def hogwild(team: Team, images: int) -> TaskGraph:
+def _hogwild(team: Team, images: int) -> TaskGraph:
     """Return images for any free worker; nothing waits, but values written by others are fetched (D)."""
-    return _chains([("train", image_s(team) + updates_s(team, team.writes_s))], images)
+    return _chains([("train", image_s(team) + _updates_s(team, team.writes_s))], images)
 
 
 def delayed(team: Team, images: int) -> TaskGraph:
     """Return images whose updates follow each other in turn, worker by worker (C)."""
-    parts = [("train", image_s(team)), ("update", updates_s(team, team.writes_s))]
+    parts = [("train", image_s(team)), ("update", _updates_s(team, team.writes_s))]
     train, update = 2 * np.arange(images), 2 * np.arange(images) + 1
     turns = pairs(update[:-1], update[1:])
     own = pairs(update[: -team.threads], train[team.threads :])
@@ -68,7 +68,7 @@ def image_s(team: Team) -> float:
     return sum(team.image.forward_s) + sum(team.image.backward_s)
 
 
-def updates_s(team: Team, update_s: Callable[[Layer], float]) -> float:
+def _updates_s(team: Team, update_s: Callable[[Layer], float]) -> float:
     """Return the seconds of the updates of all layers."""
     return sum(update_s(layer) for layer in team.image.layers if layer.weights)
 
@@ -88,7 +88,7 @@ def _tasks(parts: Sequence[Part], images: int, edges: Indices) -> TaskGraph:
     return TaskGraph.from_edges(np.tile([seconds for _, seconds in parts], images), edges, kinds=kinds)
 
 
-class Stage(NamedTuple):
+class _Stage(NamedTuple):
     """Work of all workers between two meetings, and the meeting after it.
 
     Parameters
@@ -104,7 +104,7 @@ class Stage(NamedTuple):
     meeting_s: float | None
 
 
-def averaged(team: Team, images: int, batch: int) -> TaskGraph:
+def _averaged(team: Team, images: int, batch: int) -> TaskGraph:
     """Return rounds in which each worker trains on its own batch, and all then average their gradients (B).
 
     Each worker averages its part of the weights over all copies, and fetches the result.
@@ -115,10 +115,10 @@ def averaged(team: Team, images: int, batch: int) -> TaskGraph:
     sizes[:whole] = batch
     sizes[whole : whole + 1] = rest
     average_s = 2 * team.fetches_s(team.image.weights) + 2 * team.meets_s()
-    return _rounds([Stage("train", sizes.reshape(rounds, -1) * image_s(team), average_s)])
+    return _rounds([_Stage("train", sizes.reshape(rounds, -1) * image_s(team), average_s)])
 
 
-def hybrid(team: Team, images: int) -> TaskGraph:
+def _hybrid(team: Team, images: int) -> TaskGraph:
     """Return rounds of one image per worker up to the connected layers, which all workers share (A).
 
     A connected layer's weights have one writer each. Its inputs, and the gradients of them, pass to all once.
@@ -127,16 +127,16 @@ def hybrid(team: Team, images: int) -> TaskGraph:
     busy = (np.arange(rounds * team.threads) < images).reshape(rounds, -1).astype(np.float64)
     split = next(i for i, layer in enumerate(image.layers) if layer.connected)
     passing_s = 2 * team.fetches_s(team.threads * image.layers[split].inputs)
-    waits_s = updates_s(team, lambda layer: 0.0 if layer.connected else team.waits_s(layer))
+    waits_s = _updates_s(team, lambda layer: 0.0 if layer.connected else team.waits_s(layer))
     shared_s = sum(image.forward_s[split:]) + sum(image.backward_s[split:]) + passing_s
     return _rounds([
-        Stage("conv forward", busy * sum(image.forward_s[:split]), team.meets_s()),
-        Stage("full", busy * shared_s, team.meets_s()),
-        Stage("conv backward", busy * (sum(image.backward_s[:split]) + waits_s), None),
+        _Stage("conv forward", busy * sum(image.forward_s[:split]), team.meets_s()),
+        _Stage("full", busy * shared_s, team.meets_s()),
+        _Stage("conv backward", busy * (sum(image.backward_s[:split]) + waits_s), None),
     ])  # fmt: skip
 
 
-def _rounds(stages: Sequence[Stage]) -> TaskGraph:
+def _rounds(stages: Sequence[_Stage]) -> TaskGraph:
     """Return the graph: in each round, each stage's tasks in worker order, then its meeting."""
     rounds, threads = stages[0].seconds.shape
     seconds: list[npt.NDArray[np.float64]] = []
@@ -166,9 +166,9 @@ def _rounds(stages: Sequence[Stage]) -> TaskGraph:
 
 _STRATEGIES: Mapping[str, Callable[[Team, int], TaskGraph]] = {
     "chaos": chaos,
-    "hybrid": hybrid,
+    "hybrid": _hybrid,
     "delayed": delayed,
-    "hogwild": hogwild,
+    "hogwild": _hogwild,
 }
 
 
@@ -208,23 +208,23 @@ class Training:
         """Seconds of preparation and all epochs."""
         prepared_s = float(self.published.inputs["measured"]["prep_s"][self.network])
         epochs: int = self.published.inputs["scheme"]["epochs"][self.network]
-        return prepared_s + epochs * self.epoch_s
+        return prepared_s + epochs * self._epoch_s
 
     @cached_property
-    def epoch_s(self) -> float:
+    def _epoch_s(self) -> float:
         """Seconds of an epoch: training, validation and test, each begun when the one before has ended."""
         scheme = self.published.inputs["scheme"]
         phases = (
             self.trained(scheme["images"]),
-            classified(self.team, scheme["images"]),
-            classified(self.team, scheme["test_images"]),
+            _classified(self.team, scheme["images"]),
+            _classified(self.team, scheme["test_images"]),
         )
         return sum(self.replay(phase).makespan_s for phase in phases)
 
     def trained(self, images: int) -> TaskGraph:
         """Return the graph of some training images, under the strategy."""
         if self.variant == "averaged":
-            return averaged(self.team, images, self.batch)
+            return _averaged(self.team, images, self.batch)
         return _STRATEGIES[self.variant](self.team, images)
 
     def layer_s(self, layer: str, images_a_worker: int = 16) -> float:

@@ -43,7 +43,7 @@ STEPS, OVERHEADS = 14, (0.0, 0.03)
 
 
 @dataclass(frozen=True)
-class KindTimes:
+class _KindTimes:
     """Seconds of ops of a kind.
 
     Parameters
@@ -137,7 +137,7 @@ class OpTimes:
         """Return the seconds of an op on one core."""
         return self.of(op.kind).factor * self._kernel_s(op) if op.flops or op.bytes_B else 0.0
 
-    def _of(self, kind: str) -> KindTimes:
+    def _of(self, kind: str) -> _KindTimes:
         if kind in self._table:
             return self._met(kind)
         most_s, like = self._most_s, self._like(kind)
@@ -145,19 +145,19 @@ class OpTimes:
             return like
         if like.curve.family == "convolution":
             return self._searched(
-                lambda overhead: KindTimes(1.0, _with(like.curve, overhead)),
+                lambda overhead: _KindTimes(1.0, _with(like.curve, overhead)),
                 lambda times: self._seconds(kind, times)[0] > most_s,
             )
         return self._scaled(kind, like, most_s)
 
-    def _like(self, kind: str) -> KindTimes:
+    def _like(self, kind: str) -> _KindTimes:
         """Return the times of a kind that is not in the table."""
         curve = CostModel(library=LIBRARY).curve(kind)
         if curve.family in STREAMS:
-            return KindTimes(self._speaker.factor, _with(curve, self._speaker.curve.thread_overhead))
-        return KindTimes(1.0, replace(curve, serial_share=0.0) if curve.family == "convolution" else curve)
+            return _KindTimes(self._speaker.factor, _with(curve, self._speaker.curve.thread_overhead))
+        return _KindTimes(1.0, replace(curve, serial_share=0.0) if curve.family == "convolution" else curve)
 
-    def _met(self, kind: str) -> KindTimes:
+    def _met(self, kind: str) -> _KindTimes:
         """Return the times of a kind of the table."""
         before, after = self._table[kind]
         curve = CostModel(library=LIBRARY).curve(kind)
@@ -165,16 +165,18 @@ class OpTimes:
             streamed = curve.family in STREAMS
             return self._scaled(
                 kind,
-                KindTimes(1.0, _with(curve, self._speaker.curve.thread_overhead if streamed else 0.0)),
+                _KindTimes(1.0, _with(curve, self._speaker.curve.thread_overhead if streamed else 0.0)),
                 before,
             )
         curve = replace(curve, serial_share=0.0)
         return self._searched(
-            lambda overhead: self._scaled(kind, KindTimes(1.0, _with(curve, overhead)), before),
+            lambda overhead: self._scaled(kind, _KindTimes(1.0, _with(curve, overhead)), before),
             lambda times: self._seconds(kind, times)[1] < after,
         )
 
-    def _searched(self, made: Callable[[float], KindTimes], beyond: Callable[[KindTimes], bool]) -> KindTimes:
+    def _searched(
+        self, made: Callable[[float], _KindTimes], beyond: Callable[[_KindTimes], bool]
+    ) -> _KindTimes:
         """Return the times of the largest overhead that stays within a limit."""
         low, high = OVERHEADS
         for _ in range(STEPS):
@@ -182,7 +184,7 @@ class OpTimes:
             low, high = (low, middle) if beyond(made(middle)) else (middle, high)
         return made(low)
 
-    def _scaled(self, kind: str, times: KindTimes, seconds: float) -> KindTimes:
+    def _scaled(self, kind: str, times: _KindTimes, seconds: float) -> _KindTimes:
         """Return times scaled such that all ops of a kind take some seconds under the recommended setting."""
         for _ in range(30):
             found = self._seconds(kind, times)[0]
@@ -191,7 +193,7 @@ class OpTimes:
             times = replace(times, factor=times.factor * seconds / found)
         return times
 
-    def _seconds(self, kind: str, times: KindTimes) -> tuple[float, float]:
+    def _seconds(self, kind: str, times: _KindTimes) -> tuple[float, float]:
         """Return the seconds of all ops of a kind under the recommended setting, and with strategies 1 and 2."""
         ops, counts = list(self._ops[kind]), np.array(list(self._ops[kind].values()))
         graph = TaskGraph.from_edges(

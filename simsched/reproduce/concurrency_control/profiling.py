@@ -45,7 +45,7 @@ def measured(
     ]
 
 
-def climbs(rows: Sequence[Mapping[Sharing, Floats]], machine: Machine, step: int) -> list[Climb]:
+def _climbs(rows: Sequence[Mapping[Sharing, Floats]], machine: Machine, step: int) -> list[Climb]:
     """Return the climb of each op through its measured seconds."""
     most = widest(machine)
 
@@ -89,7 +89,7 @@ def hill_climbing(
         ops = curves(name, target)
         seen = measured(ops, noise, np.random.default_rng([seed, list(NETWORKS).index(name)]))
         for step in STEPS:
-            found = climbs(seen, target, step)
+            found = _climbs(seen, target, step)
             slower = [_slower(one, climb) for one, climb in zip(ops, found, strict=True)]
             errors = errors_together(found, seen, method)
             (ours, within), printed = (accuracy([each]) for each in errors), known.get((name, step), np.nan)

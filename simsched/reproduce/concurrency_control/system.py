@@ -67,7 +67,7 @@ def _events(runs: Runs, frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def pictures_of(system: ConcurrencyControl) -> Mapping[str, Drawing]:
+def _pictures_of(system: ConcurrencyControl) -> Mapping[str, Drawing]:
     """Return the drawing of each table; the ops at each event come from a separate replay."""
     return {**_TABLES, "Fig. 4": partial(_events, Runs(system))}
 
@@ -201,7 +201,7 @@ class ConcurrencyControl(System):
 
     def predictions(self) -> Mapping[tuple[str, str], Prediction]:
         """Return training steps, single convolutions, and results of hill climbing."""
-        runs, ops, profiles = Runs(self), PublishedOps(), Profiles(self.seed)
+        runs, ops, profiles = Runs(self), PublishedOps(), _Profiles(self.seed)
         return {
             ("Table I", "time"): runs.uniform_ms,
             ("Table I", "speed-up over (1, 68)"): runs.speedup,
@@ -226,10 +226,10 @@ class ConcurrencyControl(System):
 
     def pictures(self) -> Mapping[str, Drawing]:
         """Return bars by setting, op, interval, step and network, and ops that run event by event."""
-        return pictures_of(self)
+        return _pictures_of(self)
 
 
-class Profiles:
+class _Profiles:
     """Results of hill climbing for the ops of a network; each network is profiled once.
 
     Parameters

@@ -153,7 +153,7 @@ class SwTvm(System):
 
     def predictions(self) -> Mapping[tuple[str, str], Prediction]:
         """Return milliseconds by layer and costing, and their ratios and means."""
-        times = LayerTimes(self)
+        times = _LayerTimes(self)
         functions: dict[str, Prediction] = {
             "time": times.ms,
             OVER_NO_REUSE: times.over("no reuse"),
@@ -177,7 +177,7 @@ class SwTvm(System):
         return dict.fromkeys(NETWORKS, _bars)
 
 
-class LayerTimes:
+class _LayerTimes:
     """Seconds by layer and costing, each planned once.
 
     Parameters

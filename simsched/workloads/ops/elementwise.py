@@ -314,10 +314,10 @@ def bias_add(x: Tensor, bias: Tensor) -> Tensor:
 
 def elementwise(kind: str, a: Tensor, b: Tensor, gradient: Gradient | None = None) -> Tensor:
     """Return an op of the given kind on two operands, one of which may be broadcast."""
-    return a.net.op(kind, [a, b], broadcast(a.dims, b.dims), max(a.elements, b.elements), gradient)
+    return a.net.op(kind, [a, b], _broadcast(a.dims, b.dims), max(a.elements, b.elements), gradient)
 
 
-def broadcast(a: Dims, b: Dims) -> Dims:
+def _broadcast(a: Dims, b: Dims) -> Dims:
     """Return the shape of an element-wise op on two operands, one of which may have axes of 1 or fewer axes.
 
     Raises

@@ -75,10 +75,10 @@ def test_an_end_with_a_name_ends_the_span_of_that_name(tmp_path: Path) -> None:
 
 def test_times_may_be_texts(tmp_path: Path) -> None:
     """Trace Compass writes them so."""
-    events = [{}, span("a", "445191683049.142", "5.5", 1), span("b", "445191683059", 1, 1)]  # type: ignore[arg-type]
+    events = [{}, span("a", "445191683049.142", "5.5", 1), span("b", "445191683059", 1, 1)]
     assert times(load(tmp_path, events)) == {"a": (0, 5.5), "b": (9.858, 10.858)}
     with pytest.raises(FormatError, match="event 0: ts is '1e9', expected microseconds"):
-        load(tmp_path, [span("a", "1e9", 1, 1)])  # type: ignore[arg-type]
+        load(tmp_path, [span("a", "1e9", 1, 1)])
 
 
 def test_sums_of_clang_are_no_tasks(tmp_path: Path) -> None:

@@ -147,7 +147,7 @@ def test_names_of_lanes_and_a_process_alone(tmp_path: Path) -> None:
         {"ph": "M", "name": "thread_name", "pid": 1, "tid": 5, "args": {"name": "main"}},
         span("a", 0, 1, 5, 1), span("b", 0, 1, "x", "gpu"),
     ]  # fmt: skip
-    assert load(tmp_path, events).recording.lane_names == ("cpu: main", "process gpu: thread x")  # type: ignore[union-attr]
+    assert load(tmp_path, events).recording.lane_names == ("cpu: main", "process gpu: thread x")
     assert load(tmp_path, events, process="cpu").recording.lane_names[0] == "main"
     assert load(tmp_path, events, process="gpu").kinds.to_list() == ["b"]
     assert load(tmp_path, events, process=1).kinds.to_list() == ["a"]

@@ -160,7 +160,7 @@ def test_wrong_options_and_cycles(tmp_path: Path) -> None:
     with pytest.raises(FormatError, match="unit is 'min'; expected one of s, ms, us, ns"):
         read(tmp_path, "digraph {}", unit="min")
     with pytest.raises(FormatError, match=r"unit is \['s'\]; expected one of"):
-        read(tmp_path, "digraph {}", unit=["s"])  # type: ignore[arg-type]
+        read(tmp_path, "digraph {}", unit=["s"])
     with pytest.raises(FormatError, match="duration is ''; expected the name of an attribute"):
         read(tmp_path, "digraph {}", duration="")
     with pytest.raises(GraphError, match="the graph has a cycle: task 0 'a' -> task 1 'b' -> task 0 'a'"):

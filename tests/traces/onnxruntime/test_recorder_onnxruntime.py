@@ -86,12 +86,12 @@ def test_two_sessions_with_the_same_options(
 def test_what_cannot_be_is_refused(sessions: list[_Session], tmp_path: Path) -> None:
     for wrong in ({"workers": -1}, {"threads": 0}, {"warmup": -1}, {"repeats_untraced": 0}):
         with pytest.raises(SimschedError, match=f"{next(iter(wrong))}={next(iter(wrong.values()))}"):
-            record(b"", {}, tmp_path / "x", **wrong)  # type: ignore[arg-type]
+            record(b"", {}, tmp_path / "x", **wrong)
     with pytest.raises(SimschedError, match=r"there is no folder .*none; create it first"):
         record(b"", {}, tmp_path / "none" / "x")
     assert not sessions
     with pytest.raises(SimschedError, match=r"ONNX Runtime 9\.9 refused: no input x"):
-        record(b"", None, tmp_path / "x")  # type: ignore[arg-type]
+        record(b"", None, tmp_path / "x")
 
 
 def test_onnxruntime_is_asked_for_where_it_is_missing(monkeypatch, tmp_path, capsys) -> None:

@@ -118,7 +118,7 @@ def read(folder: Path, text: str, **options: object) -> TaskGraph:
     """Return the graph of a file with this text."""
     path = folder / "hand.paje.trace"
     path.write_text(text)
-    return PAJE.read(path, **options)  # type: ignore[arg-type]  # wrong options, too
+    return PAJE.read(path, **options)
 
 
 def edges(graph: TaskGraph) -> list[tuple[int, int]]:
@@ -166,7 +166,7 @@ def test_single_quotes_as_vite_takes_them(tmp_path: Path) -> None:
     graph, plain = read(tmp_path, HEADER + quoted + BODY), read(tmp_path, BY_HAND)
     assert graph.kinds.to_list() == plain.kinds.to_list()
     assert edges(graph) == edges(plain)
-    assert set(graph.recording.lane_names) == {"node/thread 1", "node/rank'2"}  # type: ignore[union-attr]
+    assert set(graph.recording.lane_names) == {"node/thread 1", "node/rank'2"}
 
 
 def test_containers_destroyed_by_the_field_of_old_simgrid(tmp_path: Path) -> None:

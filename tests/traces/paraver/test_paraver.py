@@ -25,7 +25,7 @@ def edges(graph: TaskGraph) -> set[tuple[str, str]]:
 
 
 def ns(seconds: object) -> list[int]:
-    return [round(s * 1e9) for s in seconds.tolist()]  # type: ignore[attr-defined] # an array
+    return [round(s * 1e9) for s in seconds.tolist()]
 
 
 def test_by_hand(ompss: Trace) -> None:

@@ -69,7 +69,7 @@ def test_a_name_with_backslash_and_newline_is_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress])
-def test_what_is_complete_before_the_cut_is_read(tmp_path: Path, pack) -> None:  # type: ignore[no-untyped-def]
+def test_what_is_complete_before_the_cut_is_read(tmp_path: Path, pack) -> None:
     whole = pack(json.dumps({"names": [f"task {i * 7919 % 1000}" for i in range(30_000)]}).encode())
     (tmp_path / "cut.json").write_bytes(whole[: len(whole) * 2 // 3])
     told: list[str] = []

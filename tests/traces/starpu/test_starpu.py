@@ -84,7 +84,7 @@ def read(folder: Path, text: str, **options: object) -> TaskGraph:
     """Return the graph of a file with this text."""
     path = folder / "hand.tasks.rec"
     path.write_text(text)
-    return STARPU.read(path, **options)  # type: ignore[arg-type]  # wrong options, too
+    return STARPU.read(path, **options)
 
 
 def edges(graph: TaskGraph) -> list[tuple[int, int]]:

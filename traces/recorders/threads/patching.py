@@ -52,13 +52,13 @@ class Call:
         with self.recording.running(self.task):
             return self.function(*args, **kwargs)
 
-    def __reduce__(self) -> tuple[type[AwayCall], tuple[Callable[..., Any], int]]:
+    def __reduce__(self) -> tuple[type[_AwayCall], tuple[Callable[..., Any], int]]:
         # Pickled calls go to another process (or interpreter).
         self.recording.away[self.task.number] = self.task
-        return AwayCall, (self.function, self.task.number)
+        return _AwayCall, (self.function, self.task.number)
 
 
-class AwayCall:
+class _AwayCall:
     """A task's function in another process: its result, or exception, carries the times along.
 
     Parameters
@@ -81,12 +81,12 @@ class AwayCall:
         except BaseException as error:
             # Pickled together, with its times.
             with suppress(AttributeError):
-                error.__simsched_times__ = Measured(None, self.number, start_ns, failed=True)  # type: ignore[attr-defined] # carried along
+                error.__simsched_times__ = _Measured(None, self.number, start_ns, failed=True)  # type: ignore[attr-defined] # carried along
             raise
-        return Measured(result, self.number, start_ns)
+        return _Measured(result, self.number, start_ns)
 
 
-class Measured:
+class _Measured:
     """Result of a task in another process; unpickling yields the result alone, and records its times."""
 
     def __init__(self, result: object, number: int, start_ns: int, failed: bool = False) -> None:
