@@ -112,6 +112,11 @@ class NormalByName:
     seed: int
     machine: str
 
+    @classmethod
+    def on(cls, machine: Machine, seed: int) -> NormalByName:
+        """Return those of a machine, whatever of it is varied."""
+        return cls(seed, str(machine.content["name"]))
+
     def __call__(self, name: str) -> float:
         """Return the number of a name."""
         place = [self.seed, crc32(self.machine.encode()), crc32(name.encode())]
@@ -163,7 +168,7 @@ class Discrepancy:
         groups, of = grouped(costs, graph, machine, curves)
         seen = {origin: seen_threads(origin, costs, graph, machine) for origin in {g.origin for g in groups}}
         busy = max(self.busy, 1.0) if self.busy is not None else machine.n_threads
-        z = NormalByName(self.seed, machine.name)
+        z = NormalByName.on(machine, self.seed)
         level = np.array([self._level(group, busy / seen[group.origin], z) for group in groups])
         power = np.array([self._power(group, group.regime, z) for group in groups])
         narrow = np.array([self._power(group, group.bound, z) for group in groups])

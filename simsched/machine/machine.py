@@ -146,11 +146,6 @@ class Machine:
         return hash(self.spec)
 
     @property
-    def name(self) -> str:
-        """Name that its file states, whatever is varied."""
-        return str(self.content["name"])
-
-    @property
     def n_cores(self) -> int:
         """Number of cores."""
         return self.structure.n_cores

@@ -479,6 +479,23 @@ def plan_lookahead(
     position: int32 (n,), a permutation: the ready task of the lowest goes first.
     """
 
+def plan_dynamic(
+    platform: Platform,
+    level: Annotated[
+        NDArray[numpy.float64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+    ],
+    messages: Annotated[
+        NDArray[numpy.float64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+    ],
+) -> tuple[
+    Annotated[NDArray[numpy.int32], {"shape": (None,)}], Annotated[NDArray[numpy.int32], {"shape": (None,)}]
+]:
+    """
+    Return the executor of each task, and all tasks by their starts; first goes the highest level less t-level.
+
+    level: float64 (n,). messages: float64 (m,). Both are sums over as many executors as there are.
+    """
+
 def plan_pairs(
     platform: Platform,
     rule: str,

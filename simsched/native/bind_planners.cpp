@@ -107,6 +107,12 @@ Plan bound_plan_lookahead(const BoundPlatform &platform, Array<std::int32_t> pos
     });
 }
 
+Plan bound_plan_dynamic(const BoundPlatform &platform, Array<double> level, Array<double> messages) {
+    return planned(platform, [&](const Platform &known, Planned result) {
+        plan_dynamic(known, view(level), view(messages), result);
+    });
+}
+
 Plan bound_plan_pairs(const BoundPlatform &platform, const std::string &rule, Array<double> extra,
                       Array<std::int32_t> column_of, Array<double> level, bool batched) {
     return planned(platform, [&](const Platform &known, Planned result) {
@@ -173,6 +179,10 @@ void bind_planners(nb::module_ &m) {
           "Return the executor of each task, and all tasks by their starts, where their children finish "
           "first.\n\n"
           "position: int32 (n,), a permutation: the ready task of the lowest goes first.");
+    m.def("plan_dynamic", &bound_plan_dynamic, "platform"_a, "level"_a.noconvert(), "messages"_a.noconvert(),
+          "Return the executor of each task, and all tasks by their starts; first goes the highest level "
+          "less t-level.\n\n"
+          "level: float64 (n,). messages: float64 (m,). Both are sums over as many executors as there are.");
     m.def("plan_pairs", &bound_plan_pairs, "platform"_a, "rule"_a, "extra"_a.noconvert(),
           "column_of"_a.noconvert(), "level"_a.noconvert(), "batched"_a, pairs_doc);
 }

@@ -4,11 +4,14 @@
 #include "planner_draft.hpp"
 
 #include <algorithm>
+#include <queue>
 #include <stdexcept>
 
 namespace simsched {
 
 namespace {
+
+constexpr ListRule finish_first{true, true, {}, {}};
 
 struct Choice {
     std::size_t executor;
@@ -103,8 +106,6 @@ class Trials {
     }
 
   private:
-    static constexpr ListRule finish_first{true, true, {}, {}};
-
     void sort_children(std::size_t task) {
         const auto &graph = platform_.successors;
         const auto *begin = graph.indices.data();
@@ -133,6 +134,46 @@ class Trials {
     Chooser choose_;
     std::vector<std::int32_t> children_;
     std::vector<double> starts_;
+};
+
+// Longest paths to tasks: of messages from where tasks are placed to where they go, or mean ones.
+class Tops {
+  public:
+    Tops(const Platform &platform, std::span<const double> messages, const Draft &draft)
+        : platform_(platform), inputs_(platform.successors), messages_(messages), draft_(draft),
+          after_(platform.n()) {}
+
+    double mean(std::size_t task) const {
+        return longest(task, [&](std::size_t k) { return messages_[inputs_.edges[k]]; });
+    }
+
+    void placed(std::size_t task) {
+        const auto executor = draft_.executors()[task];
+        const auto to = static_cast<std::size_t>(platform_.place_of[executor]);
+        const auto top = longest(task, [&](std::size_t k) {
+            const auto from =
+                static_cast<std::size_t>(platform_.place_of[draft_.executors()[inputs_.sources[k]]]);
+            const auto at = from * platform_.places + to;
+            const auto bytes = platform_.edge_bytes[inputs_.edges[k]];
+            return count() * (platform_.latency_s[at] + bytes * platform_.s_per_B[at]);
+        });
+        after_[task] = top + count() * platform_.seconds(task)[platform_.kind_of[executor]];
+    }
+
+  private:
+    double count() const { return static_cast<double>(platform_.executors()); }
+    template <class Message> double longest(std::size_t task, Message &&message) const {
+        double top = 0.0;
+        for (auto k = inputs_.indptr[task]; k < inputs_.indptr[task + 1]; ++k)
+            top = std::max(top, after_[inputs_.sources[k]] + message(static_cast<std::size_t>(k)));
+        return top;
+    }
+
+    const Platform &platform_;
+    Inputs inputs_;
+    std::span<const double> messages_;
+    const Draft &draft_;
+    std::vector<double> after_; // of placed tasks: the longest path to their ends
 };
 
 void write(const Draft &draft, Planned planned) {
@@ -176,6 +217,30 @@ void plan_lookahead(const Platform &platform, std::span<const std::int32_t> posi
         const auto choice = trials(task);
         draft.place(task, choice.executor, choice.start);
     });
+    write(draft, planned);
+}
+
+void plan_dynamic(const Platform &platform, std::span<const double> level, std::span<const double> messages,
+                  Planned planned) {
+    check(platform);
+    if (level.size() != platform.n() || messages.size() != platform.edge_bytes.size())
+        throw std::invalid_argument("a level of each task, and seconds of each edge");
+    Draft draft(platform, true);
+    Chooser choose(platform, finish_first, draft);
+    Tops tops(platform, messages, draft);
+    std::priority_queue<std::pair<double, std::ptrdiff_t>> ready;
+    const auto insert = [&](std::size_t task) {
+        ready.emplace(level[task] - tops.mean(task), -static_cast<std::ptrdiff_t>(task));
+    };
+    draft.sources(insert);
+    while (!ready.empty()) {
+        const auto task = static_cast<std::size_t>(-ready.top().second);
+        ready.pop();
+        const auto choice = choose(task);
+        draft.place(task, choice.executor, choice.start);
+        tops.placed(task);
+        draft.release(task, insert);
+    }
     write(draft, planned);
 }
 

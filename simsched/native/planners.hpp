@@ -25,6 +25,11 @@ void plan_list(const Platform &platform, std::span<const std::int32_t> position,
                Planned planned);
 void plan_lookahead(const Platform &platform, std::span<const std::int32_t> position, Planned planned);
 
+// The ready task goes first whose level is most above its t-level, by what is placed; each where it finishes
+// first. Levels and messages (one an edge) are sums over as many executors as there are.
+void plan_dynamic(const Platform &platform, std::span<const double> level, std::span<const double> messages,
+                  Planned planned);
+
 // Which of the ready tasks goes first; see simsched/policy/planning/pairing.py.
 enum class PairRule { least, level, greatest, sufferage, global };
 // Throws std::invalid_argument on any other name.

@@ -59,8 +59,7 @@ def tune(
     policy : policy or sequence of policies, optional
         As `simsched.policy` takes them, `kind-widths` for any widths; those of `SUITED` when not given.
     layouts : iterable of str, Layout or pair of int, optional
-        As in ["2x32", (4, 16)]. By default `worker_layouts` and, without reserved cores, that of
-        `simulate(layout="best")`, which may leave cores idle; for `optuna`, any layout of the worker cores.
+        As in ["2x32", (4, 16)]. By default `worker_layouts` and that of `layout="best"`; for `optuna`, any layout.
     method : {"enumerate", "widths", "optuna"}
         Every layout of every policy, as Graphi's profiler does; the widths of `kind-widths`, one kind at a time
         (`simsched.study.tune_widths.descend`); or all of these jointly (`simsched.study.tune_optuna.search`).

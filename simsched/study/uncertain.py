@@ -231,7 +231,7 @@ class MachineNumbers:
 
         The same numbers for the same seed. Where they are impossible together, all move towards those of the file.
         """
-        normal = NormalByName(seed, machine.name)
+        normal = NormalByName.on(machine, seed)
         z = [normal(one.name) for one in self.parameters]
         share = 1.0
         for _ in range(TRIES if self.parameters else 0):

@@ -197,7 +197,7 @@ def test_starting_a_team_makes_seconds_uncertain_only_on_teams_that_it_bounds():
     costs = ss.CostModel().on(graph, machine)
     ((group,), _) = grouped(costs, graph, machine, [ss.CostModel().curve("MatMul")])
     assert (group.bound, group.regime, group.easy) == ("compute", "overhead", 4)
-    z, width = NormalByName(5, machine.name), sigmas()["recorded"].width
+    z, width = NormalByName.on(machine, 5), sigmas()["recorded"].width
     easy = width["compute"] * z("matrix product compute width")
     hard = width["overhead"] * z("matrix product overhead width")
     world = of(5, graph, ss.CostModel(), machine).stretch[0]

@@ -80,6 +80,9 @@ def test_levels_and_pairs_that_do_not_fit(native: ModuleType) -> None:
         native.optimistic_costs(fitting, np.ones(2))
     with pytest.raises(ValueError, match="seconds of each task, and of each edge"):
         native.linear_clusters(fitting, np.ones(2), np.ones(2))
+    for level, messages in ((np.ones(1), np.ones(1)), (np.ones(2), np.ones(2))):
+        with pytest.raises(ValueError, match="a level of each task, and seconds of each edge"):
+            native.plan_dynamic(fitting, level, messages)
     two = np.array([0, 1], I32)
     for rule, extra, columns, level, message in (
         ("least", np.zeros(4), two, np.zeros(1), "level needs one entry a task"),

@@ -137,6 +137,8 @@ PLANNERS = (
     "fcp",
     "flb",
     "wba",
+    "hbmct",
+    "dps",
     "dmda",
     "dls[online=true]",
 )

@@ -1,5 +1,6 @@
 """Plans of pairs by the compiled planner, which rates only what a placement changes, against all pairs in Python."""
 
+from itertools import product
 from typing import get_args
 
 import numpy as np
@@ -10,6 +11,8 @@ from simsched.native import find
 from simsched.policy import Platform
 from simsched.policy.planning.pairing import Rule, _plan_in_python, plan_pairs
 from simsched.testing import strategies as ours
+
+from .planned import platform_of
 
 pytestmark = pytest.mark.skipif(find() is None, reason="needs the compiled module")
 
@@ -54,5 +57,19 @@ def test_what_is_rated_again_gives_the_plan_of_all_pairs(platform, rule, batched
     given_columns = columns if own else None
     found = plan_pairs(platform, rule, extra=extra, level=level, batched=batched, column_of=given_columns)
     wanted = _plan_in_python(platform, rule, extra, level, batched, columns)
+    assert found.executor.tolist() == wanted.executor.tolist()
+    assert found.order.tolist() == wanted.order.tolist()
+
+
+@pytest.mark.parametrize(("rule", "kinds", "bytes_B"), list(product(get_args(Rule), (1, 3, 8), (0.0, 4.0))))
+def test_many_tasks_that_are_ready_together(rule, kinds, bytes_B):
+    """60 tasks wait for one of 8 each, on 8 executors: data arrive before all are busy, and after."""
+    rng = np.random.default_rng(0)
+    edges = [(int(rng.integers(8)), task, bytes_B * float(rng.random())) for task in range(8, 68)]
+    seconds = rng.uniform(0.1, 1.0, (68, kinds)) * rng.choice([1.0, 1e-16, 1e3], (68, 1), p=[0.8, 0.1, 0.1])
+    platform = platform_of(seconds, edges, processors=8)
+    level = rng.integers(0, 3, 68).astype(np.float64)
+    found = plan_pairs(platform, rule, extra=seconds, level=level)
+    wanted = _plan_in_python(platform, rule, seconds, level, False, platform.kind_of)
     assert found.executor.tolist() == wanted.executor.tolist()
     assert found.order.tolist() == wanted.order.tolist()

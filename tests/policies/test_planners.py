@@ -26,6 +26,7 @@ from .planned import ARABNEJAD, ESTEE, KWOK, TOPCUOGLU, makespan, platform_of, r
 PLANNERS = (
     "heft", "cpop", "peft", "lookahead", "mcp", "hlfet", "t-level", "dls", "etf", "min-min", "max-min", "sufferage",
     "random", "linear-clustering", "dsc", "mct", "met", "olb", "duplex", "gdl", "bil", "fcp", "flb", "wba",
+    "hbmct", "dps", "fastest-node",
 )  # fmt: skip
 #: Classics that push ready tasks to queues of executors, or let these take them.
 PUSHED = ("dm", "dmda", "dmdas", "heteroprio")
@@ -228,7 +229,7 @@ def test_compiled_planners_are_pythons_to_the_bit(policy, platform):
     compiled = planner.plan(platform, 0)
     with ExitStack() as stack:
         planning = "simsched.policy.planning"
-        for module in (f"{planning}.listing", f"{planning}.pairing",
+        for module in (f"{planning}.listing", f"{planning}.pairing", f"{planning}.dynamic",
                        f"{planning}.priorities", "simsched.policies.linear_clustering"):  # fmt: skip
             stack.enter_context(patch(f"{module}.find", lambda: None))
         python = planner.plan(platform, 0)

@@ -214,7 +214,67 @@ def flb(slow):
     return slow.run(choose)
 
 
-RULES = {"mct": mct, "met": met, "olb": olb, "gdl": gdl, "bil": bil, "fcp": fcp, "flb": flb}
+def hbmct(slow):
+    """Groups by SAGA's rule; all tasks of a group are placed together, as its queues have them in the end."""
+    done = []
+
+    def groups():
+        found = [[]]
+        # Sums of whole seconds order tasks; messages of mean seconds may round.
+        for task in sorted(range(slow.n), key=lambda t: (-round(slow.up(t), 9), t)):
+            if any(i in found[-1] for i, _ in slow.before[task]):
+                found.append([])
+            found[-1].append(task)
+        return found
+
+    def balanced(group):
+        earliest = {(t, p): slow.start(t, p) for t in group for p in range(slow.p)}
+        where = {t: int(slow.w[t].argmin()) for t in group}
+
+        def queue(p, assigned):
+            return sorted(
+                (t for t in group if assigned[t] == p), key=lambda t: (earliest[t, p], group.index(t))
+            )
+
+        def end(p, assigned):
+            now = slow.free(p)
+            for task in queue(p, assigned):
+                now = max(now, earliest[task, p]) + slow.w[task, p]
+            return now
+
+        def move():
+            ends = [end(p, where) for p in range(slow.p)]
+            last = ends.index(max(ends))
+            mean = {t: np.mean([earliest[t, p] for p in range(slow.p)]).round(9) for t in group}
+            for task in sorted(queue(last, where), key=lambda t: (mean[t], group.index(t))):
+                tried = {p: where | {task: p} for p in range(slow.p) if p != last}
+                if not tried or end(last, where | {task: None}) >= ends[last]:
+                    continue
+                p = min(tried, key=lambda p: end(p, tried[p]))
+                if end(p, tried[p]) < ends[last]:
+                    return tried[p]
+            return None
+
+        while (found := move()) is not None:
+            where = found
+        return [(t, p) for p in range(slow.p) for t in queue(p, where)]
+
+    left = groups()
+
+    def choose():
+        if not done:
+            done.extend(balanced(left.pop(0)))
+        return done.pop(0)
+
+    return slow.run(choose) if slow.n else ([], [])
+
+
+def fastest_node(slow):
+    return slow.run(lambda: (slow.ready()[0], int(slow.w.sum(axis=0).argmin())))
+
+
+RULES = {"mct": mct, "met": met, "olb": olb, "gdl": gdl, "bil": bil, "fcp": fcp, "flb": flb,
+         "hbmct": hbmct, "fastest-node": fastest_node}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", RULES)
@@ -223,6 +283,50 @@ RULES = {"mct": mct, "met": met, "olb": olb, "gdl": gdl, "bil": bil, "fcp": fcp,
 def test_plans_are_those_of_the_rule(name, platform):
     plan = ss.policy(name).plan(platform, 0)
     executors, ends = RULES[name](Slow(platform))
+    assert plan.executor.tolist() == executors
+    np.testing.assert_allclose(replayed(platform, plan)[1], ends, rtol=1e-12)
+
+
+def dps(slow):
+    """Every level anew before each choice: of what is placed as it is, of the rest in the mean; insertion."""
+    starts = {}
+
+    def seconds(task):
+        return slow.w[task, slow.proc[task]] if task in slow.proc else slow.w[task].mean()
+
+    def message(i, j, e):
+        both = i in slow.proc and j in slow.proc
+        return slow.platform.message_s(e, slow.proc[i], slow.proc[j]) if both else slow.mean_c[e]
+
+    def top(task):
+        return max((top(i) + seconds(i) + message(i, task, e) for i, e in slow.before[task]), default=0.0)
+
+    def bottom(task):
+        rest = (message(task, j, e) + bottom(j) for j, e in slow.after[task])
+        return seconds(task) + max(rest, default=0.0)
+
+    def start(task, p):
+        free = 0.0
+        for begin, end in sorted((starts[t], slow.end[t]) for t in slow.proc if slow.proc[t] == p):
+            if max(free, slow.data(task, p)) + slow.w[task, p] <= begin:
+                break
+            free = end
+        return max(free, slow.data(task, p))
+
+    while len(slow.proc) < slow.n:
+        task = max(slow.ready(), key=lambda t: (round(bottom(t) - top(t), 9), -t))
+        p = min(range(slow.p), key=lambda p: start(task, p) + slow.w[task, p])
+        starts[task] = start(task, p)
+        slow.proc[task], slow.end[task] = p, starts[task] + slow.w[task, p]
+    return [slow.proc[t] for t in range(slow.n)], [slow.end[t] for t in range(slow.n)]
+
+
+@settings(max_examples=50, deadline=None)
+@given(platform=platforms())
+def test_dps_computes_levels_once(platform):
+    """Of ready tasks levels change no more: all before them are placed, and none after them."""
+    plan = ss.policy("dps").plan(platform, 0)
+    executors, ends = dps(Slow(platform))
     assert plan.executor.tolist() == executors
     np.testing.assert_allclose(replayed(platform, plan)[1], ends, rtol=1e-12)
 
@@ -301,7 +405,7 @@ def test_shares_that_are_none(alpha):
         Wba(alpha=alpha)
 
 
-@pytest.mark.parametrize("name", [*RULES, "duplex", "wba"])
+@pytest.mark.parametrize("name", [*RULES, "duplex", "wba", "dps"])
 def test_one_executor_runs_all_in_sequence(name):
     assert makespan(platform_of(*KWOK, processors=1), ss.policy(name)) == 30
 
@@ -327,6 +431,12 @@ THREE = ([[2, 3], [3, 1], [4, 2]], [(0, 1, 5), (0, 2, 1)])
         ("fcp", [0, 0, 0], [0, 6, 2]),
         # Both are the first executor's own; 2 goes first for its b-level, then 1: it waits for nobody there.
         ("flb", [0, 0, 0], [0, 6, 2]),
+        # Then 2, from 3 to 5, and 1, from 7 to 8, on the second. Without 2 it ends at 8, too; 1 ends at 5 on the first.
+        ("hbmct", [0, 0, 1], [0, 2, 3]),
+        # Of 2 the levels are 3 and 2 + 1, of 1 they are 2 and 2 + 5: 2 goes first.
+        ("dps", [0, 0, 1], [0, 2, 3]),
+        # 2 + 3 + 4 and 3 + 1 + 2 s.
+        ("fastest-node", [1, 1, 1], [0, 3, 4]),
     ],
 )
 def test_three_tasks_by_hand(name, executors, starts, engine):

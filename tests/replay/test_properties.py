@@ -40,7 +40,7 @@ def test_policies_with_shortcuts(policy, engine):
     [
         "heft", "cpop", "peft", "lookahead", "mcp", "hlfet", "t-level", "dls", "etf", "min-min", "max-min", "sufferage",
         "random", "linear-clustering", "dsc", "dm", "dmda", "dmdas", "heteroprio", "mct", "met", "olb", "duplex", "gdl",
-        "bil", "fcp", "flb", "wba",
+        "bil", "fcp", "flb", "wba", "hbmct", "dps", "fastest-node",
     ],
 )  # fmt: skip
 def test_planned_policies(policy, engine):
