@@ -159,7 +159,14 @@ class CostModel:
         )
 
     def while_busy(self, threads: float | None) -> Self:
-        """Return a sampled model for a replay in which so many threads are busy on average; any other as it is."""
+        """Return a sampled model for a replay in which so many threads are busy on average; any other as it is.
+
+        Examples
+        --------
+        >>> import simsched as ss
+        >>> ss.CostModel(noise=0.1).while_busy(4.0) == ss.CostModel(noise=0.1)
+        True
+        """
         if self.discrepancy is None:
             return self
         return replace(self, discrepancy=replace(self.discrepancy, busy=threads))
