@@ -163,9 +163,10 @@ class CostModel:
 
         Examples
         --------
+        >>> import numpy as np
         >>> import simsched as ss
-        >>> ss.CostModel(noise=0.1).while_busy(4.0) == ss.CostModel(noise=0.1)
-        True
+        >>> ss.CostModel().sampled(np.random.default_rng(2)).while_busy(4.0).discrepancy.busy
+        4.0
         """
         if self.discrepancy is None:
             return self
