@@ -297,7 +297,7 @@ class _Numbered:
 
     Examples
     --------
-    >>> found = Numbered()
+    >>> found = _Numbered()
     >>> found.add("cut"), found.add("add"), found.add("cut"), found.find("add"), found.find("sum"), len(found)
     (0, 1, 0, 1, -1, 2)
     >>> found.column().to_list()
