@@ -135,11 +135,6 @@ PARTS = {
 MOST_DOMAINS = 8
 
 
-def _origin_s(schedule: Schedule) -> float:
-    """Return the first start, which is 0 on the chart."""
-    return first_start_s(schedule)
-
-
 def task_columns(
     schedule: Schedule, waits: pd.DataFrame, codes: Sequence[Array], unit: TimeUnit
 ) -> dict[str, Array]:
@@ -151,7 +146,7 @@ def task_columns(
     graph = schedule.graph
     columns: dict[str, Array] = {
         "task": np.arange(graph.n_tasks, dtype=np.int32),
-        "start": (schedule.start_s - _origin_s(schedule)) * unit.per_s,
+        "start": (schedule.start_s - first_start_s(schedule)) * unit.per_s,
         "length": ((schedule.finish_s - schedule.start_s) * unit.per_s).astype(np.float32),
         "wait": ((schedule.start_s - schedule.ready_s) * unit.per_s).astype(np.float32),
         "team": _narrow(schedule.team),
@@ -202,7 +197,7 @@ def _runs_of_rows(schedule: Schedule, rows: Rows) -> TeamRuns:
 
 def aborted_columns(schedule: Schedule, rows: Rows, unit: TimeUnit) -> dict[str, Array]:
     """Return the edges of the rectangles of aborted runs, times as in `task_columns`."""
-    lost, begin_s = schedule.lost, _origin_s(schedule)
+    lost, begin_s = schedule.lost, first_start_s(schedule)
     boxes = of_teams(lost.team, _runs_of_rows(schedule, rows))
     return {
         "left": (lost.start_s[boxes.task] - begin_s) * unit.per_s,
@@ -216,7 +211,7 @@ def lost_columns(schedule: Schedule, unit: TimeUnit) -> dict[str, Array]:
     """Return the columns of aborted runs that lines count, shape (k,), times as in `task_columns`."""
     lost = schedule.lost
     columns: dict[str, Array] = {
-        "start": (lost.start_s - _origin_s(schedule)) * unit.per_s,
+        "start": (lost.start_s - first_start_s(schedule)) * unit.per_s,
         "length": ((lost.end_s - lost.start_s) * unit.per_s).astype(np.float32),
         "team": _narrow(lost.team),
     }
