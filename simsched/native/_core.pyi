@@ -496,6 +496,20 @@ def plan_dynamic(
     level: float64 (n,). messages: float64 (m,). Both are sums over as many executors as there are.
     """
 
+def plan_groups(
+    platform: Platform,
+    order: Annotated[
+        NDArray[numpy.int32], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+    ],
+) -> tuple[
+    Annotated[NDArray[numpy.int32], {"shape": (None,)}], Annotated[NDArray[numpy.int32], {"shape": (None,)}]
+]:
+    """
+    Return the executor of each task, and all tasks by their starts, balanced by groups of independent ones.
+
+    order: int32 (n,), a permutation: each task before its successors.
+    """
+
 def plan_pairs(
     platform: Platform,
     rule: str,

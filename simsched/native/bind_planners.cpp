@@ -113,6 +113,11 @@ Plan bound_plan_dynamic(const BoundPlatform &platform, Array<double> level, Arra
     });
 }
 
+Plan bound_plan_groups(const BoundPlatform &platform, Array<std::int32_t> order) {
+    return planned(platform,
+                   [&](const Platform &known, Planned result) { plan_groups(known, view(order), result); });
+}
+
 Plan bound_plan_pairs(const BoundPlatform &platform, const std::string &rule, Array<double> extra,
                       Array<std::int32_t> column_of, Array<double> level, bool batched) {
     return planned(platform, [&](const Platform &known, Planned result) {
@@ -183,6 +188,11 @@ void bind_planners(nb::module_ &m) {
           "Return the executor of each task, and all tasks by their starts; first goes the highest level "
           "less t-level.\n\n"
           "level: float64 (n,). messages: float64 (m,). Both are sums over as many executors as there are.");
+    m.def(
+        "plan_groups", &bound_plan_groups, "platform"_a, "order"_a.noconvert(),
+        "Return the executor of each task, and all tasks by their starts, balanced by groups of independent "
+        "ones.\n\n"
+        "order: int32 (n,), a permutation: each task before its successors.");
     m.def("plan_pairs", &bound_plan_pairs, "platform"_a, "rule"_a, "extra"_a.noconvert(),
           "column_of"_a.noconvert(), "level"_a.noconvert(), "batched"_a, pairs_doc);
 }

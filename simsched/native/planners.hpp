@@ -30,6 +30,9 @@ void plan_lookahead(const Platform &platform, std::span<const std::int32_t> posi
 void plan_dynamic(const Platform &platform, std::span<const double> level, std::span<const double> messages,
                   Planned planned);
 
+// Groups of independent tasks that follow each other in an order in which each comes before its successors.
+void plan_groups(const Platform &platform, std::span<const std::int32_t> order, Planned planned);
+
 // Which of the ready tasks goes first; see simsched/policy/planning/pairing.py.
 enum class PairRule { least, level, greatest, sufferage, global };
 // Throws std::invalid_argument on any other name.

@@ -66,6 +66,9 @@ def test_platforms_that_do_not_fit(native: ModuleType, changes: dict[str, Any], 
 def test_rules_that_do_not_fit(
     native: ModuleType, position: list[int], extra: list[float], pinned: list[int], message: str
 ) -> None:
+    if not (extra or pinned):
+        with pytest.raises(ValueError, match=message):
+            native.plan_groups(platform(native), np.array(position, I32))
     with pytest.raises(ValueError, match=message):
         native.plan_list(
             platform(native), np.array(position, I32), True, True, np.array(extra), np.array(pinned, I32)

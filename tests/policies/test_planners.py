@@ -229,7 +229,7 @@ def test_compiled_planners_are_pythons_to_the_bit(policy, platform):
     compiled = planner.plan(platform, 0)
     with ExitStack() as stack:
         planning = "simsched.policy.planning"
-        for module in (f"{planning}.listing", f"{planning}.pairing", f"{planning}.dynamic",
+        for module in (f"{planning}.listing", f"{planning}.pairing", f"{planning}.dynamic", f"{planning}.grouping",
                        f"{planning}.priorities", "simsched.policies.linear_clustering"):  # fmt: skip
             stack.enter_context(patch(f"{module}.find", lambda: None))
         python = planner.plan(platform, 0)

@@ -3,6 +3,7 @@
 from simsched.policy.planning.allocation import plan_allocation
 from simsched.policy.planning.balanced import plan_balanced
 from simsched.policy.planning.dynamic import plan_dynamic
+from simsched.policy.planning.grouping import plan_groups
 from simsched.policy.planning.imaginary import plan_imaginary
 from simsched.policy.planning.listing import OnlineList, plan_clusters, plan_list, plan_lookahead
 from simsched.policy.planning.moldable import critical_widths, plan_teams
@@ -11,5 +12,6 @@ from simsched.policy.planning.priorities import Priorities, positions
 
 __all__ = [
     "OnlineList", "Priorities", "critical_widths", "plan_allocation", "plan_balanced", "plan_clusters",
-    "plan_dynamic", "plan_imaginary", "plan_list", "plan_lookahead", "plan_pairs", "plan_teams", "positions",
+    "plan_dynamic", "plan_groups", "plan_imaginary", "plan_list", "plan_lookahead", "plan_pairs", "plan_teams",
+    "positions",
 ]  # fmt: skip
