@@ -128,6 +128,28 @@ def test_a_recording_is_off_as_a_whole_and_on_more_cores_than_it_had():
     assert spread_of(1) < spread_of(4) < spread_of(64)
 
 
+@pytest.mark.parametrize("machine", ["apple-m1", "core-i7-1370p", "sw26010", "grace-hopper"])
+def test_seconds_from_rooflines_are_off_on_all_kinds_of_cores_alike(machine):
+    graph, target = ss.TaskGraph.from_edges([NAN] * 2, kinds="Mine", flops=[1e9, 1e6]), ss.machine(machine)
+    exact, world = ss.CostModel().on(graph, target), of(3, graph, ss.CostModel(), target)
+    off = world.one_core_s / exact.one_core_s
+    assert (off != 1).all()
+    for kind in range(len(target.kinds.names)):
+        assert world.of_kind(kind).seconds(1) / exact.of_kind(kind).seconds(1) == pytest.approx(off)
+
+
+def test_seconds_converted_to_a_device_are_off_as_those_of_another_machine():
+    run = Recording(np.array([0.0]), np.array([1.0]), np.array([0], np.int32), ("main",))
+    graph = ss.TaskGraph.from_edges([1.0], kinds="Add", flops=[1e9], recording=run)
+    target = ss.machine("grace-hopper")
+    exact = ss.CostModel().on(graph, target).kinds_s
+    worlds = [of(seed, graph, ss.CostModel(), target) for seed in range(100)]
+    here, there = np.log([one.kinds_s[0] / exact[0] for one in worlds]).T
+    assert [one.kinds_s[0, 0] for one in worlds] == pytest.approx([one.one_core_s[0] for one in worlds])
+    known = sigmas()["carried"]
+    assert (there - here).std() == pytest.approx(np.hypot(known.common, known.discrepancy), rel=0.25)
+
+
 @pytest.mark.parametrize(
     ("bytes_B", "on", "times"),
     [(1e6, "true", 2), (1e6, "false", 4), (float("nan"), "true", 4), (0.0, "false", 2)],
