@@ -75,6 +75,18 @@ def stands_in(graph: TaskGraph, machine: Machine) -> bool:
     return graph.recording is not None and not _has_speed(graph) and machine.content["name"] == "generic"
 
 
+def has_chip(machine: Machine) -> bool:
+    """Return whether a machine's clock is that of a chip: that of `generic` without a core is 1 GHz by definition.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> has_chip(ss.machine("knl-7250")), has_chip(ss.machine("generic"))
+    (True, False)
+    """
+    return str(machine.content["cores"]["clock"]["source"]) != "by definition"
+
+
 def _has_speed(graph: TaskGraph) -> bool:
     return graph.recorded_on is not None and graph.recorded_on.is_known
 
