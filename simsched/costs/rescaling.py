@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Literal, get_args
 
 import numpy as np
@@ -97,7 +97,7 @@ def rescaled(
     recorded = ~np.isnan(one_core) & ~measured
     missing = ~recorded & ~measured
     factor, ways = conversion(graph, machine)
-    notes = list(_said(graph, machine, Counter(ways[recorded].tolist())))
+    notes = list(in_sentences(graph, machine, ways[recorded]))
     if missing.any():
         here = one_core_roofline_s(graph, machine.core_flops_at(), machine.one_core_Bps)
         _check_estimable(graph, missing, here)
@@ -141,11 +141,20 @@ def conversion(graph: TaskGraph, machine: Machine) -> tuple[Seconds, npt.NDArray
     return factor, ways
 
 
-def _said(graph: TaskGraph, machine: Machine, count: Mapping[int, int]) -> Iterator[str]:
-    """Yield the conversions of recorded durations, in sentences, from the number of tasks by way."""
+def in_sentences(graph: TaskGraph, machine: Machine, ways: npt.NDArray[np.int8]) -> Iterator[str]:
+    """Yield the conversions of recorded durations, in sentences, from the way of each.
+
+    Parameters
+    ----------
+    graph : TaskGraph
+    machine : Machine
+    ways : int8 array, shape (m,)
+        As `conversion` returns them, of some of the graph's tasks.
+    """
+    count = Counter(ways.tolist())
     origin, core = graph.recorded_on, _core_of(machine)
     for index, way in enumerate(WAYS):
-        if not count.get(index):
+        if not count[index]:
             continue
         durations = counted(count[index], "duration")
         if way == "taken" or origin is None or not origin.is_known:
