@@ -252,7 +252,9 @@ def doubts(learned: Learned, case: Case, counts: Sequence[int]) -> list[str]:
     if case.machine is not None:
         if (case.conversion[1] != WAYS.index("recorded")).any():
             said += in_sentences(case.graph, machine_of(case.machine), case.conversion[1])
-        said.append("starts and interruptions are those of the recorded host; what cores share is that machine's")
+        said.append(
+            "starts and interruptions are those of the recorded host; what cores share is that machine's"
+        )
     if max(counts) > learned.lanes:
         said.append(
             f"recordings have up to {counted(learned.lanes, 'lane')}: on more, tasks are taken to slow each other down "
