@@ -29,7 +29,7 @@ import numpy as np
 import numpy.typing as npt
 
 from simsched.costs.curves import Curve, default_curves, normalised, ranges
-from simsched.costs.own_machine import stands_in
+from simsched.costs.rescaling import WAYS, conversion
 from simsched.costs.task_costs import TaskCosts, Terms
 from simsched.costs.width_table import WidthTable
 from simsched.graph import TaskGraph
@@ -37,7 +37,7 @@ from simsched.graph.taskgraph import Seconds
 from simsched.machine import Machine
 
 #: Origins of seconds that tasks took beside others, of whose number they depend on: fewer are off, too.
-IN_COMPANY = ("recorded", "carried")
+IN_COMPANY = ("recorded", "carried", "clocked", "taken")
 #: Origins of seconds that come from the rooflines of the cores in question, of whatever kind these are.
 OF_THESE_CORES = ("carried", "estimated")
 
@@ -282,8 +282,8 @@ def _with_table(
 
 
 #: Origins of seconds: numbers without a recording; a calibration; a model by shape; a recording; a recording on
-#: another machine, converted; a roofline.
-Origin = Literal["given", "measured", "modelled", "recorded", "carried", "estimated"]
+#: another machine, converted by rooflines, by clocks or not at all; a roofline.
+Origin = Literal["given", "measured", "modelled", "recorded", "carried", "clocked", "taken", "estimated"]
 #: Bounds of a task: operations, memory, or starting and ending a team.
 Regime = Literal["compute", "memory", "overhead"]
 ORIGINS: tuple[Origin, ...] = get_args(Origin)
@@ -416,13 +416,11 @@ def family_of(kind: str) -> str:
 
 
 def _origins(costs: TaskCosts, graph: TaskGraph, machine: Machine) -> Codes:
-    origin = graph.recorded_on
-    if origin is None:
-        known: Origin = "given" if graph.recording is None else "recorded"
+    if graph.recorded_on is None and graph.recording is None:
+        known = np.full(graph.n_tasks, ORIGINS.index("given"))
     else:
-        same = (origin.core_flops, origin.core_bandwidth_Bps) == (machine.core_flops, machine.one_core_Bps)
-        known = "recorded" if same or stands_in(graph, machine) else "carried"
-    found = np.where(np.isnan(graph.durations_s), ORIGINS.index("estimated"), ORIGINS.index(known))
+        known = np.array([ORIGINS.index(way) for way in WAYS])[conversion(graph, machine)[1]]
+    found = np.where(np.isnan(graph.durations_s), ORIGINS.index("estimated"), known)
     if costs.table is not None:
         tabled = np.where(costs.table.modelled, ORIGINS.index("modelled"), ORIGINS.index("measured"))
         found[costs.table.covers] = tabled[costs.table.rows[costs.table.covers]]
@@ -466,7 +464,7 @@ def seen_threads(origin: Origin, costs: TaskCosts, graph: TaskGraph, machine: Ma
     table = costs.table
     if origin == "measured" and table is not None and table.measured_to is not None:
         return int(table.measured_to[~table.modelled].max(initial=1))
-    if origin in ("recorded", "carried"):
+    if origin in IN_COMPANY:
         if (run := graph.recording) is None:
             return int(graph.widths.max(initial=1))
         span_s = float(run.finish_s.max(initial=0.0))

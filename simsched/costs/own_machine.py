@@ -64,7 +64,7 @@ def recorded_threads(graph: TaskGraph) -> int | None:
 
 
 def stands_in(graph: TaskGraph, machine: Machine) -> bool:
-    """Return whether a machine is `generic`, in place of one that recorded a graph and is of unknown speed.
+    """Return whether a machine is `generic` without a core, in place of one of unknown speed that recorded a graph.
 
     Examples
     --------
@@ -72,7 +72,19 @@ def stands_in(graph: TaskGraph, machine: Machine) -> bool:
     >>> stands_in(ss.TaskGraph.from_edges([1.0]), ss.machine("generic"))
     False
     """
-    return graph.recording is not None and not _has_speed(graph) and machine.content["name"] == "generic"
+    return graph.recording is not None and not _has_speed(graph) and not has_chip(machine)
+
+
+def has_chip(machine: Machine) -> bool:
+    """Return whether a machine's clock is that of a chip: that of `generic` without a core is 1 GHz by definition.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> has_chip(ss.machine("knl-7250")), has_chip(ss.machine("generic"))
+    (True, False)
+    """
+    return str(machine.content["cores"]["clock"]["source"]) != "by definition"
 
 
 def _has_speed(graph: TaskGraph) -> bool:

@@ -1,6 +1,7 @@
 """Recorded seconds, converted to another width, and to another machine by the ratio of rooflines.
 
-On the roofline a task takes as long as its operations or its bytes, whichever is longer.
+On the roofline a task takes as long as its operations or its bytes, whichever is longer. Tasks without either take as
+long as their instructions: they are converted by the ratio of the clocks.
 
 References
 ----------
@@ -11,12 +12,15 @@ architectures. Communications of the ACM 52(4), 2009.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
+from typing import Literal, get_args
 
 import numpy as np
+import numpy.typing as npt
 
 from simsched.costs.curves import REFERENCE_S
-from simsched.costs.own_machine import recorded_threads, stands_in
+from simsched.costs.own_machine import has_chip, recorded_threads, stands_in
 from simsched.costs.task_costs import Terms
 from simsched.errors import CostError
 from simsched.graph import RecordedOn, TaskGraph
@@ -25,6 +29,12 @@ from simsched.graph.taskgraph import Seconds
 from simsched.machine import Machine
 from simsched.notes import Note, Weight
 from simsched.text import counted
+
+#: Seconds of the machine itself; carried by rooflines; carried by clocks; taken as they are.
+Way = Literal["recorded", "carried", "clocked", "taken"]
+WAYS: tuple[Way, ...] = get_args(Way)
+#: Clock of a recording's core where it is not known: those of servers run at 2 to 4 GHz.
+CLOCK_Hz = 3e9
 
 
 def one_core_roofline_s(graph: TaskGraph, core_flops: float | Seconds, core_bandwidth_Bps: float) -> Seconds:
@@ -86,38 +96,81 @@ def rescaled(
     measured = np.zeros(graph.n_tasks, np.bool_) if measured is None else measured
     recorded = ~np.isnan(one_core) & ~measured
     missing = ~recorded & ~measured
-    if not missing.any() and (graph.recorded_on is None or not graph.recorded_on.is_known):
-        return one_core, [as_they_are(graph, machine, int(recorded.sum()))] if recorded.any() else []
-    here = one_core_roofline_s(graph, machine.core_flops_at(), machine.one_core_Bps)
-    ratio = _ratio(graph, one_core_roofline_s(graph, machine.core_flops, machine.one_core_Bps))
-    scaled = recorded & ~np.isnan(ratio)
-    notes: list[str] = []
-    if _is_same(graph.recorded_on, machine) and recorded.any():
-        notes.append(
-            f"{counted(recorded.sum(), 'duration')} recorded on such a core as those of {_core_of(machine)}"
-        )
-    else:
-        notes += _said(graph, machine, int(scaled.sum()), int((recorded & ~scaled).sum()))
+    factor, ways = conversion(graph, machine)
+    notes = list(in_sentences(graph, machine, ways[recorded]))
     if missing.any():
+        here = one_core_roofline_s(graph, machine.core_flops_at(), machine.one_core_Bps)
         _check_estimable(graph, missing, here)
         said = f"roofline time on {_core_of(machine)} for {counted(missing.sum(), 'task')} without a duration"
         notes.append(Note(said, Weight.ASSUMPTION))
-    return np.where(missing, here, np.where(scaled, one_core * ratio, one_core)), notes
+        one_core = np.where(missing, here, one_core)
+    return np.where(recorded, one_core * factor, one_core), notes
 
 
-def _said(graph: TaskGraph, machine: Machine, scaled: int, others: int) -> Iterator[str]:
-    """Yield the conversions of recorded durations, in sentences."""
-    if scaled and graph.recorded_on:
-        origin, by = graph.recorded_on.name, "by the ratio of their rooflines"
-        yield Note(
-            f"{counted(scaled, 'duration')} recorded on {origin} carried to {_core_of(machine)} {by}",
-            Weight.ASSUMPTION,
-        )
-    if others:
-        yield as_they_are(graph, machine, others)
+def conversion(graph: TaskGraph, machine: Machine) -> tuple[Seconds, npt.NDArray[np.int8]]:
+    """Return the factor from recorded seconds to those on a machine, and the way it was found, an index of `WAYS`.
+
+    Seconds that were recorded on such cores stay. Others are carried by the ratio of the rooflines where work is
+    known, else by that of the clocks. From a machine of unknown speed they are taken as they are; those of unknown work
+    also on a core without a chip.
+
+    Parameters
+    ----------
+    graph : TaskGraph
+    machine : Machine
+
+    Returns
+    -------
+    factor : float64 array, shape (n,)
+    ways : int8 array, shape (n,)
+    """
+    origin, factor = graph.recorded_on, np.ones(graph.n_tasks)
+    if stands_in(graph, machine) or _is_same(origin, machine):
+        return factor, np.full(graph.n_tasks, WAYS.index("recorded"), np.int8)
+    ways = np.full(graph.n_tasks, WAYS.index("taken"), np.int8)
+    if origin is None or not origin.core_flops or not origin.core_bandwidth_Bps:
+        return factor, ways
+    if has_chip(machine):
+        factor[:] = (origin.clock_Hz or CLOCK_Hz) / machine.scalar_clock_Hz(machine.n_cores)
+        ways[:] = WAYS.index("clocked")
+    here = one_core_roofline_s(graph, machine.core_flops, machine.one_core_Bps)
+    there = one_core_roofline_s(graph, origin.core_flops, origin.core_bandwidth_Bps)
+    known = (here > 0) & (there > 0)
+    np.divide(here, there, out=factor, where=known)
+    ways[known] = WAYS.index("carried")
+    return factor, ways
 
 
-def as_they_are(graph: TaskGraph, machine: Machine, count: int) -> Note:
+def in_sentences(graph: TaskGraph, machine: Machine, ways: npt.NDArray[np.int8]) -> Iterator[str]:
+    """Yield the conversions of recorded durations, in sentences, from the way of each.
+
+    Parameters
+    ----------
+    graph : TaskGraph
+    machine : Machine
+    ways : int8 array, shape (m,)
+        As `conversion` returns them, of some of the graph's tasks.
+    """
+    count = Counter(ways.tolist())
+    origin, core = graph.recorded_on, _core_of(machine)
+    for index, way in enumerate(WAYS):
+        if not count[index]:
+            continue
+        durations = counted(count[index], "duration")
+        if way == "taken" or origin is None or not origin.is_known:
+            yield _as_they_are(graph, machine, count[index])
+        elif way == "recorded":
+            yield f"{durations} recorded on such a core as those of {core}"
+        elif way == "carried":
+            said = f"{durations} recorded on {origin.name} carried to {core} by the ratio of their rooflines"
+            yield Note(said, Weight.ASSUMPTION)
+        else:
+            clock = "" if origin.clock_Hz else f", for which {CLOCK_Hz / 1e9:g} GHz are assumed,"
+            said = f"{durations} without known work recorded on {origin.name}{clock} carried to {core} by the ratio of"
+            yield Note(f"{said} their clocks", Weight.ASSUMPTION)
+
+
+def _as_they_are(graph: TaskGraph, machine: Machine, count: int) -> Note:
     """Return the note that durations are not converted, and how to change that."""
     said = counted(count, "recorded duration is taken as it is", "recorded durations are taken as they are")
     origin, threads = graph.recorded_on, recorded_threads(graph)
@@ -145,17 +198,6 @@ def _is_same(origin: RecordedOn | None, machine: Machine) -> bool:
     if origin is None:
         return False
     return (origin.core_flops, origin.core_bandwidth_Bps) == (machine.core_flops, machine.one_core_Bps)
-
-
-def _ratio(graph: TaskGraph, here: Seconds) -> Seconds:
-    """Return the roofline seconds here over those where the graph was recorded; NaN where one is unknown or zero."""
-    origin = graph.recorded_on
-    if origin is None or not origin.core_flops or not origin.core_bandwidth_Bps:
-        return np.full(graph.n_tasks, np.nan)
-    there = one_core_roofline_s(graph, origin.core_flops, origin.core_bandwidth_Bps)
-    ratio: Seconds = np.full(graph.n_tasks, np.nan)
-    np.divide(here, there, out=ratio, where=(here > 0) & (there > 0))
-    return ratio
 
 
 def _check_estimable(graph: TaskGraph, missing: Mask, roofline: Seconds) -> None:

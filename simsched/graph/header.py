@@ -33,6 +33,7 @@ class Machine(_Part):
     name: str
     core_flops: float | None = None
     core_bandwidth_Bps: float | None = None
+    clock_Hz: float | None = None
 
 
 class Report(_Part):

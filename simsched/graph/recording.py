@@ -64,11 +64,13 @@ class RecordedOn:
         Floating-point operations per second that one core reached in a matrix product (FP32).
     core_bandwidth_Bps : float or None
         Bytes per second that one core reached in a copy.
+    clock_Hz : float or None
+        Clock of a core in code without vectors.
 
     Raises
     ------
     GraphError
-        If one of the two is not a finite number above zero.
+        If one of the three is not a finite number above zero.
 
     Examples
     --------
@@ -82,6 +84,7 @@ class RecordedOn:
     name: str
     core_flops: float | None = None
     core_bandwidth_Bps: float | None = None
+    clock_Hz: float | None = None
 
     @classmethod
     def of(cls, source: Origin) -> RecordedOn:
@@ -101,10 +104,10 @@ class RecordedOn:
         if isinstance(source, RecordedOn):
             return source
         found = later("machine")(source)
-        return cls(found.spec, found.core_flops, found.one_core_Bps)
+        return cls(found.spec, found.core_flops, found.one_core_Bps, found.scalar_clock_Hz(found.n_cores))
 
     def __post_init__(self) -> None:
-        for key in ("core_flops", "core_bandwidth_Bps"):
+        for key in ("core_flops", "core_bandwidth_Bps", "clock_Hz"):
             value = getattr(self, key)
             if value is not None:
                 object.__setattr__(self, key, positive(value, f"recorded_on: {key}"))

@@ -39,7 +39,7 @@ The header is one JSON object (NaN and infinity are spelled as in JavaScript):
 `labels`            lists of distinct strings: `kinds`, `shapes`, `scopes`
 `names`             true where tasks have names
 `lane_names`        list of strings, or null where there is no recording
-`recorded_on`       null, or an object of `name`, `core_flops`, `core_bandwidth_Bps` (above zero, or null)
+`recorded_on`       null, or an object of `name`, `core_flops`, `core_bandwidth_Bps`, `clock_Hz` (above zero, or null)
 `report`            an object of `source`, `format`, `facts` (an object) and `notes` (strings), and `doubts`, those of
                     the notes that may make answers wrong; it may be missing
 `objects`           o, the number of data objects; missing where there is nothing on them

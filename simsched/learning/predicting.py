@@ -5,13 +5,18 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from math import exp, inf, log, log1p, sqrt
 from pathlib import Path
 from statistics import mode
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
+from simsched.costs.discrepancy import sigmas
+from simsched.costs.own_machine import has_chip
+from simsched.costs.rescaling import WAYS, conversion, in_sentences
 from simsched.errors import GraphError, SimschedError
 from simsched.graph import TaskGraph
 from simsched.graph.taskgraph import Seconds
@@ -70,11 +75,26 @@ class Case:
         if self.machine is None:
             where = host(self.cores, learned.excess, learned.capacity * learned.lanes)
         else:
-            tasks, where = replace(tasks, bytes_B=self.graph.bytes_B), machine_of(self.machine)
+            where = machine_of(self.machine)
+            seconds_s = tasks.durations_s * self.conversion[0]
+            tasks = replace(tasks, durations_s=seconds_s, bytes_B=self.graph.bytes_B)
         return simulate(
             tasks, where, self.policy, self._layout(), learned.costs(), learned.runtime(self.program), self.engine,
             self.seed, factors=np.broadcast_to(np.asarray(factors, np.float64), (self.graph.n_tasks,)),
         )  # fmt: skip
+
+    @cached_property
+    def conversion(self) -> tuple[Seconds, npt.NDArray[np.int8]]:
+        """The factor from learned seconds to those of the machine, and the way it was found, as of recorded ones.
+
+        They are the host's own without a machine, and on `generic`, which is no other chip.
+        """
+        machine = None if self.machine is None else machine_of(self.machine)
+        origin = self.graph.recorded_on
+        if machine is None or not (has_chip(machine) or (origin is not None and origin.is_known)):
+            size = self.graph.n_tasks
+            return np.ones(size), np.full(size, WAYS.index("recorded"), np.int8)
+        return conversion(self.graph, machine)
 
     def _layout(self) -> str | Layout | tuple[int, int] | None:
         """Return the layout; None for one thread per core where the policy decides on every core by itself."""
@@ -140,13 +160,21 @@ class Case:
         if self.cores <= learned.lanes:
             other = replace(other, capacity=inf)
         lost = max(float(np.expm1(log1p(share) + sigma * generator.standard_normal())), 0.0)
-        return self._interrupted_s(other, lost, generator)
+        ways = self.conversion[1]
+        unsure = np.array([0.0 if way == "recorded" else sigmas()[way].common for way in WAYS])
+        off = np.exp(unsure * generator.standard_normal(len(WAYS)))[ways] if unsure[ways].any() else 1.0
+        return self._interrupted_s(other, lost, generator, off)
 
-    def _interrupted_s(self, learned: Learned, lost: float, generator: np.random.Generator) -> float:
-        """Return the makespan with interruptions at random moments, which take `lost` of all seconds."""
+    def _interrupted_s(
+        self, learned: Learned, lost: float, generator: np.random.Generator, off: float | Seconds = 1.0
+    ) -> float:
+        """Return the makespan with interruptions at random moments, which take `lost` of all seconds.
+
+        Seconds on the machine are `off` times as long.
+        """
         seconds_s = learned.timed(self.graph, self.program).durations_s
         each_s = slice_s(learned.runs, self._size.cores + self.waiting)
-        return self.replayed(learned, hit(seconds_s, each_s, lost, generator)).makespan_s
+        return self.replayed(learned, hit(seconds_s, each_s, lost, generator) * off).makespan_s
 
 
 def sampled(learned: Learned, generator: np.random.Generator) -> Learned:
@@ -222,9 +250,10 @@ def doubts(learned: Learned, case: Case, counts: Sequence[int]) -> list[str]:
             "own seconds as they are, of which the interval knows no error; learn from a recording of this program, too"
         )
     if case.machine is not None:
+        if (case.conversion[1] != WAYS.index("recorded")).any():
+            said += in_sentences(case.graph, machine_of(case.machine), case.conversion[1])
         said.append(
-            f"tasks take the seconds of the recorded host, not carried to the cores of {machine_of(case.machine)}; "
-            "only what cores share is that machine's"
+            "starts and interruptions are those of the recorded host; what cores share is that machine's"
         )
     if max(counts) > learned.lanes:
         said.append(

@@ -29,9 +29,10 @@ from simsched.schedule import Bounds, Schedule
 from simsched.schedule.caveats import notes_of
 from simsched.schedule.one_core import OneCore, one_core
 from simsched.spec import Bound, Engine
+from simsched.study.binding import bottleneck
 
 #: Columns that are not displayed: `bound_s` is the best of the bounds.
-HIDDEN = ("critical_path_s", "area_s")
+HIDDEN = ("critical_path_s", "area_s", "mean_corunning")
 
 
 @shows_progress
@@ -119,9 +120,16 @@ def comparison_frame(
         policy, layout; layout_by, its origin (`simsched.schedule.inputs.Inputs`); makespan_s; speedup, over one core
         that runs every task alone; over_sequential, the makespan of sequential over this one; utilization;
         critical_path_s, area_s (lower bounds for every policy); bound_s, the best bound known; bound_from, its name;
-        gap, the distance from it (makespan over bound_s, minus 1); mean_corunning (tasks).
+        gap, the distance from it (makespan over bound_s, minus 1); mean_corunning (tasks); binds, binds_share, the
+        resource that causes most of the makespan, and its share (`simsched.study.binding`).
     """
-    frame = pd.DataFrame([_comparison_row(schedule, sequential, limits) for schedule in schedules])
+
+    def row(schedule: Schedule) -> dict[str, Any]:
+        found = _comparison_row(schedule, sequential, limits)
+        found["binds"], found["binds_share"] = bottleneck(schedule)
+        return found
+
+    frame = pd.DataFrame(parallel_map(row, schedules))
     notes = (*notes_of(schedules), *_one_core(sequential).notes)
     return Result.of(frame, notes, comparison, HIDDEN)
 

@@ -215,6 +215,22 @@ def test_seconds_are_carried_by_the_ratio_of_the_rooflines():
     assert tasks.notes[1] == f"{said}, though recorded on fast core: their tasks have neither FLOPs nor bytes"
 
 
+@pytest.mark.parametrize(
+    ("clock_Hz", "factor", "said"),
+    [
+        (2.1e9, 1.5, ""),
+        (None, 3 / 1.4, ", for which 3 GHz are assumed,"),
+    ],
+)
+def test_seconds_without_known_work_are_carried_by_the_ratio_of_the_clocks(clock_Hz, factor, said):
+    """Splitting and transposing move nothing: they are instructions, of which a core at 1.4 GHz runs fewer a second."""
+    origin = ss.RecordedOn("there", core_flops=64e9, core_bandwidth_Bps=5e9, clock_Hz=clock_Hz)
+    tasks = on([2.0, 2.0], KNL, flops=[0, np.nan], bytes_B=[0, np.nan], recorded_on=origin)
+    assert tasks.seconds(1).tolist() == pytest.approx([2 * factor] * 2)
+    carried = "carried to knl-7250 by the ratio of their clocks"
+    assert tasks.notes[0] == f"2 durations without known work recorded on there{said} {carried}"
+
+
 def test_seconds_from_an_unknown_machine_are_taken_as_they_are():
     tasks = on([1.0], KNL, flops=[1e9], bytes_B=[1e6], recorded_on=ss.RecordedOn("somewhere"))
     assert tasks.seconds(1).tolist() == [1.0]

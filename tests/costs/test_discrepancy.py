@@ -105,6 +105,31 @@ def test_tasks_of_a_kind_and_regime_are_off_alike():
     assert one == pytest.approx(other) != pytest.approx(third)
 
 
+@pytest.mark.parametrize(
+    ("origin", "machine", "expected"),
+    [
+        (None, "generic[cores=2]", ["recorded"] * 3),
+        (None, "knl-7250", ["taken"] * 3),
+        (ss.RecordedOn("somewhere"), "knl-7250", ["taken"] * 3),
+        ("knl-7250[cores=34]", "knl-7250", ["recorded"] * 3),
+        ("grace", "knl-7250", ["carried", "clocked", "clocked"]),
+        ("grace", "generic", ["carried", "taken", "taken"]),
+    ],
+)
+def test_recorded_seconds_are_as_sure_as_the_way_to_the_machine(origin, machine, expected):
+    """Seconds of an unknown machine once counted as recorded on any other, within 17 %."""
+    ends = np.array([1.0, 2.0, 3.0])
+    run = Recording(ends - 1, ends, np.zeros(3, np.int32), ("main",))
+    graph = ss.TaskGraph.from_edges(
+        [1.0] * 3, kinds=["MatMul", "split", "mine"], flops=[1e9, 0, NAN], bytes_B=[0, 0, NAN],
+        recording=run, recorded_on=None if origin is None else ss.RecordedOn.of(origin),
+    )  # fmt: skip
+    on, model = ss.machine(machine), ss.CostModel()
+    curves = [model.curve(kind) for kind in graph.kinds.labels]
+    groups, where = grouped(model.on(graph, on), graph, on, curves)
+    assert [groups[g].origin for g in where] == expected
+
+
 def test_numbers_that_are_given_are_exact():
     graph = ss.TaskGraph.from_edges([1.0, 2.0], kinds=["mine", "Reshape"])
     model = ss.CostModel({"mine": ss.Curve(0.5)})

@@ -30,7 +30,7 @@ def rich() -> TaskGraph:
         [0.1, np.nan, 1 / 3], [(2, 0), (1, 0)], names=["ä", "", "b\ud800"], kinds=["k", "", "k"],
         shapes=["2x3;()", "", "5"], scopes=["a/b", "a", ""], flops=[1e300, np.nan, -0.0], bytes_B=[5e-324, 1, 2],
         widths=[1, 2, 68], name="grüße",
-        recorded_on=RecordedOn("a processor", 1e10, None),
+        recorded_on=RecordedOn("a processor", 1e10, None, 2e9),
         report=ImportReport("a file", "a format", {"share": 0.1, "what": "text", "many": 7}, ["a note"]),
         recording=Recording([0.0, 0.5, 0.25], [1, 2, 0.75], [1, 0, 1], ("main", "wörker")),
     )  # fmt: skip

@@ -94,11 +94,28 @@ def test_predictions_have_the_notes_of_the_graph() -> None:
 
 
 def test_predictions_for_another_machine_say_that_seconds_are_those_of_the_host() -> None:
-    """They stood beside makespans that the host had recorded, as if these were that machine's."""
+    """They stood beside makespans that the host had recorded, as if these were that machine's, and as certain."""
     graph = recorded(1)
-    found = ss.learn([graph]).predict(graph, cores=[1], machine="knl-7250", samples=2)
+    learned = ss.learn([graph])
+    found = learned.predict(graph, cores=[1], machine="knl-7250", samples=20)
     assert np.isnan(found["recorded_s"]).all()
-    assert any("not carried to the cores of knl-7250" in note for note in found.notes)
+    assert any("durations are taken as they are; recorded_on=" in note for note in found.notes)
+    here = learned.predict(graph, cores=[1], samples=20)
+    width, narrow = ((row["high_s"] / row["low_s"]).iloc[0] for row in (found, here))
+    assert width > 3 > narrow
+
+
+def test_learned_seconds_are_carried_to_another_machine() -> None:
+    origin = ss.RecordedOn("somewhere", core_flops=1e11, core_bandwidth_Bps=1e10, clock_Hz=2.8e9)
+    graph = replace(recorded(1), recorded_on=origin)
+    learned = ss.learn([graph])
+    here, there = (
+        learned.simulate(graph, "fifo", "1x1", machine=machine, undisturbed=True).makespan_s
+        for machine in (None, "knl-7250")
+    )
+    assert there == pytest.approx(2 * here, rel=0.01)
+    said = learned.predict(graph, cores=[1], machine="knl-7250", samples=2).notes
+    assert any("carried to knl-7250 by the ratio of their clocks" in note for note in said)
 
 
 def test_interruptions_are_no_slowdown() -> None:

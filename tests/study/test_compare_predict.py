@@ -17,6 +17,15 @@ def test_compare_by_hand():
     assert frame["gap"].tolist() == [0.5, 0]
     assert frame["mean_corunning"].tolist() == [1, 1.5]
     assert frame["layout"].tolist() == ["1x2", "2x1"]
+    assert (frame["binds"].iloc[1], frame["binds_share"].iloc[1]) == ("critical path", 1)
+
+
+def test_compare_says_where_one_queue_serves_all():
+    """Of 400 ready tasks of 1 µs on 64 cores, fifo's single queue takes most of the time, not the tasks' order."""
+    graph = ss.TaskGraph.from_edges([1e-6] * 400)
+    frame = ss.compare(graph, "knl-7250[cores=64]", ["fifo", "critical-path"], "64x1")
+    assert frame["binds"].tolist() == ["dispatch", "dispatch"]
+    assert (frame["binds_share"] > 0.5).all()
 
 
 def test_speedup_is_over_sequential_even_if_it_is_not_asked_for():

@@ -268,7 +268,7 @@ def _recorded_on(metadata: dict[str, Any], place: Place) -> RecordedOn | None:
         return None
     speeds = {
         key: place.positive(metadata[key], key)
-        for key in ("core_flops", "core_bandwidth_Bps")
+        for key in ("core_flops", "core_bandwidth_Bps", "clock_Hz")
         if key in metadata
     }
     return RecordedOn(place.text(metadata["cpu_model"], "cpu_model"), **speeds)

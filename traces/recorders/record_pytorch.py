@@ -33,6 +33,7 @@ from typing import Any
 
 from simsched.errors import SimschedError
 from simsched.files import check_place
+from simsched.machine import machine
 from simsched.traces.recorders.running import be_realtime, library, timed, untraced, write
 from simsched.traces.recorders.runtimes.forked import forked
 from simsched.traces.recorders.runtimes.networks import NETWORKS
@@ -237,7 +238,18 @@ def _describe(torch: Any, label: str) -> dict[str, Any]:
         "threads": torch.get_num_threads(),
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
         "load": os.getloadavg()[0] if hasattr(os, "getloadavg") else None,
-    } | _roofline(torch)
+        **_roofline(torch),
+        **_clock(),
+    }
+
+
+def _clock() -> dict[str, float]:
+    """The clock of the host's cores, where it states one."""
+    try:
+        host = machine("host")
+    except SimschedError:
+        return {}
+    return {"clock_Hz": host.scalar_clock_Hz(host.n_cores)}
 
 
 def _roofline(torch: Any) -> dict[str, float]:

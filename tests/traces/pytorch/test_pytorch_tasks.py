@@ -161,13 +161,14 @@ def test_the_recorders_metadata_is_used(mini):
         "cpu_model": "Some CPU",
         "core_flops": 1e11,
         "core_bandwidth_Bps": 10**10,
+        "clock_Hz": 2_400_000_000,
         "untraced_step_s": {"median": 2e-6, "min": 1e-6, "n": 3},
     }
     mini.op("aten::relu", 0, 4, [A], [B])
     graph = mini.load()
     assert graph.widths.tolist() == [2]
     assert (graph.recorded_on.name, graph.recorded_on.core_flops) == ("Some CPU", 1e11)
-    assert graph.recorded_on.core_bandwidth_Bps == 1e10
+    assert (graph.recorded_on.core_bandwidth_Bps, graph.recorded_on.clock_Hz) == (1e10, 2.4e9)
     assert graph.report.facts["traced_over_untraced"] == pytest.approx(4)
 
 
