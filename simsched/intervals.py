@@ -9,6 +9,8 @@ import numpy.typing as npt
 
 #: Share of random samples within an interval.
 LEVEL = 0.95
+#: Relative difference below which makespans count as equal.
+SAME = 0.005
 #: Logarithms that differ by less differ only by rounding.
 ROUNDING = 1e-12
 

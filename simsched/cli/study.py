@@ -188,8 +188,9 @@ def machines(
 ) -> None:
     """Compare machines by GRAPH's makespan on each.
 
-    Each machine has its best policy and layout. The table also has an interval, the bottleneck, and what the run takes
-    in core-seconds and, where power is known, at most in joules.
+    Each machine has its best policy and layout. The table also has an interval; the makespan over the shortest; the
+    share of the sampled worlds in which no other machine is faster; speed-up and efficiency; the bottleneck; and what
+    the run takes in core-seconds and, where power is known, at most in joules.
     """
     from simsched.study.machines import MOST_REPLAYS_EACH, chosen_machines
 

@@ -9,6 +9,7 @@ recording, ...), z'' and z''' one for each kind and regime; kinds of a family sh
 busy on average, n0 those that were at the origin of the seconds, w0 the width on which they are known. Where starting
 wide teams bounds a task (regime overhead), width and z''' are so only for the doublings that it bounds. No team gains
 more than its threads. The gain is a share of a perfect one where seconds were measured, which gain nothing beyond.
+Seconds converted to another kind of cores are off, too, as those carried to another machine, with a z of that kind.
 These numbers are in `discrepancies.toml`, each with its evidence; tasks of one origin and regime share an error.
 `benchmarks/coverage.py` counts what intervals hold.
 """
@@ -20,7 +21,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
-from math import copysign, log, log2, sqrt
+from math import copysign, exp, log, log2, sqrt
 from typing import Any, Literal, get_args
 from zlib import crc32
 
@@ -37,6 +38,8 @@ from simsched.machine import Machine
 
 #: Origins of seconds that tasks took beside others, of whose number they depend on: fewer are off, too.
 IN_COMPANY = ("recorded", "carried", "clocked", "taken")
+#: Origins of seconds that come from the rooflines of the cores in question, of whatever kind these are.
+OF_THESE_CORES = ("carried", "estimated")
 
 
 @dataclass(frozen=True)
@@ -173,10 +176,30 @@ class Discrepancy:
         power = np.array([self._power(group, group.regime, z) for group in groups])
         narrow = np.array([self._power(group, group.bound, z) for group in groups])
         found = _with_formula(costs, groups, of, level, narrow, power)
-        if costs.table is None:
+        if costs.table is not None:
+            table = _with_table(costs.table, groups, of, level, power)
+            found = replace(found, table=table, one_core_s=table.one_core(found.one_core_s))
+        if machine.kinds is None or costs.kinds_s is None:
             return found
-        table = _with_table(costs.table, groups, of, level, power)
-        return replace(found, table=table, one_core_s=table.one_core(found.one_core_s))
+        off = np.ones(graph.n_tasks)
+        np.divide(found.one_core_s, costs.one_core_s, out=off, where=costs.one_core_s > 0)
+        kinds_s = costs.kinds_s * off[:, None]
+        if graph.seconds_by_kind is None and machine.kinds.flops_ratio:
+            ratios = np.array([self._ratios(group, machine.kinds.names, z) for group in groups])
+            same = np.isclose(costs.kinds_s, costs.one_core_s[:, None], rtol=1e-9, atol=0.0)
+            kinds_s *= np.where(same, 1.0, ratios[of])
+        return replace(found, kinds_s=kinds_s)
+
+    @staticmethod
+    def _ratios(group: Group, kinds: Sequence[str], z: NormalByName) -> list[float]:
+        """Return by what seconds converted to other kinds of cores are off, too: as those of another machine."""
+        if group.origin in OF_THESE_CORES:
+            return [1.0] * len(kinds)
+        known, name = sigmas()["carried"], f"{group.family} {group.regime}"
+        return [
+            exp(known.common * z(f"kinds {kind}") + known.discrepancy * z(f"kinds {kind} {name}"))
+            for kind in kinds
+        ]
 
     def _level(self, group: Group, cores: float, z: NormalByName) -> float:
         """Return the factor by which seconds are off on the known width; `cores` is n / n0."""

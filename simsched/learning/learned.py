@@ -24,6 +24,7 @@ from simsched.machine import Machine, RuntimeProfile
 from simsched.policy import Layout, Policy, policy as policy_of
 from simsched.schedule import Schedule
 from simsched.spec import Engine
+from simsched.text import counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -80,6 +81,10 @@ class Learned:
     capacity: float = float("inf")
     recordings: tuple[TaskGraph, ...] = ()
     relearn: Callable[[Sequence[TaskGraph]], Learned] | None = None
+
+    def __repr__(self) -> str:
+        runs, programs = counted(len(self.runs), "recording"), counted(len(self.programs), "program")
+        return f"<Learned from {runs} of {programs}; table() has the seconds>"
 
     @property
     def programs(self) -> tuple[str, ...]:

@@ -228,10 +228,11 @@ def _with_far(memory: Memory, structure: Structure) -> Memory:
         return replace(memory, remote_latency_s=memory.remote_latency_s or memory.latency_s)
     line_s, own = structure.transfer_s(0), structure.domain_of == structure.domain_of[0]
     far_s, near_s = line_s[~own], line_s[own][1:]
-    longer_s = float(far_s.mean() - (near_s.mean() if len(near_s) else far_s.min()))
+    # To a femtosecond: equal times have means that differ by rounding.
+    longer_s = max(round(float(far_s.mean() - (near_s.mean() if len(near_s) else far_s.min())), 15), 0.0)
     local_s = memory.latency_s or LATENCY_S
     return replace(
-        memory, latency_s=local_s, remote_latency_s=local_s + max(longer_s, 0.0), assumes_remote=longer_s > 0
+        memory, latency_s=local_s, remote_latency_s=local_s + longer_s, assumes_remote=longer_s > 0
     )
 
 

@@ -42,6 +42,8 @@ OF_DATA = {
 }
 #: Clocks that cores of chips have.
 CLOCKS_HZ = (1e8, 1e10)
+#: Share by which bandwidths that print alike may differ.
+CLOSE = 0.005
 #: In the source of a number that describes no machine.
 BY_DEFINITION = "by definition"
 #: Begins the source of a number that nobody has stated of this machine, where a description of it was read.
@@ -192,7 +194,7 @@ def doubtful(machine: Machine) -> Iterator[str]:
             f"a core's bandwidth is stated as {memory.core_bandwidth_Bps / 1e9:.4g} GB/s, but one core alone moves "
             f"{machine.one_core_Bps / 1e9:.4g}, all that its memory domain or cluster does"
         )
-    if (reached := float(machine.reach_Bps[machine.n_cores])) > memory.bandwidth_Bps * (1 + 1e-9):
+    if (reached := float(machine.reach_Bps[machine.n_cores])) > memory.bandwidth_Bps * (1 + CLOSE):
         yield (
             f"{machine.n_cores} cores move {reached / 1e9:.4g} GB/s, more than the {memory.bandwidth_Bps / 1e9:.4g} "
             f"stated of {memory.cores:g}: the curve through one core's bandwidth and theirs goes on rising"

@@ -119,6 +119,13 @@ class Estimator:
         """Whether fewer executors than fit are tried: fixed ones, except where a plan leaves executors idle itself."""
         return self.fixed and not isinstance(self.policy, PlannedPolicy)
 
+    @property
+    def rough(self) -> bool:
+        """Whether replays decide: estimates ignore data that move, and are rough for limits and kinds of cores."""
+        machine = self.problem.machine
+        moves = machine.data is not None and self.problem.graph.data is not None
+        return not self.fixed or moves or machine.kinds is not None
+
     def teams(self, layout: Layout) -> Teams:
         """Return the seconds of the tasks on the teams of a layout."""
         # Where all cores are alike, its width says all.
@@ -305,7 +312,7 @@ class Estimator:
         """Return the layout of the shortest estimate among this one and those of half as many executors, again halved.
 
         Executors are halved while the estimate does not become longer. Of equal estimates the one of the most executors
-        is taken, so that cores stay idle only where that is shorter.
+        is taken, so that cores stay idle only where that is shorter. It is this layout where fewer are not tried.
 
         Parameters
         ----------
@@ -320,6 +327,8 @@ class Estimator:
         >>> str(Estimator(problem, ss.policy("fifo"), machine.runtime).with_idle_cores(ss.Layout(4, 1)))
         '4x1'
         """
+        if not self.tries_idle_cores:
+            return layout
         best, least_s = layout, self.seconds(layout)
         # More executors than tasks that could run side by side change nothing.
         executors = min(layout.executors, 2 * math.ceil(self.teams(layout).together.max(initial=1.0)))

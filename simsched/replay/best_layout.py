@@ -56,9 +56,15 @@ class Search:
     no_room: MemoryLimitError | None = None
 
     def run(self) -> Schedule:
-        """Return the shortest schedule found, with a note that replays chose its layout."""
+        """Return the shortest schedule found, with a note that replays chose its layout.
+
+        What is replayed where no layout is asked for comes first: none of that is shorter.
+        """
         ranked, filling = self._ranked()
-        best = self._try(ranked[:1])
+        if self.estimator.rough:
+            self._try_likely(ranked)
+        else:
+            self._try([ranked[0], self.estimator.with_idle_cores(ranked[0])])
         best = self._try(filling[:ESTIMATED])
         # Makespans depend on limits less smoothly.
         kept = 0 if self.estimator.fixed else FAR
@@ -71,20 +77,21 @@ class Search:
         return self._labelled(self._why())
 
     def nearest(self) -> Schedule:
-        """Return the shortest replay of few: estimates are rough for limits, and ignore data and kinds of cores.
-
-        One executor is among them, to which nothing needs to be sent; then layouts that leave more cores idle.
-        """
+        """Return the shortest replay of few, where estimates are rough."""
         ranked, _ = self._ranked()
-        likely = [one for one in ranked if self.possible(one)][:LIKELY]
-        self._try([*likely, *(one for one in self.layouts if one.n_executors == 1)])
-        self._leave_cores_idle()
+        self._try_likely(ranked)
         tried = len(self.makespans_s)
         why = (
             f"the shortest of {tried} replays, of the shortest estimates of {len(self.layouts)} layouts; layout='best' "
             "replays more"
         )
         return self._labelled(why)
+
+    def _try_likely(self, ranked: list[Layout]) -> None:
+        """Replay the shortest estimates, one executor, to which nothing is sent, and layouts with more idle cores."""
+        likely = [one for one in ranked if self.possible(one)][:LIKELY]
+        self._try([*likely, *(one for one in self.layouts if one.n_executors == 1)])
+        self._leave_cores_idle()
 
     def _ranked(self) -> tuple[list[Layout], list[Layout]]:
         """Return the layouts by their estimates, those of fewer executors included or not."""

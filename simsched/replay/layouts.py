@@ -65,7 +65,7 @@ def chosen(
     why = (
         f"found by an estimate of {len(layouts)} layouts, without replays; layout='best' replays some of them"
     )
-    idle = estimator.with_idle_cores(best) if estimator.tries_idle_cores else best
+    idle = estimator.with_idle_cores(best)
     return Choice(policy, best, "estimate", why, None if idle == best else idle)
 
 

@@ -230,16 +230,11 @@ class _Case:
 
     @cached_property
     def search(self) -> Search | None:
-        """Replays that find the best layout, one that limits decisions, or one where estimates fail; None if none do.
-
-        Estimates ignore data that move, and are rough where cores are of several kinds.
-        """
+        """Replays that find the best layout, or a good one where estimates are rough; None where an estimate does."""
         machine = self.problem.machine
         every = layouts_of(self.policy, machine)
         estimator = Estimator(self.problem, self.policy, self.runtime)
-        moves = machine.data is not None and self.problem.graph.data is not None
-        estimated = estimator.fixed and not moves and machine.kinds is None
-        if not every or self.given is not None or (self.scenario.layout is None and estimated):
+        if not every or self.given is not None or not (self.scenario.layout == BEST or estimator.rough):
             return None
         return Search(
             self.of_layout,

@@ -9,6 +9,7 @@ from simsched.defaults import BASELINE
 from simsched.document.parts import Bullets, Folded, Paragraph, Part, Picture, Section, Table
 from simsched.explain import explain
 from simsched.explain.core_time import LEAST_SHARE, SHARED, labelled, seen_parts
+from simsched.intervals import SAME
 from simsched.plots import core_time, what_if
 from simsched.plots.canvas import plain
 from simsched.report.findings import Findings
@@ -16,8 +17,6 @@ from simsched.report.question import PolicyRun
 from simsched.text import counted
 from simsched.units import format_time
 
-#: Makespans that differ by less count as equal.
-SAME = 0.005
 #: Largest share of speed that fewer cores may lose and still count as almost equal to the machine's own.
 ALMOST = 0.05
 LONGEST_NAME = 60

@@ -43,8 +43,8 @@ NO_WIDTH = (
     "(ss.explain(schedule).critical_path lists them)"
 )
 OTHER_WIDTHS = (
-    "its tasks are faster on other widths; give a layout of these, or a policy that chooses widths by task "
-    "(corun, kind-widths)"
+    "its tasks are faster on other widths, or on another kind of cores where there are several; a layout of these, or "
+    "a policy that chooses widths (corun, kind-widths) or kinds (heft, dmda) by task, may shorten it"
 )
 
 

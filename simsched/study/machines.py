@@ -16,7 +16,7 @@ from simsched.document.result import Result
 from simsched.errors import SimschedError, SpecError
 from simsched.graph import TaskGraph
 from simsched.graph.taskgraph import Seconds
-from simsched.intervals import LEVEL
+from simsched.intervals import LEVEL, SAME
 from simsched.machine import Machine, machine as machine_of
 from simsched.notes import Note, Weight, weight_of
 from simsched.plots.policies import comparison
@@ -77,11 +77,11 @@ def machines(
     Result
         One row for each machine, the shortest makespan first: machine; cores; policy; layout; layout_by; makespan_s,
         low_s and high_s, binds and binds_share, the bottleneck, and the other columns of `simsched.predict`;
-        times_best, the makespan over the shortest; fastest_share, the share of samples in which no machine is faster,
-        NaN for one sample; core_s, the makespan times all cores of the machine; power_W, its
-        power limit; energy_J, what the schedule takes of the watts that the machine states, else the limit times the
-        makespan, at most what the run takes: NaN for machines that state neither, which a note lists. A machine that
-        cannot run the graph has no makespan, and a note says why.
+        times_best, the makespan over the shortest; fastest_share, the share of samples in which no machine is
+        faster, by more than 0.5 %, NaN for one sample; core_s, the makespan times all cores of the machine; power_W,
+        its power limit; energy_J, what the schedule takes of the watts that the machine states, else the limit times
+        the makespan, at most what the run takes: NaN for machines that state neither, which a note lists. A machine
+        that cannot run the graph has no makespan, and a note says why.
 
     Raises
     ------
@@ -122,7 +122,7 @@ def _rows(
                     "machine": machine.spec,
                     "cores": machine.n_cores,
                     "makespan_s": np.nan,
-                    "worlds_s": [np.inf] * samples,
+                    "worlds_s": [np.nan] * samples,
                     "note": note,
                     "notes": [],
                 }
@@ -218,10 +218,10 @@ def _result(rows: Sequence[dict[str, Any]]) -> Result:
 
 
 def _fastest_shares(worlds_s: Sequence[Sequence[float]]) -> Seconds:
-    """Return for each machine in how many of the sampled worlds none is faster; NaN for one sample."""
+    """Return for each machine in which share of the sampled worlds none is faster; NaN if unknown."""
     table = np.array(worlds_s)
-    shares: Seconds = (table == table.min(axis=0)).mean(axis=1)
-    return shares if table.shape[1] > 1 else np.full(len(table), np.nan)
+    shares: Seconds = (table <= np.nanmin(table, axis=0) * (1 + SAME)).mean(axis=1)
+    return np.where(np.isnan(table[:, 0]) | (table.shape[1] == 1), np.nan, shares)
 
 
 def _undecided(frame: pd.DataFrame) -> list[str]:
@@ -230,7 +230,7 @@ def _undecided(frame: pd.DataFrame) -> list[str]:
         return []
     often = frame.nlargest(MOST_NAMED, "fastest_share")
     shares = zip(often["machine"], often["fastest_share"], strict=True)
-    named = ", ".join(f"{machine} in {share:.0%}" for machine, share in shares if share)
+    named = ", ".join(f"{machine} in {share:.0%}" for machine, share in shares if share > 0)
     said = f"which machine is the fastest is not decided; of the worlds that were sampled, {named}"
     return [Note(said, Weight.DOUBT)]
 

@@ -153,6 +153,30 @@ def test_a_recording_is_off_as_a_whole_and_on_more_cores_than_it_had():
     assert spread_of(1) < spread_of(4) < spread_of(64)
 
 
+@pytest.mark.parametrize("machine", ["apple-m1", "core-i7-1370p", "sw26010", "grace-hopper"])
+def test_seconds_from_rooflines_are_off_on_all_kinds_of_cores_alike(machine):
+    graph, target = ss.TaskGraph.from_edges([NAN] * 2, kinds="Mine", flops=[1e9, 1e6]), ss.machine(machine)
+    exact, world = ss.CostModel().on(graph, target), of(3, graph, ss.CostModel(), target)
+    off = world.one_core_s / exact.one_core_s
+    assert (off != 1).all()
+    for kind in range(len(target.kinds.names)):
+        assert world.of_kind(kind).seconds(1) / exact.of_kind(kind).seconds(1) == pytest.approx(off)
+
+
+def test_seconds_converted_to_a_device_are_off_as_those_of_another_machine():
+    seconds = np.linspace(0.1, 1.0, 50)
+    run = Recording(0 * seconds, seconds, np.arange(50, dtype=np.int32), tuple(map(str, range(50))))
+    graph = ss.TaskGraph.from_edges(seconds, kinds="Add", flops=1e9 * seconds**2, recording=run)
+    target = ss.machine("grace-hopper")
+    exact = ss.CostModel().on(graph, target).kinds_s
+    worlds = [of(seed, graph, ss.CostModel(), target) for seed in range(100)]
+    here, there = np.log([one.kinds_s[0] / exact[0] for one in worlds]).T
+    for one in worlds:
+        assert one.kinds_s[:, 0] == pytest.approx(one.one_core_s)
+    known = sigmas()["carried"]
+    assert (there - here).std() == pytest.approx(np.hypot(known.common, known.discrepancy), rel=0.25)
+
+
 @pytest.mark.parametrize(
     ("bytes_B", "on", "times"),
     [(1e6, "true", 2), (1e6, "false", 4), (float("nan"), "true", 4), (0.0, "false", 2)],

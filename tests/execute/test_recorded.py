@@ -183,6 +183,8 @@ def test_one_task():
     replayed = ss.replay_recorded(recorded([0], [2]))
     assert (replayed.plain_error, replayed.calibrated_error) == (0, 0)
     assert "Recorded run" in replayed._repr_html_()
+    assert repr(replayed).startswith("<RecordedReplay ")
+    assert "array" not in repr(replayed)
 
 
 def test_tasks_without_length():

@@ -53,6 +53,7 @@ def test_seconds_alone_and_slowdowns_come_back() -> None:
     assert alone_s == pytest.approx(BASE_S, rel=0.02)
     assert learned.factor("program", "gemm") == pytest.approx(1.3, rel=0.03)
     assert learned.programs == ("program",)
+    assert repr(learned) == "<Learned from 2 recordings of 1 program; table() has the seconds>"
     gemm = next(row for row in learned.seconds if row.kind == "gemm")
     assert gemm.low_s < BASE_S["gemm"] < gemm.high_s
 

@@ -122,3 +122,11 @@ def test_tiles_of_another_size_hold_the_given_cores(asked, cores):
     assert (machine.n_cores, machine.memory.bandwidth_Bps) == (cores, 160e9)
     with pytest.raises(MachineError, match="16 cores are not whole tiles of 3"):
         ss.machine("generic[cores.per_tile=3]")
+
+
+def test_domains_at_equal_distances_are_at_equal_distances_at_any_size():
+    """Means of equal times differ by rounding, which was memory of other domains that is 1.00 times as slow."""
+    for cores in (52, 100, 104):
+        machine = ss.machine(f"xeon-8470[cores={cores}]")
+        assert machine.memory.remote_penalty == 1
+        assert not any("another domain" in note for note in machine.notes)

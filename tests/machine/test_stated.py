@@ -22,6 +22,11 @@ def test_numbers_that_are_probably_slips_have_a_note(spec, note):
     assert any(note in said for said in ss.machine(spec).notes)
 
 
+def test_a_bandwidth_that_hardly_rises_has_no_note():
+    """More cores move 448.3 GB/s where 448 are stated."""
+    assert not any("more than the 448 stated" in said for said in ss.machine("grace-hopper[cores=146]").notes)
+
+
 def test_numbers_of_pairs_need_data_that_move():
     with pytest.raises(MachineError, match="data=none nothing is sent"):
         ss.machine("generic[cores=2,data=none]", pair_Bps=[[0, 1], [1, 0]])

@@ -24,6 +24,17 @@ def test_no_worse_than_the_estimate_and_than_every_full_layout(policy, machine):
     assert best.makespan_s <= 1.01 * min(schedule.makespan_s for schedule in every)
 
 
+@pytest.mark.parametrize(
+    ("machine", "policy"),
+    [("generic[cores=8,link_Bps=1e9,data=sent]", "fifo"), ("sw26010", "critical-path")],
+)
+def test_no_worse_than_without_a_layout_where_estimates_are_rough(machine, policy):
+    """Messages make one executor the shortest of all, which no estimate knows."""
+    graph = ss.workload("lstm[size=small,steps=4]")
+    best = ss.simulate(graph, machine, policy, "best")
+    assert best.makespan_s <= ss.simulate(graph, machine, policy).makespan_s
+
+
 @settings(max_examples=12)
 @given(ours.graphs(max_tasks=10))
 def test_on_a_small_machine_it_is_the_shortest_of_all(graph):

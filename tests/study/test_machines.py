@@ -45,6 +45,13 @@ def test_which_is_fastest_is_said_to_be_undecided_where_it_is():
     assert math.isnan(alone)
 
 
+def test_machines_that_differ_by_the_time_of_a_decision_are_both_the_fastest():
+    """The critical path takes 4 s on each; dispatching takes nanoseconds."""
+    found = ss.machines(GRAPH, ["a64fx", "grace"], ["critical-path"], samples=10)
+    assert found["fastest_share"].tolist() == [1.0, 1.0]
+    assert not any("not decided" in note for note in found.notes)
+
+
 def test_power_is_stated_or_said_to_be_unknown():
     found = ss.machines(GRAPH, ["xeon-8470", "generic"], ["fifo"], samples=1).set_index("machine")
     watts = ss.machine("xeon-8470").power_W
@@ -82,8 +89,9 @@ def test_the_shortest_policy_is_taken():
 def test_a_machine_that_cannot_run_the_graph():
     """Seconds for two kinds of cores fit a machine of two kinds, no other."""
     graph = ss.TaskGraph.from_edges([[1.0, 2.0], [2.0, 1.0]])
-    found = ss.machines(graph, ["generic", "generic[cores=2,kinds=each]"], ["fifo"], samples=1)
+    found = ss.machines(graph, ["generic", "generic[cores=2,kinds=each]"], ["fifo"], samples=2)
     assert found["makespan_s"].isna().tolist() == [False, True]
+    assert found["fastest_share"].fillna(-1).tolist() == [1.0, -1]
     assert any(note.startswith("generic: not run: ") for note in found.notes)
     assert found.plot().texts[-1].get_text() == " failed"
     with pytest.raises(SimschedError, match="kinds"):

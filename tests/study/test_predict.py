@@ -189,6 +189,8 @@ def test_what_to_do_about_a_critical_path():
     graph = ss.TaskGraph.from_edges([1.0], kinds=["mine"], flops=[2e9])
     narrow = ss.predict(graph, "generic", "fifo", [4], costs, width=1, samples=1)
     assert f"critical path at 4 cores: {OTHER_WIDTHS}" in narrow.notes
+    slow = ss.predict(ss.TaskGraph.from_edges([[2.0, 1.0]]), "generic[kinds=each]", "fifo", [2], samples=1)
+    assert any("another kind of cores" in note and "heft" in note for note in slow.notes)
     found = ss.machines(SERIAL, ["generic[cores=4]"], ["fifo"], samples=1)
     assert f"critical path on generic[cores=4]: {NO_WIDTH}" in found.notes
 

@@ -109,6 +109,11 @@ class RecordedReplay:
         """Write that picture by the suffix of `path`: .png, .svg or .pdf; raise `SimschedError` if it is another."""
         save_stacked(self.schedules(), Path(path))
 
+    def __repr__(self) -> str:
+        facts = {key: _shown(key, value) for key, value in self.row().items()}
+        errors = f"plain {facts['plain_error']}, calibrated {facts['calibrated_error']}"
+        return f"<RecordedReplay {self.recorded.graph.name!r}: recorded {facts['recorded_s']}, {errors}>"
+
     def _repr_html_(self) -> str:
         facts = {key.removesuffix("_s").replace("_", " "): _shown(key, v) for key, v in self.row().items()}
         title = f"Recorded run of {self.recorded.graph.name}"
