@@ -4,7 +4,7 @@
 # make docs   builds the site into out/docs, with every notebook run; begin at out/docs/index.html
 # make dist   builds the sdist and wheels into dist/, and tests them in clean environments (PYTHONS="python3.11 python3.13": for these)
 # make lowest tests the core and every extra with the oldest libraries that are supported (tests/lowest.txt)
-# make sanitize   runs the tests of the compiled module and the engines under ASan and UBSan, the executor under TSan (build/sanitize, build/threads)
+# make sanitize   runs the tests of the compiled module, the planners and the engines under ASan and UBSan, the executor under TSan (build/sanitize, build/threads)
 PYTHON ?= python3
 PYTHONS ?= $(PYTHON)
 VENV   ?= .venv

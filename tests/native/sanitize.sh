@@ -1,6 +1,6 @@
 #!/bin/sh
 # Builds the compiled modules with AddressSanitizer and UndefinedBehaviourSanitizer, away from other builds, and
-# runs the tests of the modules, of the engines and of real runs with them.
+# runs the tests of the modules, of plans, of the engines and of real runs with them.
 #
 #   tests/native/sanitize.sh [PYTEST ARGUMENTS]
 #
@@ -27,4 +27,4 @@ LD_PRELOAD="$("$compiler" -print-file-name=libasan.so) $("$compiler" -print-file
 ASAN_OPTIONS=detect_leaks=0:strict_string_checks=1:detect_stack_use_after_return=1:allocator_may_return_null=1 \
 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
 PYTHONMALLOC=malloc \
-  "$python" -m pytest -p no:cacheprovider "$@" tests/native tests/replay tests/execute
+  "$python" -m pytest -p no:cacheprovider "$@" tests/native tests/policies tests/replay tests/execute
