@@ -234,12 +234,14 @@ class _Case:
 
         Estimates ignore data that move, and are rough where cores are of several kinds.
         """
+        if self.given is not None:
+            return None
         machine = self.problem.machine
         every = layouts_of(self.policy, machine)
         estimator = Estimator(self.problem, self.policy, self.runtime)
         moves = machine.data is not None and self.problem.graph.data is not None
         estimated = estimator.fixed and not moves and machine.kinds is None
-        if not every or self.given is not None or (self.scenario.layout is None and estimated):
+        if not every or (self.scenario.layout is None and estimated):
             return None
         return Search(
             self.of_layout,
