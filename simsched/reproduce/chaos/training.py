@@ -84,7 +84,7 @@ def _chains(parts: Sequence[Part], images: int) -> TaskGraph:
 
 
 def _tasks(parts: Sequence[Part], images: int, edges: Indices) -> TaskGraph:
-    kinds = [kind for kind, _ in parts] * images
+    kinds = parts[0][0] if len(parts) == 1 else [kind for kind, _ in parts] * images
     return TaskGraph.from_edges(np.tile([seconds for _, seconds in parts], images), edges, kinds=kinds)
 
 
