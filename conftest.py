@@ -19,6 +19,9 @@ import simsched.report
 import simsched.reproduce
 import simsched.sweep  # noqa: F401 - imported for the order
 
+# Tests, and collecting them, make many objects that live long; figures, which refer to themselves, are closed.
+gc.set_threshold(50_000, 10, 5)
+
 #: Calls that need the compiled modules.
 COMPILED = (
     "ss.execute(",
@@ -40,8 +43,6 @@ def pytest_collection_finish() -> None:
         hypothesis.given(hypothesis.strategies.none())(lambda _: None)()
     gc.collect()
     gc.freeze()
-    # Tests make many objects that live long; figures, which refer to themselves, are closed.
-    gc.set_threshold(50_000, 10, 5)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

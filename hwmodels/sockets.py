@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations, pairwise
 from math import ceil, sqrt
@@ -311,7 +311,7 @@ class _Group:
 
     def at(self, x: float, y: float) -> list[Box]:
         """Return the boxes, moved."""
-        return [replace(box, x=box.x + x, y=box.y + y) for box in self.boxes]
+        return [Box(b.x + x, b.y + y, b.width, b.height, b.role, b.label, b.core) for b in self.boxes]
 
     def framed(self, role: str, label: str) -> _Group:
         """Return the group with a box around it."""

@@ -18,9 +18,9 @@ number then fits the published curves of convolutions from 37 to 700 ms (see cur
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from math import sqrt
 from typing import Any, NamedTuple
@@ -109,6 +109,7 @@ def default_curves(library: str = DEFAULT) -> tuple[Mapping[str, Curve], Curve]:
 DEVICE = "device::"
 
 
+@lru_cache(4096)
 def normalised(kind: str) -> str:
     """Return a kind as the tables spell it.
 
@@ -252,10 +253,23 @@ def sampled_between(value: float, low: float, high: float, z: float) -> float:
     return float(max(value + (end - value) * share, 0.0))
 
 
-def sampled_curve(curve: Curve, generator: np.random.Generator) -> Curve:
-    """Return a curve with numbers sampled from their intervals; a curve not in `curves.toml` is unchanged."""
+def sampled_families(curves: Iterable[Curve], generator: np.random.Generator) -> Mapping[str, Curve]:
+    """Return, by family, a curve with numbers sampled from their intervals; one not in `curves.toml` is unchanged.
+
+    Each curve takes its own numbers from the generator, but of a family's curves the last one is returned alone.
+    """
+    last, n = {}, 0
+    for curve in curves:
+        last[curve.family] = curve, n
+        n += len(ranges().get(curve.family, ()))
+    normals = generator.standard_normal(n).tolist()
+    return {family: _sampled(curve, normals[first:]) for family, (curve, first) in last.items()}
+
+
+def _sampled(curve: Curve, normals: Sequence[float]) -> Curve:
+    """Return a curve with its numbers at standard normal deviations from their values."""
     found: dict[str, Any] = {
-        name: min(sampled_between(getattr(curve, name), low, high, generator.standard_normal()), MOST[name])
-        for name, (low, high, _) in ranges().get(curve.family, {}).items()
+        name: min(sampled_between(getattr(curve, name), low, high, z), MOST[name])
+        for (name, (low, high, _)), z in zip(ranges().get(curve.family, {}).items(), normals, strict=False)
     }
     return replace(curve, **found)

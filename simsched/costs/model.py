@@ -10,7 +10,7 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from simsched.costs.curves import Curve, default_curves, normalised, ranges, sampled_curve
+from simsched.costs.curves import Curve, default_curves, normalised, ranges, sampled_families
 from simsched.costs.discrepancy import Discrepancy
 from simsched.costs.kernels.library import DEFAULT, Parameters, parameters
 from simsched.costs.noise import Noise, noise_of
@@ -150,7 +150,7 @@ class CostModel:
         0.1
         """
         table, other = default_curves(self.library or DEFAULT)
-        families = {curve.family: sampled_curve(curve, generator) for curve in [*table.values(), other]}
+        families = sampled_families([*table.values(), other], generator)
         known = {kind: families[curve.family] for kind, curve in table.items()}
         measured = None if self.measured is None else self.measured.sampled(generator)
         off = Discrepancy(int(generator.integers(2**62)))

@@ -135,7 +135,10 @@ def _make_whole(content: dict[str, Any], tile: int) -> None:
 def _copied(content: Any) -> Any:
     """Return a copy of parsed TOML that shares no table and no list with it."""
     if isinstance(content, dict):
-        return {key: _copied(value) for key, value in content.items()}
+        return {
+            key: _copied(value) if isinstance(value, (dict, list)) else value
+            for key, value in content.items()
+        }
     return [_copied(value) for value in content] if isinstance(content, list) else content
 
 
@@ -339,6 +342,7 @@ def quantities(table: Any, place: str = "") -> list[tuple[str, dict[str, Any]]]:
     return [
         found
         for key, value in table.items()
+        if isinstance(value, dict)
         for found in quantities(value, f"{place}.{key}" if place else key)
     ]
 

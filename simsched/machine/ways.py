@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from math import gcd, inf
 from typing import TYPE_CHECKING, Literal
 
@@ -246,22 +247,26 @@ class Kinds:
             repeats,
         )
 
-    @property
+    @cached_property
     def is_device(self) -> npt.NDArray[np.bool_]:
         """Whether each core is a device, with a memory and a link of its own; bool (n_cores,)."""
         own_link = [bps > 0 for bps in self.link_Bps] or [False] * len(self.counts)
-        return np.array(own_link)[self.of_core]
+        found = np.array(own_link)[self.of_core]
+        found.setflags(write=False)
+        return found
 
     def threads(self, smt: int) -> tuple[int, ...]:
         """Return the hardware threads in use of each kind, of `smt` ways a core; 0 of devices."""
         first = np.unique(self.of_core, return_index=True)[1]
         return tuple(np.where(self.is_device[first], 0, np.array(self.counts) * smt).tolist())
 
-    @property
+    @cached_property
     def of_core(self) -> Index:
         """Kind of each core, int32 (n_cores,)."""
         each = np.array(self.counts) // self.repeats
-        return np.tile(np.repeat(np.arange(len(each), dtype=np.int32), each), self.repeats)
+        found = np.tile(np.repeat(np.arange(len(each), dtype=np.int32), each), self.repeats)
+        found.setflags(write=False)
+        return found
 
 
 def _counts(table: KindsTable, n_cores: int, cores: Cores) -> tuple[tuple[int, ...], int]:

@@ -58,8 +58,9 @@ def executor_cores(machine: Machine, layout: Layout, placement: str, reserved: i
     Its devices come last.
     """
     order = core_order(machine, placement)
-    devices_first = np.argsort(~machine.is_device, kind="stable")
-    order = order[np.isin(order % machine.n_cores, devices_first[: machine.n_cores - reserved])]
+    if reserved:
+        devices_first = np.argsort(~machine.is_device, kind="stable")
+        order = order[np.isin(order % machine.n_cores, devices_first[: machine.n_cores - reserved])]
     width, device = layout.width, machine.is_device[order % machine.n_cores]
     devices, order = order[device][: layout.devices], order[~device] if layout.devices else order
     if len(by_kind := _whole_teams(machine, order, width)) >= layout.executors * width:

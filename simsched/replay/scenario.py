@@ -231,10 +231,11 @@ class _Case:
     @cached_property
     def search(self) -> Search | None:
         """Replays that find the best layout, or a good one where estimates are rough; None where an estimate does."""
-        machine = self.problem.machine
-        every = layouts_of(self.policy, machine)
+        if self.given is not None:
+            return None
+        every = layouts_of(self.policy, self.problem.machine)
         estimator = Estimator(self.problem, self.policy, self.runtime)
-        if not every or self.given is not None or not (self.scenario.layout == BEST or estimator.rough):
+        if not every or not (self.scenario.layout == BEST or estimator.rough):
             return None
         return Search(
             self.of_layout,

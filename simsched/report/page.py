@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import gzip
 from collections.abc import Mapping
+from functools import cache
 from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -72,7 +73,7 @@ def _moving(schedules: list[Schedule]) -> str:
     return (
         f'{_licence(library())}<div class="moving"><p>{text(HOW_TO)}</p>\n'
         f'<div id="chart" role="group" aria-label="{text(shown.description)}"></div></div>\n'
-        f"{_packed('library', library())}{_packed('data', shown.item)}<script>\n{script}</script>\n"
+        f"{_library()}{_packed('data', shown.item)}<script>\n{script}</script>\n"
     )
 
 
@@ -80,6 +81,11 @@ def _licence(scripts: str) -> str:
     """Return the licence at the head of bokeh's scripts, hidden by packing, as a comment."""
     notice = scripts.partition("/*!")[2].partition("*/")[0]
     return f"<!-- BokehJS, packed below:{notice.replace('--', '- -')}-->\n"
+
+
+@cache
+def _library() -> str:
+    return _packed("library", library())
 
 
 def _packed(name: str, content: str) -> str:

@@ -110,8 +110,13 @@ def _learned(work: Floats, seconds: Floats, used: Sequence[int]) -> Floats:
 
     coefficients = np.zeros((seconds.shape[1], len(TERMS)))
     scale = work[:, used].mean(axis=0)
+    relative, ones = work[:, used] / scale, np.ones(len(work))
     for w, column in enumerate(seconds.T):
-        found, _ = nnls(work[:, used] / scale / column[:, None], np.ones(len(column)))
+        # Beyond the widest measured team, no width changes anything.
+        if w and (column == seconds[:, w - 1]).all():
+            coefficients[w] = coefficients[w - 1]
+            continue
+        found, _ = nnls(relative / column[:, None], ones)
         coefficients[w, list(used)] = found / scale
     return coefficients
 

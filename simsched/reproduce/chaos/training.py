@@ -84,7 +84,7 @@ def _chains(parts: Sequence[Part], images: int) -> TaskGraph:
 
 
 def _tasks(parts: Sequence[Part], images: int, edges: Indices) -> TaskGraph:
-    kinds = [kind for kind, _ in parts] * images
+    kinds = parts[0][0] if len(parts) == 1 else [kind for kind, _ in parts] * images
     return TaskGraph.from_edges(np.tile([seconds for _, seconds in parts], images), edges, kinds=kinds)
 
 
@@ -237,12 +237,19 @@ class Training:
         images_a_worker : int
             Images that each simulates; all are equal while all workers run.
         """
-        graph = images_by_layer(self.team, images_a_worker * self.threads)
-        schedule = self.replay(graph)
-        kinds = {layer, layer.replace("backward", "update")}
+        images = images_a_worker * self.threads
+        if images not in self._by_layer:
+            self._by_layer[images] = self.replay(images_by_layer(self.team, images))
+        schedule = self._by_layer[images]
+        graph, kinds = schedule.graph, {layer, layer.replace("backward", "update")}
         counted = [code for code, label in enumerate(graph.kinds.labels) if label in kinds]
         took_s = (schedule.finish_s - schedule.start_s)[np.isin(graph.kinds.codes, counted)]
-        return float(took_s.sum()) / (images_a_worker * self.threads)
+        return float(took_s.sum()) / images
+
+    @cached_property
+    def _by_layer(self) -> dict[int, Schedule]:
+        """Replays of numbers of images, layer by layer."""
+        return {}
 
     def replay(self, graph: TaskGraph) -> Schedule:
         """Replay a graph on the team's threads; a worker that continues its image asks no scheduler."""

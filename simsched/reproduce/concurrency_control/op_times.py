@@ -10,8 +10,9 @@ from importlib.resources import files
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from simsched.costs import CostModel, Curve
+from simsched.costs import CostModel, Curve, TaskCosts
 from simsched.costs.fitting.points import Op
 from simsched.costs.kernels import Team
 from simsched.graph import TaskGraph
@@ -141,12 +142,12 @@ class OpTimes:
         if kind in self._table:
             return self._met(kind)
         most_s, like = self._most_s, self._like(kind)
-        if kind not in self._ops or self._seconds(kind, like)[0] <= most_s:
+        if kind not in self._ops or self._recommended_s(kind, like) <= most_s:
             return like
         if like.curve.family == "convolution":
             return self._searched(
                 lambda overhead: _KindTimes(1.0, _with(like.curve, overhead)),
-                lambda times: self._seconds(kind, times)[0] > most_s,
+                lambda times: self._recommended_s(kind, times) > most_s,
             )
         return self._scaled(kind, like, most_s)
 
@@ -171,7 +172,7 @@ class OpTimes:
         curve = replace(curve, serial_share=0.0)
         return self._searched(
             lambda overhead: self._scaled(kind, _KindTimes(1.0, _with(curve, overhead)), before),
-            lambda times: self._seconds(kind, times)[1] < after,
+            lambda times: self._controlled_s(kind, times) < after,
         )
 
     def _searched(
@@ -187,14 +188,25 @@ class OpTimes:
     def _scaled(self, kind: str, times: _KindTimes, seconds: float) -> _KindTimes:
         """Return times scaled such that all ops of a kind take some seconds under the recommended setting."""
         for _ in range(30):
-            found = self._seconds(kind, times)[0]
+            found = self._recommended_s(kind, times)
             if abs(found / seconds - 1) < 1e-7:
                 break
             times = replace(times, factor=times.factor * seconds / found)
         return times
 
-    def _seconds(self, kind: str, times: _KindTimes) -> tuple[float, float]:
-        """Return the seconds of all ops of a kind under the recommended setting, and with strategies 1 and 2."""
+    def _recommended_s(self, kind: str, times: _KindTimes) -> float:
+        """Return the seconds of all ops of a kind under the recommended setting."""
+        costs, counts = self._costs(kind, times)
+        return float(counts @ costs.seconds(CORES))
+
+    def _controlled_s(self, kind: str, times: _KindTimes) -> float:
+        """Return the seconds of all ops of a kind with strategies 1 and 2."""
+        costs, counts = self._costs(kind, times)
+        widths, fastest = candidate_widths(costs, CORES, 2, 1)
+        return float(counts @ costs.seconds(int(widths[fastest[:, 0].argmax(), 0])))
+
+    def _costs(self, kind: str, times: _KindTimes) -> tuple[TaskCosts, npt.NDArray[np.int64]]:
+        """Return the costs of the different ops of a kind, and how many there are of each."""
         ops, counts = list(self._ops[kind]), np.array(list(self._ops[kind].values()))
         graph = TaskGraph.from_edges(
             [times.factor * self._kernel_s(op) for op in ops],
@@ -202,10 +214,7 @@ class OpTimes:
             flops=[np.nan if op.flops is None else op.flops for op in ops],
             bytes_B=[np.nan if op.bytes_B is None else op.bytes_B for op in ops],
         )
-        costs = CostModel(curves={kind: times.curve}, library=LIBRARY).on(graph, self._machine)
-        widths, fastest = candidate_widths(costs, CORES, 2, 1)
-        chosen = int(widths[fastest[:, 0].argmax(), 0])
-        return float(counts @ costs.seconds(CORES)), float(counts @ costs.seconds(chosen))
+        return CostModel(curves={kind: times.curve}, library=LIBRARY).on(graph, self._machine), counts
 
 
 _times = cache(OpTimes)
