@@ -233,7 +233,8 @@ class _Case:
         """Replays that find the best layout, or a good one where estimates are rough; None where an estimate does."""
         if self.given is not None:
             return None
-        every = layouts_of(self.policy, self.problem.machine)
+        machine = self.problem.machine
+        every = layouts_of(self.policy, machine)
         estimator = Estimator(self.problem, self.policy, self.runtime)
         if not every or not (self.scenario.layout == BEST or estimator.rough):
             return None
