@@ -16,8 +16,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 # Pages are trees of many small objects, most of which live until the end: garbage is looked for less often.
 gc.set_threshold(100_000)
 
-# The formats of international addresses, which jsonschema does without, take 3 s to load.
-sys.modules["rfc3987_syntax"] = None  # type: ignore[assignment]
+# jsonschema does without the formats of international addresses, which take 3 s to load.
+sys.modules["rfc3987_syntax"] = None  # type: ignore[assignment]  # what keeps a module from being imported
 
 project = "simsched"
 release = installed()

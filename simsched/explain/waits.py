@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
-from simsched.graph.adjacency import Csr, Index, Ints, entries
+from simsched.graph.adjacency import Csr, Index, Ints, Mask, entries
 from simsched.graph.taskgraph import Seconds
 from simsched.policy import RankPolicy
 from simsched.schedule.runs import Runs, before_each, by_start
@@ -205,6 +205,11 @@ class Waits:
     def no_core_s(self) -> Seconds:
         """Seconds from ready to the decision in which fewer places were idle than the task took, shape (n,)."""
         return self._of_tasks(self._no_core_s)
+
+    @cached_property
+    def lacked_cores(self) -> Mask:
+        """Whether fewer places were idle than a run took, at some time before its decision, shape (runs,)."""
+        return self._no_core_s > 0
 
     @cached_property
     def _no_core_s(self) -> Seconds:

@@ -58,7 +58,7 @@ def bound_by(schedule: Schedule, why: Explanation | None = None) -> Mapping[str,
     - to `team overhead`: what else its working members take longer than its one-core seconds over its width
     - to `members without work`: the same of its other members, while cores are scarce: only then do they cost anything
     - to `dispatch` and `queue`: decisions, and waits for them; to `data`: waits for what a task reads
-    - to `cores` the rest of a task that had waited for them, or ran while another waited for them
+    - to `cores` the rest of a task that had waited for them, or ran while another waited for them, and aborted runs
     - to `narrow teams` the savings of the fastest width for the rest, and to `dependencies` the remainder
 
     Cores are not scarce where the makespan is that of the longest chain of tasks, or `near_critical_path`.
@@ -82,6 +82,8 @@ def bound_by(schedule: Schedule, why: Explanation | None = None) -> Mapping[str,
     path = why.path
     for part in ("dispatch", "queue", "data"):
         seconds[part] += float(path.seconds_s[path.part == SEGMENTS.index(part)].sum())
+    # A run is aborted as a faster core came free, for which it had waited.
+    seconds["cores"] += float(path.seconds_s[path.part == SEGMENTS.index("aborted")].sum())
     ran = path.part == SEGMENTS.index("run")
     tasks, left = path.task[ran], path.seconds_s[ran]
     scarce = _scarce(why)
@@ -108,7 +110,7 @@ def _scarce(why: Explanation) -> Seconds:
     chain_s = float(schedule.graph.levels(schedule.finish_s - schedule.start_s).max(initial=0.0))
     if chain_s >= schedule.makespan_s * (1 - RELATIVE) or near_critical_path(schedule):
         return np.zeros(len(begin_s))
-    late = waits.no_core_s > 0
+    late = waits.lacked_cores
     waiting = Steps.of(waits.ready_s[late], waits.held_s[late], np.ones(int(late.sum()), np.int64))
     scarce = waiting.above(0, begin_s, end_s) / (end_s - begin_s)
     return np.where(after == CAUSES.index("no core"), 1.0, np.minimum(scarce, 1.0))

@@ -135,6 +135,30 @@ def test_teams_bind_where_tasks_do_not_divide():
     assert found == {"dependencies": 0.25, "team overhead": pytest.approx(0.675)}
 
 
+def test_aborted_runs_are_put_down_to_cores(engine):
+    """Task 0 runs for 1.5 s in vain until the core on which it takes 1 s is free; they once ended in an IndexError."""
+    graph = ss.TaskGraph.from_edges([[100.0, 1.0], [100.0, 1.0]])
+    runtime = ss.RuntimeProfile(dispatch_s=0.5)
+    run = ss.simulate(
+        graph, "generic[cores=2,kinds=each]", "heteroprio", "2x1", runtime=runtime, engine=engine
+    )
+    found = bound_by(run)
+    assert found == {"cores": 1.5, "dispatch": 0.5, "dependencies": 1.0}
+    assert sum(found.values()) == run.makespan_s == 3
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_parts_of_schedules_with_aborted_runs_add_up(seed):
+    random = np.random.default_rng(seed)
+    n, kinds = 60, 4
+    graph = ss.TaskGraph.from_edges(
+        random.lognormal(0, 1.5, (n, kinds)), [(int(random.integers(i)), i) for i in range(20, n)]
+    )
+    run = ss.simulate(graph, f"generic[cores={kinds},kinds=each]", "heteroprio")
+    assert len(run.lost.task) > 0
+    assert sum(bound_by(run).values()) == pytest.approx(run.makespan_s)
+
+
 def test_members_without_work_and_narrow_teams_bind():
     """Two pieces of 1/2 s on four cores: 1/4 s is perfect, if another task waits. On one core: 1 s, which two halve."""
     costs = ss.CostModel({"mine": ss.Curve(0.0, grain_flops=1e9)})

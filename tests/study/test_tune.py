@@ -44,7 +44,7 @@ def test_its_rows_are_those_of_compare():
         columns=["executors", "width", "evaluation"]
     )
     beside = ss.compare(GRAPH, "generic[cores=4]", ["fifo"], "2x2", costs=COSTS)
-    assert frame.to_dict("records") == beside.to_dict("records")
+    assert frame.to_dict("records") == beside.drop(columns=["binds", "binds_share"]).to_dict("records")
 
 
 def test_of_equal_layouts_that_given_first_stands_first():
