@@ -225,14 +225,13 @@ def describable(name: str) -> str:
     --------
     >>> from simsched.hwmodels.cores import describable
     >>> describable("graviton3")
-    'its cores are known (Arm Neoverse V1): generic[core=neoverse-v1,cores=N], and bandwidth_Bps=... of its data sheet'
+    'its cores are known (Arm Neoverse V1): generic[core=neoverse-v1,cores=N,sockets=1,bandwidth_Bps=...]'
     """
     core = core_sold_as(name)
     if core is None:
         return ""
     return (
-        f"its cores are known ({core.title}): generic[core={core.name},cores=N], "
-        "and bandwidth_Bps=... of its data sheet"
+        f"its cores are known ({core.title}): generic[core={core.name},cores=N,sockets=1,bandwidth_Bps=...]"
     )
 
 
