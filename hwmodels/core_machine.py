@@ -196,10 +196,12 @@ def with_core(content: Mapping[str, Any], spec: Spec) -> Table:
     structure = dict(content["structure"]) | {"other_tile": numbers.times()["same_l3"]}
     mode = _mode(numbers, count // sockets, built)
     if "sockets" in params:
-        structure = {"kind": "sockets", "sockets": [count // sockets], **numbers.times()}
+        structure = {"kind": "sockets", "sockets": [count // sockets] * sockets, **numbers.times()}
+        mode["bandwidth"]["value"] *= sockets
+        mode["bandwidth"]["source"] += f"; times {sockets}, for so many sockets"
     else:
         mode = {key: value for key, value in mode.items() if key not in OF_SOCKETS}
-    cores = numbers.cores(count // sockets)
+    cores = numbers.cores(count)
     cores["smt_ways"]["value"] = 1
     made = {
         **{key: content[key] for key in ("schema", "name")},

@@ -152,6 +152,8 @@ def test_a_sentence_of_two_sockets_is_two_sockets(core):
     assert two.bandwidth_Bps == pytest.approx(2 * one.bandwidth_Bps)
     assert (two.one_core_Bps, two.core_flops) == (one.one_core_Bps, one.core_flops)
     assert str(ss.machine(str(two))) == str(two)
+    # The file is of the whole machine: nothing of it is extrapolated.
+    assert two.content["cores"]["count"]["value"] == two.n_cores
     same, other = two.structure.times.same_l3_s, two.structure.times.other_socket_s
     assert same <= other
 
