@@ -82,9 +82,10 @@ def _tell_origin(events: Events, report: ImportReport) -> None:
         return
     report.facts[KINDS_ARE] = "functions"
     report.note("simsched's recorder wrote this trace; durations are measured")
-    notes = events.other.get("notes")
-    for note in notes[:MOST_NOTES] if isinstance(notes, list) else []:
-        report.note(printable(note[:MOST_CHARACTERS]) if isinstance(note, str) else shown(note))
+    for key, say in (("doubts", report.doubt), ("notes", report.note)):
+        told = events.other.get(key)
+        for note in told[:MOST_NOTES] if isinstance(told, list) else []:
+            say(printable(note[:MOST_CHARACTERS]) if isinstance(note, str) else shown(note))
 
 
 def _sort(path: Path, events: Events) -> None:
