@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import numpy.typing as npt
 
-from simsched.costs.curves import Curve, default_curves, normalised
+from simsched.costs.curves import Curve, default_curves, kinds_of, normalised
 from simsched.errors import GraphError, SpecError
 from simsched.graph import DataObjects, ImportReport, TaskGraph, with_data
 from simsched.graph.adjacency import Csr, entries, steps
@@ -165,7 +165,7 @@ class _Cut:
     @classmethod
     def of(cls, graph: TaskGraph, threads: int, chunk_cycles: float) -> _Cut:
         curves, other = default_curves()
-        families = [curves.get(normalised(kind), other).family for kind in graph.kinds.labels]
+        families = [curves.get(normalised(kind), other).family for kind in kinds_of(graph)]
         ours = np.array([family == "element-wise" for family in families], np.bool_)[graph.kinds.codes]
         cycles = BYTE_CYCLES * np.nan_to_num(graph.bytes_B) + np.nan_to_num(graph.flops) / VECTOR
         worth = np.trunc((cycles - STARTUP_CYCLES) / THREAD_CYCLES + 0.9)

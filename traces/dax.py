@@ -21,6 +21,7 @@ from simsched.graph import NOBODY, ImportReport, LabelColumn, TaskGraph, TextCol
 from simsched.graph.budget import budget
 from simsched.graph.data_checks import with_reads
 from simsched.graph.loading import Reader, open_plain, plain_name
+from simsched.graph.report import KINDS_ARE
 from simsched.graph.xml import XmlReading
 from simsched.text import counted, printable
 from simsched.traces.shared.json_stream import shown
@@ -227,7 +228,7 @@ def _read(path: Path) -> TaskGraph:
         found.read(stream)
     if not len(found.ids):
         raise FormatError(f"{path}: no job in it")
-    report = ImportReport(path.name, "dax")
+    report = ImportReport(path.name, "dax", {KINDS_ARE: "programs"})
     seconds, cores = np.array(found.seconds, np.float64), np.array(found.cores, np.int64)
     writer, reads = _files(found, report)
     edges = found.edges()

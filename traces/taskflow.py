@@ -18,6 +18,7 @@ import numpy as np
 from simsched.errors import FormatError
 from simsched.graph import ImportReport, TaskGraph
 from simsched.graph.loading import Reader, open_plain, plain_name, read_bounded
+from simsched.graph.report import KINDS_ARE
 from simsched.text import counted, one_line
 from simsched.traces.dot.statements import read_dot, unescaped
 from simsched.traces.shared.choice import OPTIONS, Choice
@@ -62,7 +63,7 @@ def _read(
     (['load', 'sum'], [4e-05, 1.9e-05], 1, ('worker 0',))
     """
     choice = Choice.of(path, level, depth, names, lanes, "lanes")
-    report = ImportReport(path.name, "taskflow")
+    report = ImportReport(path.name, "taskflow", {KINDS_ARE: "functions"})
     spans = _spans(path)
     tasks = spans.taken(choose(path, spans, choice, report))
     if graph is None:

@@ -29,6 +29,8 @@ import numpy as np
 
 from simsched.costs.kernels.library import DEFAULT, parameters
 from simsched.errors import CostError
+from simsched.graph import TaskGraph
+from simsched.graph.report import KINDS_ARE
 from simsched.machine import RuntimeProfile
 from simsched.machine.confidence import ends
 from simsched.machine.schema import Confidence
@@ -105,8 +107,26 @@ def default_curves(library: str = DEFAULT) -> tuple[Mapping[str, Curve], Curve]:
     return curves, families["serial"]
 
 
-#: Namespace of the kinds of what ran on a device: on how many cores of a CPU it would run says no curve.
-DEVICE = "device::"
+#: Namespaces of kinds that are no ops of a CPU, whatever their names: what ran on a device, and functions and commands
+#: of a program's own, each on a thread. On how many cores they would run says no curve.
+DEVICE, OWN = "device::", "own::"
+
+
+def kinds_of(graph: TaskGraph) -> Sequence[str]:
+    """Return the labels of a graph's kinds as curves are looked up by them.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> graph = ss.TaskGraph.from_edges([1.0], kinds="sum")
+    >>> kinds_of(graph)
+    ('sum',)
+    >>> graph.report.facts["kinds_are"] = "functions"
+    >>> kinds_of(graph)
+    ('own::sum',)
+    """
+    labels = graph.kinds.labels
+    return tuple(f"{OWN}{kind}" for kind in labels) if KINDS_ARE in graph.report.facts else labels
 
 
 @lru_cache(4096)
@@ -124,14 +144,14 @@ def normalised(kind: str) -> str:
 def plain(kind: str) -> str:
     """Return a kind without namespace, case, in-place underscore and the mark of TensorFlow's MKL kernels.
 
-    Kinds of what ran on a device keep their namespace: they are no ops of a CPU.
+    Kinds of what ran on a device, and of functions, keep their namespace: they are no ops of a CPU.
 
     Examples
     --------
     >>> plain("aten::tanh_backward"), plain("_MklNativeFusedConv2D"), plain("device::relu")
     ('tanh_backward', '_fusedconv2d', 'device::relu')
     """
-    if kind.startswith(DEVICE):
+    if kind.startswith((DEVICE, OWN)):
         return kind
     name = kind.rpartition("::")[2].rpartition(".")[2].lower().removesuffix("_")
     if not name.startswith("_mkl"):

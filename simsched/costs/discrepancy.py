@@ -28,7 +28,7 @@ from zlib import crc32
 import numpy as np
 import numpy.typing as npt
 
-from simsched.costs.curves import Curve, default_curves, normalised, ranges
+from simsched.costs.curves import OWN, Curve, default_curves, kinds_of, normalised, ranges
 from simsched.costs.rescaling import WAYS, conversion
 from simsched.costs.task_costs import TaskCosts, Terms
 from simsched.costs.width_table import WidthTable
@@ -392,10 +392,12 @@ def _group(
     width: int,
     shares: int,
 ) -> Group:
-    family = family_of(graph.kinds.labels[label])
+    kind = kinds_of(graph)[label]
+    family = family_of(kind)
     # Curves given as numbers are exact; beyond a table, none are given.
     tabled = ORIGINS[origin] in ("measured", "modelled")
-    divides = family not in UNDIVIDED and (tabled or curves[label].family in ranges())
+    divided = family not in UNDIVIDED and not kind.startswith(OWN)
+    divides = divided and (tabled or curves[label].family in ranges())
     regime = REGIMES[bound] if doublings == ANY else "overhead"
     return Group(
         label, ORIGINS[origin], REGIMES[bound], regime, 2**doublings, family, width, divides, bool(shares)
@@ -412,7 +414,7 @@ def family_of(kind: str) -> str:
     ('matrix product', 'mine')
     """
     curve = default_curves()[0].get(normalised(kind))
-    return normalised(kind) if curve is None else curve.family
+    return normalised(kind).removeprefix(OWN) if curve is None else curve.family
 
 
 def _origins(costs: TaskCosts, graph: TaskGraph, machine: Machine) -> Codes:
@@ -430,7 +432,7 @@ def _origins(costs: TaskCosts, graph: TaskGraph, machine: Machine) -> Codes:
 def _bounds(costs: TaskCosts, graph: TaskGraph, machine: Machine) -> tuple[Codes, Codes]:
     """Return the bound of each task in narrow teams, and how many doublings of a team are not bound by its start."""
     cores, runtime = built_cores(machine), machine.runtime
-    by_label = np.array([family_of(kind) in BY_OPERATIONS for kind in graph.kinds.labels], np.bool_)
+    by_label = np.array([family_of(kind) in BY_OPERATIONS for kind in kinds_of(graph)], np.bool_)
     operations_s = np.nan_to_num(graph.flops / machine.core_flops_at())
     bytes_s = np.nan_to_num(graph.bytes_B / machine.one_core_Bps)
     known = (operations_s > 0) | (bytes_s > 0)

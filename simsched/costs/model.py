@@ -10,7 +10,7 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from simsched.costs.curves import Curve, default_curves, normalised, ranges, sampled_families
+from simsched.costs.curves import OWN, Curve, default_curves, kinds_of, normalised, ranges, sampled_families
 from simsched.costs.discrepancy import Discrepancy
 from simsched.costs.kernels.library import DEFAULT, Parameters, parameters
 from simsched.costs.noise import Noise, noise_of
@@ -65,6 +65,8 @@ class CostModel:
         `library`), else that of the machine's file, else `onednn`.
     discrepancy : Discrepancy, optional
         By how much all seconds are off, in a model that `sampled` returns; not at all when not given.
+    families : mapping of str to Curve
+        Curves of families, in place of those in `curves.toml`, in a model that `sampled` returns.
 
     Examples
     --------
@@ -81,6 +83,7 @@ class CostModel:
     measured: MeasuredSeconds | None = None
     library: str | None = None
     discrepancy: Discrepancy | None = None
+    families: Mapping[str, Curve] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not isinstance(self.curves, Mapping) or not all(isinstance(kind, str) for kind in self.curves):
@@ -122,10 +125,13 @@ class CostModel:
 
     def _curve(self, kind: str, library: str) -> Curve:
         table, other = default_curves(library)
-        return self._own(kind) or table.get(normalised(kind)) or self.default or other
+        listed = table.get(normalised(kind))
+        listed = listed and self.families.get(listed.family, listed)
+        return self._own(kind) or listed or self.default or other
 
     def _own(self, kind: str) -> Curve | None:
-        return self.curves.get(kind) or self._by_kind.get(normalised(kind))
+        name = kind.removeprefix(OWN)
+        return self.curves.get(kind) or self.curves.get(name) or self._by_kind.get(normalised(name))
 
     @cached_property
     def _by_kind(self) -> Mapping[str, Curve]:
@@ -151,12 +157,9 @@ class CostModel:
         """
         table, other = default_curves(self.library or DEFAULT)
         families = sampled_families([*table.values(), other], generator)
-        known = {kind: families[curve.family] for kind, curve in table.items()}
         measured = None if self.measured is None else self.measured.sampled(generator)
         off = Discrepancy(int(generator.integers(2**62)))
-        return replace(
-            self, curves={**known, **self._by_kind, **self.curves}, measured=measured, discrepancy=off
-        )
+        return replace(self, families=families, measured=measured, discrepancy=off)
 
     def while_busy(self, threads: float | None) -> Self:
         """Return a sampled model for a replay in which so many threads are busy on average; any other as it is.
@@ -230,7 +233,7 @@ class CostModel:
         check_graph(graph)
         runtime = machine.runtime if runtime is None else runtime
         library = _library_of(self.library, graph, machine)
-        curves = [self._curve(kind, library.params.library.name) for kind in graph.kinds.labels]
+        curves = [self._curve(kind, library.params.library.name) for kind in kinds_of(graph)]
         terms = _terms(curves, runtime)
         recorded = one_core_of_recorded(graph, terms)
         pieces, traffic_B = terms.pieces(graph), graph.bytes_B

@@ -18,9 +18,9 @@ def machine_for(graph: object, machine: str | Path | Machine | None) -> Machine:
     Parameters
     ----------
     graph : TaskGraph
-        One with `recorded_on` says its machine, where it has that name or is of known speed. Of another recording only
-        the lanes are known: its machine is `generic`, which shares nothing, as the recorded seconds already contain how
-        tasks slowed each other down.
+        One with `recorded_on` says its machine, where there is one of that name. Of another recording the lanes are
+        known, and perhaps the speed of a core: its machine is `generic`, which shares nothing, as the recorded seconds
+        already contain how tasks slowed each other down.
     machine : str, Path, Machine or None
         As `simsched.machine` takes it; None for the graph's own.
 
@@ -40,8 +40,7 @@ def machine_for(graph: object, machine: str | Path | Machine | None) -> Machine:
         origin, threads = graph.recorded_on, recorded_threads(graph)
         if origin is not None and (named := _named(origin.name)) is not None:
             return named
-        # Of known speed, but of no name: seconds are carried to the default machine by rooflines.
-        if threads is not None and not _has_speed(graph):
+        if threads is not None:
             return machine_of(f"generic[cores={threads}]")
     return machine_of(MACHINE if machine is None else machine)
 
@@ -64,7 +63,7 @@ def recorded_threads(graph: TaskGraph) -> int | None:
 
 
 def stands_in(graph: TaskGraph, machine: Machine) -> bool:
-    """Return whether a machine is `generic` without a core, in place of one of unknown speed that recorded a graph.
+    """Return whether a machine is `generic` without a core, in place of the one that recorded a graph.
 
     Examples
     --------
@@ -72,7 +71,7 @@ def stands_in(graph: TaskGraph, machine: Machine) -> bool:
     >>> stands_in(ss.TaskGraph.from_edges([1.0]), ss.machine("generic"))
     False
     """
-    return graph.recording is not None and not _has_speed(graph) and not has_chip(machine)
+    return graph.recording is not None and not has_chip(machine)
 
 
 def has_chip(machine: Machine) -> bool:
@@ -85,10 +84,6 @@ def has_chip(machine: Machine) -> bool:
     (True, False)
     """
     return str(machine.content["cores"]["clock"]["source"]) != "by definition"
-
-
-def _has_speed(graph: TaskGraph) -> bool:
-    return graph.recorded_on is not None and graph.recorded_on.is_known
 
 
 def _named(name: str) -> Machine | None:

@@ -157,7 +157,7 @@ def in_sentences(graph: TaskGraph, machine: Machine, ways: npt.NDArray[np.int8])
         if not count[index]:
             continue
         durations = counted(count[index], "duration")
-        if way == "taken" or origin is None or not origin.is_known:
+        if way == "taken" or origin is None or not origin.is_known or stands_in(graph, machine):
             yield _as_they_are(graph, machine, count[index])
         elif way == "recorded":
             yield f"{durations} recorded on such a core as those of {core}"

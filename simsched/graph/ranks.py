@@ -15,7 +15,7 @@ from simsched.graph.adjacency import Csr
 from simsched.graph.columns import LabelColumn, TextColumn
 from simsched.graph.data import NOBODY, DataObjects
 from simsched.graph.recording import Recording
-from simsched.graph.report import ImportReport
+from simsched.graph.report import KINDS_ARE, ImportReport
 from simsched.graph.taskgraph import TaskGraph
 from simsched.notes import Note, weight_of
 
@@ -139,7 +139,10 @@ def combined(path: Path, ranks: Sequence[int], graphs: Sequence[TaskGraph]) -> T
     (4, 2, ['a', 'b', 'a', 'b'], 2)
     """
     offsets = np.cumsum([0, *(graph.n_tasks for graph in graphs)])[:-1].tolist()
-    report = ImportReport(path.name, graphs[0].report.format, {"ranks": len(graphs)})
+    first = graphs[0].report
+    report = ImportReport(path.name, first.format, {"ranks": len(graphs)})
+    if KINDS_ARE in first.facts:
+        report.facts[KINDS_ARE] = first.facts[KINDS_ARE]
     _tell(report, ranks, graphs)
     recorded_on = {graph.recorded_on for graph in graphs}
     named = any(graph.names is not None for graph in graphs)

@@ -8,6 +8,9 @@ from typing import Any
 from simsched.document.html import card
 from simsched.notes import Note, Weight, weight_of
 
+#: Fact of a graph whose kinds are names from a program, such as those of functions: none is an op of tensors.
+KINDS_ARE = "kinds_are"
+
 
 @dataclass
 class ImportReport:

@@ -90,8 +90,7 @@ class Case:
         They are the host's own without a machine, and on `generic`, which is no other chip.
         """
         machine = None if self.machine is None else machine_of(self.machine)
-        origin = self.graph.recorded_on
-        if machine is None or not (has_chip(machine) or (origin is not None and origin.is_known)):
+        if machine is None or not has_chip(machine):
             size = self.graph.n_tasks
             return np.ones(size), np.full(size, WAYS.index("recorded"), np.int8)
         return conversion(self.graph, machine)

@@ -10,7 +10,7 @@ from math import isclose
 from typing import Any, cast
 
 from simsched.costs import CostModel
-from simsched.costs.curves import MOST, normalised, ranges, sampled_between
+from simsched.costs.curves import MOST, OWN, kinds_of, normalised, ranges, sampled_between
 from simsched.costs.discrepancy import NormalByName
 from simsched.errors import MachineError, SimschedError
 from simsched.graph import TaskGraph
@@ -147,9 +147,11 @@ class Uncertain:
     def _owners(self) -> Mapping[str, list[str]]:
         """Return the graph's kinds by the owner of their curves: a family, or the kind itself."""
         found: dict[str, list[str]] = {}
-        for kind in self.graph.kinds.labels:
+        for kind in kinds_of(self.graph):
             family = self.scenario.costs.curve(kind).family
-            found.setdefault(family if family in ranges() else normalised(kind), []).append(kind)
+            found.setdefault(family if family in ranges() else normalised(kind.removeprefix(OWN)), []).append(
+                kind
+            )
         return found
 
     def _with_curves(self, values: Mapping[str, float]) -> CostModel:

@@ -230,6 +230,17 @@ def test_attention_is_two_products_and_a_softmax():
     assert products < found < 3 * products
 
 
+def test_gradients_of_attention_are_five_products_and_two_walks():
+    """Their first operand is the gradient of the result; on one thread they took 2.35 times as long as that."""
+    operand = "4x8x256x64"
+    forward = seconds("scaled_dot_product_attention", ";".join([operand] * 3))
+    kind = "aten::_scaled_dot_product_flash_attention_for_cpu_backward"
+    backward = seconds(kind, ";".join([*[operand] * 5, "4x8x256"]))
+    assert 2.0 * forward < backward < 3.0 * forward
+    fewer_keys = ";".join([operand, operand, "4x8x128x64", "4x8x128x64", operand, "4x8x256"])
+    assert 0.5 * backward < seconds(kind, fewer_keys) < 0.65 * backward
+
+
 # Streams
 
 

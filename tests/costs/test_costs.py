@@ -258,6 +258,25 @@ def test_a_kind_takes_the_curve_that_is_spelled_as_it_is():
         assert shares == [0.1, 0.5, 0.5]
 
 
+def test_kinds_that_name_functions_gain_from_no_team():
+    """Python's `sum`, submitted to a pool, took a quarter on a team of four: it passed for a reduction of tensors."""
+    graph = ss.TaskGraph.from_edges([1.0, 1.0], kinds=["sum", "load"])
+    graph.report.facts["kinds_are"] = "functions"
+    for model in (ss.CostModel(), ss.CostModel().sampled(np.random.default_rng(0))):
+        costs = model.on(graph, KNL)
+        assert costs.seconds(4).tolist() == costs.seconds(1).tolist()
+    given = ss.CostModel({"sum": ss.Curve(0.0)})
+    for model in (given, given.sampled(np.random.default_rng(0))):
+        costs = model.on(graph, KNL)
+        assert (costs.seconds(4) / costs.seconds(1)).tolist() == pytest.approx([0.25, 1.0], rel=1e-3)
+
+
+@pytest.mark.parametrize("kind", ["aten::_fused_adam_", "aten::_fused_adamw_", "aten::index"])
+def test_operators_that_pytorch_divides_gain_from_teams(kind):
+    """The fused optimizer stayed on one thread, and took half of a small network's step on 64 cores."""
+    assert ss.CostModel().curve(kind).serial_share == 0.0
+
+
 @pytest.mark.parametrize("curves", [["MatMul"], {1: ss.Curve(0.1)}])
 def test_curves_are_given_by_kind(curves):
     with pytest.raises(CostError, match="expected curves by kind"):

@@ -97,6 +97,12 @@ def test_seconds_on_kinds_of_cores() -> None:
     assert any("seconds on kinds of cores are dropped" in note for note in uneven.report.doubts)
 
 
+def test_kinds_that_name_no_ops_do_so_in_all_ranks() -> None:
+    one = ss.TaskGraph.from_edges([1.0], kinds="copy")
+    one.report.facts["kinds_are"] = "rules"
+    assert combined(Path("runs"), [0, 1], [one, one]).report.facts["kinds_are"] == "rules"
+
+
 def test_clocks_of_their_own(tmp_path: Path) -> None:
     chrome(tmp_path / "a.json", 0)
     chrome(tmp_path / "b.json", 10**12)

@@ -19,6 +19,7 @@ from simsched.graph import ImportReport, TaskGraph
 from simsched.graph.budget import budget
 from simsched.graph.contracting import contracted
 from simsched.graph.loading import Reader, plain_name
+from simsched.graph.report import KINDS_ARE
 from simsched.text import counted, printable
 from simsched.traces.bazel.profile import Profile
 from simsched.traces.shared.json_stream import shown, stream
@@ -177,7 +178,7 @@ def _read(
     ('bazel', ['Compiling', 'Linking app'], [0.0009, 0.0005], 1)
     """
     word(path, "edges", edges, EDGES)
-    report = ImportReport(path.name, "bazel")
+    report = ImportReport(path.name, "bazel", {KINDS_ARE: "mnemonics"})
     profile = Profile(path, mends_if(path, tolerant, report), with_outputs=actions is not None)
     spans = profile.actions()
     if not len(spans):

@@ -19,7 +19,7 @@ import numpy as np
 from simsched.errors import SimschedError
 from simsched.files import replacing
 from simsched.graph.columns import plain_text
-from simsched.graph.report import ImportReport
+from simsched.graph.report import KINDS_ARE, ImportReport
 from simsched.graph.saving import Writer
 from simsched.graph.taskgraph import Seconds, TaskGraph
 from simsched.schedule import Schedule
@@ -80,10 +80,12 @@ def _tell_origin(events: Events, report: ImportReport) -> None:
     if not isinstance(events.other.get("recorder"), str):
         report.note("simsched wrote this trace; durations are those of its schedule")
         return
+    report.facts[KINDS_ARE] = "functions"
     report.note("simsched's recorder wrote this trace; durations are measured")
-    notes = events.other.get("notes")
-    for note in notes[:MOST_NOTES] if isinstance(notes, list) else []:
-        report.note(printable(note[:MOST_CHARACTERS]) if isinstance(note, str) else shown(note))
+    for key, say in (("doubts", report.doubt), ("notes", report.note)):
+        told = events.other.get(key)
+        for note in told[:MOST_NOTES] if isinstance(told, list) else []:
+            say(printable(note[:MOST_CHARACTERS]) if isinstance(note, str) else shown(note))
 
 
 def _sort(path: Path, events: Events) -> None:

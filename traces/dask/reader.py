@@ -20,6 +20,7 @@ from simsched.graph.budget import budget
 from simsched.graph.columns import plain_text
 from simsched.graph.contracting import contracted
 from simsched.graph.loading import Mend, Reader, open_plain, read_bounded
+from simsched.graph.report import KINDS_ARE
 from simsched.text import counted
 from simsched.traces.shared.json_stream import shown, stream
 from simsched.traces.shared.options import TOLERANT, given, mends_if
@@ -215,7 +216,7 @@ def _read(path: Path, *, graph: str | Path | None = None, tolerant: bool | str =
     ('dask', ['load', 'sum'], [1.0, 2.0], 1)
     """
     _advise(path)
-    report = ImportReport(path.name, "dask")
+    report = ImportReport(path.name, "dask", {KINDS_ARE: "functions"})
     records, dropped = _read_records(path, mends_if(path, tolerant, report))
     if not records:
         raise FormatError(f"{path}: no record with a compute step; is this client.get_task_stream()?")

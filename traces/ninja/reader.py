@@ -23,6 +23,7 @@ from simsched.graph.budget import budget
 from simsched.graph.columns import plain_text
 from simsched.graph.contracting import contracted
 from simsched.graph.loading import Reader, open_plain, plain_name, read_bounded
+from simsched.graph.report import KINDS_ARE
 from simsched.text import counted
 from simsched.traces.dot.statements import read_dot
 from simsched.traces.ninja.log import ALL, Command, Log
@@ -229,7 +230,7 @@ def _read(
     >>> graph.durations_s.tolist(), graph.kinds.to_list(), graph.n_edges
     ([0.04, 0.055, 0.034], ['.o', '.o', 'link'], 2)
     """
-    report = ImportReport(path.name, "ninja")
+    report = ImportReport(path.name, "ninja", {KINDS_ARE: "rules"})
     log = Log(path, mends_if(path, tolerant, report))
     number = _build(path, build, log, report, known=graph is not None)
     commands = log.commands(number)

@@ -16,6 +16,7 @@ from simsched.graph import ImportReport, TaskGraph
 from simsched.graph.budget import budget
 from simsched.graph.contracting import contracted
 from simsched.graph.loading import Reader, plain_name
+from simsched.graph.report import KINDS_ARE
 from simsched.text import counted
 from simsched.traces.ompt.events import Log, read_log
 from simsched.traces.ompt.run import Node, TaskRun
@@ -66,7 +67,7 @@ def _read(path: Path, *, names: str | Path | None = None, tolerant: bool | str =
     >>> graph.report.format, graph.kinds.to_list(), graph.durations_s.tolist(), graph.n_edges
     ('ompt', ['task', 'task'], [1e-07, 2e-07], 1)
     """
-    report = ImportReport(path.name, "ompt")
+    report = ImportReport(path.name, "ompt", {KINDS_ARE: "functions"})
     mend = mends_if(path, tolerant, report)
     log = read_log(path, lines(path, mend), mend)
     labels = log.places | _names(path, names)

@@ -17,6 +17,7 @@ from simsched.errors import FormatError
 from simsched.graph import ImportReport, TaskGraph
 from simsched.graph.loading import Reader, plain_name
 from simsched.graph.shapes import format_shape
+from simsched.text import counted
 from simsched.traces.onnx.flops import flops, shape_attributes
 from simsched.traces.onnx.model import Model, Node, declared, edges, inlined, plain_model, tensors
 from simsched.traces.onnx.proto import (
@@ -258,12 +259,12 @@ def _describe(report: ImportReport, rows: Sequence[_Row], flop: Sequence[float])
     report.note("The model records no times: simulate() takes them from the machine's cost curves.")
     if unsized:
         advice = "; give sizes, as dims=batch:8 or batch=8" if "open_dimensions" in facts else ""
-        report.note(
-            f"Of {unsized} tasks not all shapes are known, so that what they cost is not known{advice}."
-        )
+        facts["durations_why"] = f"not all shapes are known{advice}"
+        tasks = counted(unsized, "task")
+        report.note(f"Of {tasks} not all shapes are known, so that what they cost is not known{advice}.")
     if inside := Counter(row.node.op_type for row in rows if row.node.has_body):
         names = ", ".join(f"{n} {shown(kind)[1:-1]}" for kind, n in sorted(inside.items()))
-        report.note(
+        report.doubt(
             f"What runs graphs of its own is one task each, whose own operations are not counted: {names}."
         )
     strange = Counter(
@@ -272,4 +273,4 @@ def _describe(report: ImportReport, rows: Sequence[_Row], flop: Sequence[float])
     )  # fmt: skip
     if strange:
         names = ", ".join(f"{n} {shown(kind)[1:-1]}" for kind, n in strange.most_common(MOST_NAMES))
-        report.note(f"Operations are not known of: {names}. Their bytes are all they cost.")
+        report.doubt(f"Operations are not known of: {names}. Their bytes are all they cost.")

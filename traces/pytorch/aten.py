@@ -120,6 +120,21 @@ def _convolution_backward(call: Call) -> float:
     return (bool(mask[0]) + bool(mask[1])) * once + (numel(gradient) if mask[2] else 0.0)
 
 
+def _attention(query_at: int, products: float) -> Callable[[Call], float]:
+    """So many products of queries and keys, and of scores and values: operands from place `query_at` on."""
+
+    def count(call: Call) -> float:
+        query, key, value = call.inputs[query_at : query_at + 3]
+        if query is None or key is None or value is None:
+            return math.nan
+        return products * numel(query[:-1]) * key[-2] * (query[-1] + value[-1])
+
+    return count
+
+
+#: Two products of the same work forward, five backward: the scores again, and four gradients.
+_FORWARD, _BACKWARD = _attention(0, 2.0), _attention(1, 5.0)
+
 _PRODUCTS: dict[str, Callable[[Call], float]] = {
     "mm": _product(0, 1), "bmm": _product(0, 1), "mv": _product(0, 1), "dot": _product(0, 1),
     "matmul": _product(0, 1), "addmm": _product(1, 2), "addmm_": _product(1, 2), "addmv": _product(1, 2),
@@ -129,6 +144,8 @@ _PRODUCTS: dict[str, Callable[[Call], float]] = {
     "_convolution": _convolution, "mkldnn_convolution": _convolution, "thnn_conv2d": _convolution,
     "_slow_conv2d_forward": _convolution, "_convolution_pointwise": _convolution,
     "convolution_overrideable": _convolution, "convolution_backward": _convolution_backward,
+    "scaled_dot_product_attention": _FORWARD, "_scaled_dot_product_flash_attention_for_cpu": _FORWARD,
+    "_scaled_dot_product_flash_attention_for_cpu_backward": _BACKWARD,
 }  # fmt: skip
 
 

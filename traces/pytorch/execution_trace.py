@@ -360,6 +360,8 @@ def _in_place(schema: str) -> tuple[int, ...]:
 def composite_flops(node: Node, inner: dict[int, list[Node]]) -> float:
     """Return the FLOPs of a task: its own where its shapes suffice, else the sum of the calls within it.
 
+    A task with calls that do no work alone, as views and allocations, works itself: its FLOPs are unknown.
+
     Parameters
     ----------
     node : Node
@@ -375,4 +377,4 @@ def composite_flops(node: Node, inner: dict[int, list[Node]]) -> float:
             stack += within
         else:
             total += top.flops
-    return total
+    return total if total or not math.isnan(node.flops) else math.nan

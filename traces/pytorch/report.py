@@ -262,6 +262,12 @@ def _tracing_cost(graph: TaskGraph, path: Path, held: Survey) -> None:
     report.facts["traced_over_untraced"] = report.facts["span_s"] / least_s
     report.facts["tracing_s_per_operator"] = extra_s / report.facts["operators"]
     say = report.doubt if report.facts["traced_over_untraced"] > MUCH_TRACING else report.note
+    if extra_s <= 0:
+        report.note(
+            f"the step took no longer than the quickest untraced one ({least_s:.6g} s; median {median_s:.6g} s): what "
+            "tracing cost is less than its runs differ by"
+        )
+        return
     say(
         f"tracing made the step {report.facts['traced_over_untraced']:.2f} times as long as the quickest untraced one "
         f"({least_s:.6g} s; median {median_s:.6g} s): {extra_s / report.facts['operators'] * 1e6:.3g} us more an "

@@ -19,6 +19,7 @@ from simsched.graph.budget import budget
 from simsched.graph.columns import plain_text
 from simsched.graph.loading import Reader
 from simsched.graph.recording import RecordedOn
+from simsched.graph.report import KINDS_ARE
 from simsched.text import counted
 from simsched.traces.shared.json_stream import shown
 from simsched.traces.shared.libraries import recorded_on
@@ -184,7 +185,7 @@ def _read(path: Path, *, tolerant: bool | str = False) -> TaskGraph:
     >>> graph.report.format, graph.kinds.to_list(), graph.durations_s.tolist(), graph.n_edges
     ('wfformat', ['load', 'sum'], [1.0, 2.0], 1)
     """
-    report = ImportReport(path.name, "wfformat")
+    report = ImportReport(path.name, "wfformat", {KINDS_ARE: "programs"})
     found = read_instance(path, mends_if(path, tolerant, report))
     if not found.tasks:
         raise FormatError(

@@ -27,7 +27,7 @@ class Kernel:
     rule : str
         "product", "convolution", "transposed_convolution", "stream", "gather" or "attention".
     direction : str
-        Of convolutions: "forward", "data", "weights" or "both".
+        Of convolutions: "forward", "data", "weights" or "both"; of attention: "forward" or "both", all gradients.
     writes : str
         Of streams, the output: "broadcast" (as NumPy has it), "largest" (as the largest input), "all" (as all inputs
         together), "window" (the largest by the stride), "none" (much less than the input), or the first operand, which
@@ -302,19 +302,35 @@ def gather(seen: Seen) -> list[Walk] | None:
 
 
 def attention(seen: Seen) -> list[Part] | None:
-    """Return the parts of softmax(Q K') V: two products and the softmax between them."""
-    if len(seen.shape) < 3 or any(len(dims) < 2 or min(dims) < 1 for dims in seen.shape[:3]):
+    """Return the parts of softmax(Q K') V: two products and the softmax between them.
+
+    For the gradients, whose first operand is that of the result, the scores are computed once more; each product has
+    two gradients, and so has the softmax.
+    """
+    both = seen.kernel.direction == "both"
+    operands = seen.shape[both:][:3]
+    if len(operands) < 3 or any(len(dims) < 2 or min(dims) < 1 for dims in operands):
         return None
-    query, key, value = seen.shape[:3]
+    query, key, value = operands
     heads = seen.attributes.get("heads", (1,))[0]
     if query[-1] != key[-1] or key[-2] != value[-2] or heads < 1 or query[-1] % heads or value[-1] % heads:
         return None
     batch, queries, keys = math.prod(query[:-2]) * heads, query[-2], key[-2]
+    features, of_values = query[-1] // heads, value[-1] // heads
     scores = float(batch) * queries * keys
-    return [
-        Product(batch, queries, keys, query[-1] // heads),
+    of_scores: list[Part] = [
+        Product(batch, queries, keys, features),
         Walk(scores, seen.kernel.flops, 2 * ELEMENT_B * scores, ELEMENT_B * scores),
-        Product(batch, queries, value[-1] // heads, keys),
+    ]
+    if not both:
+        return [*of_scores, Product(batch, queries, of_values, keys)]
+    return [
+        *of_scores,
+        Product(batch, keys, of_values, queries),
+        Product(batch, queries, keys, of_values),
+        Walk(scores, 1.0, 3 * ELEMENT_B * scores, ELEMENT_B * scores),
+        Product(batch, queries, features, keys),
+        Product(batch, keys, features, queries),
     ]
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import simsched as ss
+from simsched.errors import CostError
 from simsched.graph import TaskGraph
 from simsched.traces.onnx.proto import Tensor
 from simsched.traces.onnx.reader import moved_bytes
@@ -97,6 +98,22 @@ def test_open_dimensions_leave_costs_open(tmp_path: Path, perceptron: Any) -> No
     assert graph.report.facts["open_dimensions"] == "n"
     assert graph.report.facts["tasks_without_shapes"] == 3
     assert any("Of 3 tasks not all shapes are known" in note for note in graph.report.notes)
+    with pytest.raises(CostError, match=r"give one of them: not all shapes are known; give sizes, as dims="):
+        ss.simulate(graph)
+
+
+def test_costs_that_leave_out_work_are_doubts(tmp_path: Path) -> None:
+    """A loop over a product took what its tensors take to move, and the note on that was the fourth."""
+    body = onnx.helper.make_graph(
+        [node("Identity", ["c"], ["d"]), node("MatMul", ["s", "s"], ["t"])], "body",
+        [onnx.helper.make_tensor_value_info("i", onnx.TensorProto.INT64, []),
+         onnx.helper.make_tensor_value_info("c", onnx.TensorProto.BOOL, []), value("s", [64, 64])],
+        [onnx.helper.make_tensor_value_info("d", onnx.TensorProto.BOOL, []), value("t", [64, 64])],
+    )  # fmt: skip
+    graph = load(tmp_path, model([node("Loop", ["", "", "x"], ["y"], body=body)], [value("x", [64, 64])]))
+    assert graph.report.doubts == [
+        "What runs graphs of its own is one task each, whose own operations are not counted: 1 Loop."
+    ]
 
 
 def test_branches_join(tmp_path: Path) -> None:

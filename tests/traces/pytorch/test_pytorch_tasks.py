@@ -172,6 +172,15 @@ def test_the_recorders_metadata_is_used(mini):
     assert graph.report.facts["traced_over_untraced"] == pytest.approx(4)
 
 
+def test_a_step_that_was_no_slower_traced_costs_nothing_to_trace(mini):
+    """A disturbed host: "tracing made the step 0.97 times as long ...: -406 us more an operator"."""
+    mini.top["simsched"] = {"untraced_step_s": {"median": 6e-6, "min": 5e-6}}
+    mini.op("aten::relu", 0, 4, [A], [B])
+    notes = mini.load().report.notes
+    assert not any("tracing made" in note for note in notes)
+    assert any("what tracing cost is less than its runs differ by" in note for note in notes)
+
+
 def views_of(mini, untraced_s):
     if untraced_s:
         mini.top["simsched"] = {"untraced_step_s": {"median": untraced_s, "min": untraced_s}}

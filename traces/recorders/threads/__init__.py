@@ -18,6 +18,7 @@ tasks and dependencies.
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
@@ -28,7 +29,7 @@ from simsched.files import check_place
 from simsched.graph.loading import plain_name
 from simsched.traces.chrome.writer import EXECUTORS, write_trace
 from simsched.traces.recorders.threads.patching import activate, active, patched
-from simsched.traces.recorders.threads.tasks import Lane, Part, Recording
+from simsched.traces.recorders.threads.tasks import Lane, Part, Recording, this_lane
 from simsched.traces.shared.libraries import cpu_model
 from simsched.version import version
 
@@ -139,9 +140,21 @@ def write(recording: Recording, path: Path) -> None:
         "recorder": "threads",
         "graph": name,
         "cpu_model": cpu_model(),
+        "doubts": list(_doubts(recording)),
         "notes": list(_notes(recording)),
     }
     write_trace(path, other, (json.dumps(event, separators=(",", ":")) for event in _events(recording)))
+
+
+def _doubts(recording: Recording) -> Iterator[str]:
+    locked = getattr(sys, "_is_gil_enabled", lambda: True)()
+    if locked and any(
+        lane[:2] != this_lane()[:2] and lane[0] == 0 for lane in {part.lane for part in recording.parts}
+    ):
+        yield (
+            "Python's global lock lets one thread at a time run Python code, which replays do not know: more cores "
+            "help only tasks that release it, as NumPy, compression and I/O do, and waits for it are recorded as work"
+        )
 
 
 def _notes(recording: Recording) -> Iterator[str]:
