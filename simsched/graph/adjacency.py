@@ -16,8 +16,17 @@ Mask = npt.NDArray[np.bool_]
 _BLOCK = 1 << 17
 
 
+class ReadOnly:
+    """Base of dataclasses whose arrays cannot be changed in place: they are shared, and handed out as views."""
+
+    def __post_init__(self) -> None:
+        for column in vars(self).values():
+            if isinstance(column, np.ndarray):
+                column.setflags(write=False)
+
+
 @dataclass(frozen=True, eq=False)
-class Csr:
+class Csr(ReadOnly):
     """Neighbours of every node, ascending.
 
     Parameters
@@ -30,11 +39,6 @@ class Csr:
 
     indptr: Ints
     indices: Index
-
-    def __post_init__(self) -> None:
-        # Rows are handed out as views; a change in place would change the graph.
-        self.indptr.setflags(write=False)
-        self.indices.setflags(write=False)
 
     @property
     def n(self) -> int:

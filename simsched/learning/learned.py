@@ -6,12 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from simsched.costs import CostModel
+from simsched.document.result import Result
 from simsched.errors import CostError, SimschedError
 from simsched.graph import TaskGraph
 from simsched.graph.taskgraph import Seconds
@@ -25,11 +26,6 @@ from simsched.policy import Layout, Policy, policy as policy_of
 from simsched.schedule import Schedule
 from simsched.spec import Engine
 from simsched.text import counted
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from simsched.document.result import Result
 
 
 @dataclass(frozen=True, eq=False)

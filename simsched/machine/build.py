@@ -18,7 +18,7 @@ from simsched.machine.memory import LATENCY_S, SHARPNESS, Memory
 from simsched.machine.network import check_pairs
 from simsched.machine.power import Power
 from simsched.machine.runtime import RuntimeProfile
-from simsched.machine.schema import CoreCount, MachineFile, factor, si
+from simsched.machine.schema import CoreCount, Cores, MachineFile, Mode, Runtime, factor, si
 from simsched.machine.stated import Fact, varied_spec
 from simsched.machine.variations import OF_POWER, edited, quantities
 from simsched.machine.ways import DataWays, Kinds, whole_shares
@@ -29,7 +29,6 @@ from simsched.spec import Scalar, Spec
 
 if TYPE_CHECKING:
     from simsched.machine.machine import Machine
-    from simsched.machine.schema import Cores, MachineFile, Mode, Runtime
     from simsched.machine.structure import Structure
 
 

@@ -14,7 +14,7 @@ from simsched.execute import RecordedReplay
 from simsched.machine import Machine
 from simsched.machine.effects import NAMES
 from simsched.notes import weighed
-from simsched.plots import core_use_frame, cost_curves, model_curves_frame, roofline_frame
+from simsched.plots import core_use_frame, cost_curves, link_load, model_curves_frame, roofline_frame
 from simsched.plots.canvas import plain
 from simsched.plots.machine import figure_size
 from simsched.report.findings import Findings
@@ -210,9 +210,6 @@ def _memory(schedule: Schedule, name: str) -> list[Part]:
 
 def _links(schedule: Schedule, name: str) -> list[Part]:
     """Return what passed over the links; a sentence where nothing moves."""
-    from simsched.plots import link_load
-    from simsched.plots.machine import figure_size
-
     machine, links = schedule.require_machine(), schedule.links
     if machine.data is None:
         return [

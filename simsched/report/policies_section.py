@@ -7,7 +7,7 @@ from math import isnan
 import pandas as pd
 
 from simsched.document.parts import Facts, Folded, Markup, Paragraph, Part, Picture, Section, Table
-from simsched.plots import layouts, layouts_frame, scaling
+from simsched.plots import comparison, layouts, layouts_frame, scaling
 from simsched.plots.canvas import plain
 from simsched.report.findings import Findings
 from simsched.report.page import chart
@@ -114,8 +114,6 @@ def _meaning(found: Findings) -> str:
 
 
 def _picture(found: Findings) -> Picture:
-    from simsched.plots import comparison
-
     frame = pd.DataFrame({
         "policy": [run.name for run in found.done],
         "layout": [run.require_schedule().layout for run in found.done],

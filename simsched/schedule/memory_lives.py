@@ -8,16 +8,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from simsched.graph.adjacency import Ints
-from simsched.graph.data import NOBODY
+from simsched.graph.adjacency import Index, Ints
+from simsched.graph.data import NOBODY, DataObjects
 from simsched.machine.network import network_of
 from simsched.machine.ways import DataWays
 from simsched.schedule.runs import Runs, by_start
 
 if TYPE_CHECKING:
-    from simsched.graph.adjacency import Index
     from simsched.graph.columns import Floats
-    from simsched.graph.data import DataObjects
     from simsched.graph.taskgraph import Seconds
     from simsched.schedule.schedule import Schedule
     from simsched.schedule.transfers import Messages

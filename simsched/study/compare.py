@@ -231,8 +231,6 @@ class Trials:
         self.rows.update(zip(new, rows, strict=True))
 
     def _row(self, policy: Policy, layout: Layout | None) -> dict[str, Any]:
-        from simsched.schedule.caveats import notes_of
-
         # Only the row is kept: schedules of a million tasks would fill the memory.
         schedule = self.replay(policy, layout)
         notes = tuple(notes_of([schedule]))
@@ -249,8 +247,6 @@ class Trials:
 
     def result(self, drawing: Callable[..., Axes]) -> Result:
         """Return one row per replay, the shortest makespan first, of equals the first replayed."""
-        from simsched.document.result import Result
-
         frame = pd.DataFrame(self.rows.values()).drop(columns="notes")
         frame["evaluation"] = range(1, len(frame) + 1)
         notes = [note for row in self.rows.values() for note in row["notes"]]

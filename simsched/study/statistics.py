@@ -242,8 +242,6 @@ def verdicts(
 
 def _compared(replays: pd.DataFrame, over: Over) -> Result:
     """Return the verdicts on replays."""
-    from simsched.document.result import Result
-
     logs, graphs, names = _logs(replays)
     if len(graphs) < 2 and over == "graphs":
         raise SimschedError("over='graphs' asks about graphs like these; give two of them at least")

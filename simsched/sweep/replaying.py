@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from simsched.costs import CostModel
+from simsched.costs import CostModel, TaskCosts
 from simsched.errors import SpecError
-from simsched.graph import LabelColumn
+from simsched.graph import LabelColumn, TaskGraph
 from simsched.graph.shapes import with_times
 from simsched.policy import Layout, Policy
 from simsched.policy.layout import Best
@@ -21,8 +21,6 @@ from simsched.spec import Scalar, Spec, made
 from simsched.sweep.axes import Axis, Choices
 
 if TYPE_CHECKING:
-    from simsched.costs import TaskCosts
-    from simsched.graph import TaskGraph
     from simsched.graph.taskgraph import Seconds
     from simsched.machine import Machine, RuntimeProfile
     from simsched.schedule import Schedule

@@ -19,7 +19,7 @@ from simsched.files import replacing
 from simsched.machine.stated import varied_spec
 from simsched.spec import Scalar, format_scalar
 from simsched.sweep.description import graph_id, identity
-from simsched.sweep.replaying import MACHINE_PREFIX, POLICY_PREFIX, Point, with_parameters
+from simsched.sweep.replaying import MACHINE_PREFIX, POLICY_PREFIX, Outcome, Point, with_parameters
 from simsched.text import one_line
 from simsched.version import version
 
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
-    from simsched.sweep.replaying import Outcome
     from simsched.sweep.sweep import Sweep
 
 #: Key of a file's own metadata.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -17,10 +16,8 @@ from simsched.policy.planning.compiled import assignment, bound, flat
 from simsched.policy.planning.draft import Draft, best
 from simsched.policy.planning.priorities import Priorities, positions
 from simsched.policy.platform import Platform
-
-if TYPE_CHECKING:
-    from simsched.policy.policy import Discipline
-    from simsched.policy.problem import Problem
+from simsched.policy.policy import Discipline
+from simsched.policy.problem import Problem
 
 
 def plan_list(

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
 from itertools import product
 from statistics import mean
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -16,19 +15,16 @@ import pandas as pd
 
 from simsched.costs import CostModel
 from simsched.drawing import Axes
+from simsched.graph import TaskGraph
 from simsched.machine import Machine, machine as machine_of
 from simsched.parameters import one_of, positive, text
 from simsched.policies.tensorflow import chunked, one_threaded
-from simsched.policy import policy
+from simsched.policy import Policy, policy
 from simsched.replay import simulate
 from simsched.reproduce.system import Drawing, Predicted, Prediction, System, Verdict
 from simsched.schedule import Schedule
 from simsched.spec import Scalar, Spec
 from simsched.workloads import workload
-
-if TYPE_CHECKING:
-    from simsched.graph import TaskGraph
-    from simsched.policy import Policy
 
 #: Number of random orders averaged for the naive queue's time.
 DRAWS = 5
