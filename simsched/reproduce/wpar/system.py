@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -15,7 +16,8 @@ from simsched.errors import MachineError
 from simsched.graph.taskgraph import Seconds
 from simsched.machine import Machine, machine as machine_of
 from simsched.parameters import positive, text, whole
-from simsched.plots.published import curves, grouped_bars
+from simsched.plots.published import grouped_bars
+from simsched.reproduce.pictures import bars, lines
 from simsched.reproduce.system import Drawing, Predicted, Prediction, System, Verdict
 from simsched.reproduce.wpar.cells import CellCosts, Runs, Setting
 from simsched.reproduce.wpar.keras import Keras
@@ -35,30 +37,12 @@ def _times(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
 
 def _by_cores(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     layers = frame["layers"].min()
-    shown = _named(frame[frame["layers"] == layers])
-    return curves(shown, "cores", "run", f"speed-up over Seq on one core, {layers} layers", ax)
+    title = f"speed-up over Seq on one core, {layers} layers"
+    return lines("cores", RUN, title, "", frame[frame["layers"] == layers], ax)
 
 
-def _busy(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
-    named = _named(frame).assign(on=frame["cores"].astype(str) + " cores")
-    return grouped_bars(named, "run", "on", "share of time that cores are busy", ax, log=False)
-
-
-def _over_keras(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
-    layers = frame["mode"] + ", " + frame["layers"].astype(str) + " layers"
-    return grouped_bars(frame.assign(run=layers), "run", "system", "speed-up over Keras", ax, log=False)
-
-
-def _tasks(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
-    layers = frame["layers"].astype(str) + " layers"
-    return grouped_bars(frame.assign(run=layers), "run", "quantity", "tasks, milliseconds", ax)
-
-
-def _named(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the frame with a column that names system and mini-batches."""
-    return frame.assign(run=frame["system"] + ", mini-batches: " + frame["mini_batches"].astype(str))
-
-
+#: Name of a run: its system, and the parts of a batch.
+RUN = "{system}, mini-batches: {mini_batches}"
 FIGURES, SPEEDUP = "Fig. 10, 11", "speed-up over Seq on one core"
 
 
@@ -197,9 +181,13 @@ class WPar(System):
         return {
             "Table 4": _times,
             "Fig. 10, 11": _by_cores,
-            "Fig. 12": _busy,
-            "Fig. 14": _over_keras,
-            "Table 6": _tasks,
+            "Fig. 12": partial(
+                bars, RUN, "{cores} cores", "share of time that cores are busy", "", log=False
+            ),
+            "Fig. 14": partial(
+                bars, "{mode}, {layers} layers", "{system}", "speed-up over Keras", "", log=False
+            ),
+            "Table 6": partial(bars, "{layers} layers", "{quantity}", "tasks, milliseconds", ""),
         }
 
     def schedule(self, system: str, mini_batches: int, cores: int, layers: int = 8) -> Schedule:
