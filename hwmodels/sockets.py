@@ -326,8 +326,7 @@ def _picture_of(sockets: Sockets) -> Picture:
     boxes = [
         box for group, (x, _) in zip(groups, tops, strict=True) for box in group.at(x - group.width / 2, 0)
     ]
-    links = [part for a, b in sockets.links for part in _bridge(tops[a], tops[b], abs(a - b))]
-    return Picture(boxes, links)
+    return Picture(boxes, [part for a, b in sockets.links for part in _bridge(tops[a], tops[b], abs(a - b))])
 
 
 def _tops(groups: Sequence[_Group]) -> list[Point]:

@@ -291,5 +291,4 @@ def _walked(part: Walk, groups: int) -> LoopNest:
     if part.written_B > 0:
         arrays = min(max(round(part.named_B / part.written_B), 2), MOST_ARRAYS)
     elements = max(ceil(part.named_B / (4 * arrays * groups)), 1)
-    flops = part.flops * part.elements / (elements * groups)
-    return elementwise(elements, operands=arrays - 1, flops=flops)
+    return elementwise(elements, operands=arrays - 1, flops=part.flops * part.elements / (elements * groups))

@@ -112,8 +112,7 @@ def _files(path: Path) -> list[Path]:
         )
     if len(found) > MOST_RANKS:
         raise FormatError(f"{path}: {len(found)} files; expected at most {MOST_RANKS}, one for each rank")
-    order = ranks_of([file.name for file in found])
-    return [file for _, file in sorted(zip(order, found, strict=True))]
+    return [file for _, file in sorted(zip(ranks_of([file.name for file in found]), found, strict=True))]
 
 
 def _companions(value: object) -> dict[int, Path]:

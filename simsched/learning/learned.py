@@ -286,8 +286,7 @@ class Learned:
         count = found if cores is None else cores
         shape = (wanted.executors, wanted.width) if isinstance(wanted, Layout) else (count, 1)
         share = 0.0 if undisturbed else self.interrupted(program, *shape)[0]
-        case = Case(graph, program, policy, layout, count, machine, engine, seed)
-        return case.replayed(self, 1.0 + share)
+        return Case(graph, program, policy, layout, count, machine, engine, seed).replayed(self, 1.0 + share)
 
     def costs(self) -> CostModel:
         """Return the cost model: how seconds change with the width of teams.

@@ -66,8 +66,7 @@ def save(figure: Figure, file: IO[bytes], kind: str, dpi: float = 150) -> None:
 def _canvas(figure: Figure, kind: str, dpi: float) -> Any:
     """Return a canvas for a figure, whose methods matplotlib gives no types."""
     figure.set_dpi(dpi)
-    backend = import_module(f"matplotlib.backends.backend_{BACKENDS[kind]}")
-    return backend.FigureCanvas(figure)
+    return import_module(f"matplotlib.backends.backend_{BACKENDS[kind]}").FigureCanvas(figure)
 
 
 def save_figure(path: Path, draw: Callable[[Axes], object], size: Size = (7.0, 4.0)) -> None:

@@ -204,8 +204,7 @@ class CandidateRule(Policy):
         holder = self._holder(view)
         if holder is None:
             return None
-        cores = view.problem.machine.n_cores
-        idle = bisect_left(view.idle_cores, 2 * cores)
+        idle = bisect_left(view.idle_cores, 2 * view.problem.machine.n_cores)
         end_s, now = holder.finish_s, view.now_s
         best, least_s = None, inf
         for task in view.ready:

@@ -257,8 +257,7 @@ def sharing_of(native: ModuleType, machine: Machine) -> object:
 
 def _candidates_seconds(plan: DynamicPlan, rule: CandidateRule) -> Seconds:
     """Return each candidate's seconds by the costs, in the order of its widths; rules may differ."""
-    columns = [plan.problem.costs.seconds(widths) for widths in rule.widths.T]
-    return np.stack(columns, axis=1).ravel()
+    return np.stack([plan.problem.costs.seconds(widths) for widths in rule.widths.T], axis=1).ravel()
 
 
 def _candidates_loads(plan: DynamicPlan, rule: CandidateRule) -> Loads:

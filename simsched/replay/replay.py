@@ -120,8 +120,7 @@ class Replay:
 
     def open(self) -> None:
         """Start the first tasks."""
-        sources = [task for task, count in enumerate(self.waiting) if not count]
-        self.chooser.released(sources, 0.0)
+        self.chooser.released([task for task, count in enumerate(self.waiting) if not count], 0.0)
         if self.data is not None:
             self.data.open()
             self._begin_waiting()

@@ -104,8 +104,7 @@ def costs_section(found: Findings) -> Section | None:
     """Return cost curves and roofline; None for a graph without tasks."""
     if not found.question.graph.n_tasks:
         return None
-    parts = [_curves(found), *_roofline(found)]
-    return Section("What tasks cost", parts, "costs")
+    return Section("What tasks cost", [_curves(found), *_roofline(found)], "costs")
 
 
 def _curves(found: Findings) -> Picture:
@@ -284,8 +283,7 @@ def _assumptions(question: Question) -> list[str]:
         f"effects of running tasks on each other: {', '.join(on) or 'none'}"
         + (f"; off: {', '.join(off)}" if off else "")
     ]
-    runtime = question.runtime or machine.runtime
-    sentences.append(f"the software's own costs: {_runtime(runtime)}")
+    sentences.append(f"the software's own costs: {_runtime(question.runtime or machine.runtime)}")
     noise = noise_of(question.costs.noise if question.costs is not None else 0.0)
     sentences.append(
         "tasks take exactly what is estimated: no noise" if noise.silent else f"noise of task times: {noise}"
@@ -309,8 +307,7 @@ def _runtime(runtime: object) -> str:
 
 
 def _recorded(run: RecordedReplay) -> Table:
-    row = run.row()
-    start = format_time(float(row["dispatch_s"] or 0.0))
+    start = format_time(float(run.row()["dispatch_s"] or 0.0))
     rows = [
         ("recorded", format_time(run.recorded.makespan_s), "-"),
         ("replayed without overheads", format_time(run.plain.makespan_s), f"{run.plain_error:+.2%}"),

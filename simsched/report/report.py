@@ -165,8 +165,7 @@ class Report:
         True
         """
         path = Path(path)
-        text = self.html if written_as(path) == "html" else self.markdown
-        write_text(path, text)
+        write_text(path, self.html if written_as(path) == "html" else self.markdown)
 
     def __repr__(self) -> str:
         return f"<Report: {self.headline}>"

@@ -141,8 +141,7 @@ def _home(schedule: Schedule, data: DataObjects, place_of: Index) -> Index:
     network = None if schedule.machine is None else schedule.machine.network
     home = np.full(data.n, -1) if network is None else network.home_of(data.n)
     anywhere = place_of[_first_readers(schedule, data)] if schedule.graph.n_tasks else home
-    inputs = np.where(home >= 0, home, anywhere)
-    return np.where(data.producer != NOBODY, place_of[data.producer], inputs)
+    return np.where(data.producer != NOBODY, place_of[data.producer], np.where(home >= 0, home, anywhere))
 
 
 def _first_readers(schedule: Schedule, data: DataObjects) -> Ints:

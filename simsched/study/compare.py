@@ -81,8 +81,7 @@ def compare(
     """
     scenario = Scenario.of(machine_for(graph, machine), layout, costs, runtime, engine, seed, progress)
     schedules, sequential = replays(scenario, graph, policies)
-    limits = best_bounds(scenario, graph, bound, limit_s)
-    return comparison_frame(schedules, sequential, limits)
+    return comparison_frame(schedules, sequential, best_bounds(scenario, graph, bound, limit_s))
 
 
 def replays(
@@ -130,8 +129,7 @@ def comparison_frame(
         return found
 
     frame = pd.DataFrame(parallel_map(row, schedules))
-    notes = (*notes_of(schedules), *_one_core(sequential).notes)
-    return Result.of(frame, notes, comparison, HIDDEN)
+    return Result.of(frame, (*notes_of(schedules), *_one_core(sequential).notes), comparison, HIDDEN)
 
 
 def best_bounds(
@@ -227,8 +225,7 @@ class Trials:
     def all_seconds(self, points: Iterable[Point]) -> None:
         """Replay several points, as many at a time as there are CPUs; known ones cost nothing."""
         new = {_key(*point): point for point in points if _key(*point) not in self.rows}
-        rows = parallel_map(lambda point: self._row(*point), new.values())
-        self.rows.update(zip(new, rows, strict=True))
+        self.rows.update(zip(new, parallel_map(lambda point: self._row(*point), new.values()), strict=True))
 
     def _row(self, policy: Policy, layout: Layout | None) -> dict[str, Any]:
         # Only the row is kept: schedules of a million tasks would fill the memory.

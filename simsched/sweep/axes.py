@@ -241,8 +241,7 @@ def sampled(axes: Sequence[Axis], design: Design, samples: int, seed: int) -> Ch
     generator = np.random.default_rng(seed)
     if design == "sobol":
         # Its points are balanced in powers of two.
-        sampler = qmc.Sobol(len(free), seed=generator)
-        shares = sampler.random_base2((samples - 1).bit_length())[:samples]
+        shares = qmc.Sobol(len(free), seed=generator).random_base2((samples - 1).bit_length())[:samples]
     else:
         shares = qmc.LatinHypercube(len(free), seed=generator).random(samples)
     for column, number in enumerate(free):

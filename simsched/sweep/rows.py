@@ -166,8 +166,7 @@ def _check_values(file: Path, table: pa.Table, sealed: dict[str, Any], *, whole:
     digests = sealed.get("columns")
     if not isinstance(digests, dict) or (whole and set(digests) != set(table.column_names)):
         raise _refused(file, "is damaged: its columns are not those that were written")
-    found = _digests(table)
-    changed = [name for name, value in found.items() if digests.get(name) != value]
+    changed = [name for name, value in _digests(table).items() if digests.get(name) != value]
     if changed or sealed.get("rows") != len(table):
         raise _refused(
             file, f"is damaged: {one_line(', '.join(changed) or 'rows')} differ from what was written"

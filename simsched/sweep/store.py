@@ -192,8 +192,7 @@ class Store:
         self._owner = Owner(self._rows.last["sweep_id"], len(sweep))
         self._waiting: list[dict[str, Any]] = []
         self._opened = self._written = time.monotonic()
-        numbers = [int(part.stem) for part in _parts_of(folder)]
-        self._next = max(numbers, default=-1) + 1
+        self._next = max([int(part.stem) for part in _parts_of(folder)], default=-1) + 1
         self.done = _points_of(folder, self._owner)
         self.suspects = _suspects(folder, len(sweep)) - self.done
         self._begun: IO[str] | None = None
@@ -229,8 +228,7 @@ class Store:
         """
         if self._waiting:
             earlier, table = self._with_earlier(_table(self._waiting))
-            part = self.folder / "parts" / f"{self._next:06d}.parquet"
-            write_rows(part, table, self._owner.sweep_id)
+            write_rows(self.folder / "parts" / f"{self._next:06d}.parquet", table, self._owner.sweep_id)
             self._next, self._waiting = self._next + 1, []
             for replaced in earlier:
                 replaced.unlink()

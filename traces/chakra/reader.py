@@ -270,8 +270,7 @@ def _read(path: Path, *, data_deps: bool | str = False, tolerant: bool | str = F
         if metadata.get(key):
             report.facts[key] = str(metadata[key])[:60]
     build = of_nodes if as_written or not any(r.has_tensors() for r in records) else _of_operators
-    name = plain_name(path, ".json", ".et")
-    return build(path, records, report, name)
+    return build(path, records, report, plain_name(path, ".json", ".et"))
 
 
 CHAKRA = Reader(

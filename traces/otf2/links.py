@@ -245,8 +245,7 @@ class Links:
         latest = max(begun, key=lambda location: begun[location])
         self.cuts.extend((there[location].before, begun[latest]) for location in takers)
         before = [there[location].earlier for location in givers]
-        after = [there[location].before for location in takers]
-        self._joined(begun[latest], -1, latest, before, after)
+        self._joined(begun[latest], -1, latest, before, [there[location].before for location in takers])
 
     def _joined(self, ticks: int, region: int, location: int, before: list[int], after: list[int]) -> None:
         """Let each of some pieces come after each of others, through an empty task where that takes fewer edges."""

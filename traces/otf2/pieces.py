@@ -107,8 +107,7 @@ def chains_of(events: Events, own: int, numbered: Callable[[Hashable], int], pro
         if chain is not None:
             places.append(mark.event)
             values.append(chain)
-    lengths = np.diff(np.array([*places, len(events.ticks)]))
-    return np.repeat(np.array(values, np.int32), lengths)
+    return np.repeat(np.array(values, np.int32), np.diff(np.array([*places, len(events.ticks)])))
 
 
 def _switched(

@@ -164,8 +164,7 @@ class Vocabulary:
 
     def _running(self) -> int:
         """Return the thread state in which the body of a task runs."""
-        number = self._number(Event.STATE)
-        states = self.labels.values.get(number, {}) if self.labels is not None else {}
+        states = self.labels.values.get(self._number(Event.STATE), {}) if self.labels is not None else {}
         return next((value for value, label in states.items() if label.lower() == RUNNING_LABEL), RUNNING)
 
     def _number(self, event: Event) -> int:

@@ -422,8 +422,7 @@ def _windows(
 
 
 def _candidates(image: Sides, taps: Sides) -> Iterator[tuple[Sides, Sides, Sides]]:
-    same = _same(taps)
-    paddings = dict.fromkeys([same, (0, 0), *((p, p) for p in range(1, PADDINGS))])
+    paddings = dict.fromkeys([_same(taps), (0, 0), *((p, p) for p in range(1, PADDINGS))])
     paddings |= dict.fromkeys((p, q) for p in range(taps[0]) for q in range(taps[1]) if max(p, q) < PADDINGS)
     for stride in STRIDES:
         for padding in paddings:

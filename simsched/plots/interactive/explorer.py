@@ -300,5 +300,4 @@ def packed(message: dict[str, Any]) -> bytes:
 
     text = json.dumps(message, default=place).encode()
     text += b" " * (-len(text) % ALIGNED)
-    head = len(text).to_bytes(ALIGNED, "little")
-    return b64encode(zlib.compress(b"".join([head, text, *arrays]), 1))
+    return b64encode(zlib.compress(b"".join([len(text).to_bytes(ALIGNED, "little"), text, *arrays]), 1))

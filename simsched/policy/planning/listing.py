@@ -137,8 +137,7 @@ def plan_clusters(platform: Platform, cluster: Index, start: Floats | None = Non
     shared = len(np.unique(executors)) < len(executors)
     by_start = start is not None and not shared
     position = positions(start if start is not None and not shared else -Priorities(platform).b_level)
-    pinned = executors[cluster]
-    return plan_list(platform, position, insertion=not by_start, by_finish=True, pinned=pinned)
+    return plan_list(platform, position, insertion=not by_start, by_finish=True, pinned=executors[cluster])
 
 
 def _executors(platform: Platform, cluster: Index) -> Index:

@@ -219,8 +219,7 @@ class Numbers:
         reference = next(iter(measured_s["seq"]))
         costs = CellCosts(machine, float(inputs["outer_cache"]["core_Bps"]), system.remote, system.packing)
         self.runs = self._calibrated(costs, reference, measured_s)
-        keras = Keras(machine, CORES, system.fused, system.remote)
-        self.keras = keras.calibrated(measured_s["keras"])
+        self.keras = Keras(machine, CORES, system.fused, system.remote).calibrated(measured_s["keras"])
 
     def _calibrated(
         self, costs: CellCosts, reference: Setting, measured_s: Mapping[str, Mapping[Setting, float]]
