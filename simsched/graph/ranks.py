@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -151,7 +151,11 @@ def combined(path: Path, ranks: Sequence[int], graphs: Sequence[TaskGraph]) -> T
         kinds=_labels([graph.kinds for graph in graphs]),
         shapes=_labels([graph.shapes for graph in graphs]),
         scopes=_labels([graph.scopes for graph in graphs]),
-        names=TextColumn.from_strings(_names(graphs)) if named else None,
+        names=TextColumn.from_strings(
+            graph.task_name(task) for graph in graphs for task in range(graph.n_tasks)
+        )
+        if named
+        else None,
         name=path.name if path.is_dir() else path.parent.name,
         recorded_on=recorded_on.pop() if len(recorded_on) == 1 else None,
         report=report,
@@ -159,10 +163,6 @@ def combined(path: Path, ranks: Sequence[int], graphs: Sequence[TaskGraph]) -> T
         data=_data(graphs, offsets),
         seconds_by_kind=_by_kind(graphs, report),
     )
-
-
-def _names(graphs: Sequence[TaskGraph]) -> Iterator[str]:
-    return (graph.task_name(task) for graph in graphs for task in range(graph.n_tasks))
 
 
 def _rows(parts: Sequence[Csr], offsets: Sequence[int]) -> Csr:

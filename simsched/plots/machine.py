@@ -242,7 +242,10 @@ def _write(ax: Axes, picture: Picture, cores: _Cores) -> None:
     _figure(ax).draw_without_rendering()
     (x0, _), (x1, _) = ax.transData.transform([(0.0, 0.0), (1.0, 0.0)])
     per_unit_pt = abs(x1 - x0) * 72 / _figure(ax).dpi
-    texts = [_text(box, cores) for box in picture.boxes]
+    texts = [
+        cores.texts[box.core] if cores.texts is not None and box.core >= 0 else box.label
+        for box in picture.boxes
+    ]
     fitting = [_fitting_pt(box, text) * per_unit_pt for box, text in zip(picture.boxes, texts, strict=True)]
     # Cores show all their numbers in one size, or none.
     common = min((pt for box, pt in zip(picture.boxes, fitting, strict=True) if box.core >= 0), default=0.0)
@@ -259,10 +262,6 @@ def _write(ax: Axes, picture: Picture, cores: _Cores) -> None:
             bbox=None if inside else {"facecolor": "white", "edgecolor": "none", "pad": 1.0},
         )  # fmt: skip
         verbatim(written)
-
-
-def _text(box: Box, cores: _Cores) -> str:
-    return cores.texts[box.core] if cores.texts is not None and box.core >= 0 else box.label
 
 
 def _fitting_pt(box: Box, text: str) -> float:

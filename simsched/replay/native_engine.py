@@ -87,7 +87,11 @@ def _list(native: ModuleType, plan: StaticPlan, progress: Progress) -> Schedule:
         assigned=plan.assigned,
         kinds=1 if plan.kind_of is None else plan.seconds.shape[1],
         data=_data(native, plan.data),
-        pushing=_pushing(native, plan) if plan.discipline in PUSHING else None,
+        pushing=native.Pushing(
+            estimates=plan.alone_s.ravel(), **asdict(plan.pushing) | {"levels": plan.rank_s}
+        )
+        if plan.discipline in PUSHING
+        else None,
     )
     done, ready_s, start_s, finish_s, executor, order, sent, aborted = native.replay_list(bound, progress)
     _require_all(done, plan)
@@ -97,10 +101,6 @@ def _list(native: ModuleType, plan: StaticPlan, progress: Progress) -> Schedule:
     runs = Runs(lost, lost_on, team[n:], *moments)
     times = Times(ready_s, start_s, finish_s, team[:n], executor, order, _messages(sent), runs)
     return schedule_of(plan, times, teams, plan.alone(executor), "native")
-
-
-def _pushing(native: ModuleType, plan: StaticPlan) -> object:
-    return native.Pushing(estimates=plan.alone_s.ravel(), **asdict(plan.pushing) | {"levels": plan.rank_s})
 
 
 def _shortcuts(native: ModuleType, plan: StaticPlan, cuts: Shortcuts) -> object:

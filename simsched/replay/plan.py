@@ -147,7 +147,9 @@ class StaticPlan:
     def teams(self, executor: Index, task: Index) -> tuple[Csr, Index]:
         """Return the distinct teams that ran, and the row of each run's team, given its executor and its task."""
         if self.displaced is None:
-            return _joined(self.executors, _one_each(self.singles)), executor
+            return _joined(
+                self.executors, Csr(np.arange(len(self.singles) + 1, dtype=np.int64), self.singles)
+            ), executor
         single = executor >= self.executors.n
         moved, width = self.displaced[task], self.displaced.shape[1]
         wide, row = _moved(self.executors.indices.reshape(-1, width)[executor[~single]], moved[~single])
@@ -295,11 +297,6 @@ class DynamicPlan:
 
 
 Plan = StaticPlan | DynamicPlan
-
-
-def _one_each(threads: Index) -> Csr:
-    """Return a table of teams of one thread."""
-    return Csr(np.arange(len(threads) + 1, dtype=np.int64), threads)
 
 
 def _joined(above: Csr, below: Csr) -> Csr:

@@ -235,7 +235,12 @@ class MachineNumbers:
         z = [normal(one.name) for one in self.parameters]
         share = 1.0
         for _ in range(TRIES if self.parameters else 0):
-            values = {one.name: _between(one, share * of) for one, of in zip(self.parameters, z, strict=True)}
+            values = {
+                one.name: min(
+                    max(sampled_between(one.value, one.low, one.high, share * of), one.low), one.high
+                )
+                for one, of in zip(self.parameters, z, strict=True)
+            }
             try:
                 return replace(machine.varied(values), effects=machine.effects)
             except SimschedError:
@@ -249,7 +254,3 @@ def _numbers(machine: Machine) -> MachineNumbers:
     given |= parse_path(machine.spec).params.keys()
     uncertain = Uncertain(TaskGraph.from_edges([]), Scenario(machine))
     return MachineNumbers([one for one in uncertain.of_machine_together() if one.name not in given])
-
-
-def _between(one: Parameter, z: float) -> float:
-    return min(max(sampled_between(one.value, one.low, one.high, z), one.low), one.high)

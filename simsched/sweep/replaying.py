@@ -262,7 +262,12 @@ def _scaled(graph: TaskGraph, scaling: Scaling) -> TaskGraph:
     """
     if scaling == 1.0:
         return graph
-    factors = np.array([_factor(scaling, kind) for kind in graph.kinds.labels])[graph.kinds.codes]
+    factors = np.array(
+        [
+            float(scaling.get(kind, 1.0)) if isinstance(scaling, Mapping) else scaling
+            for kind in graph.kinds.labels
+        ]
+    )[graph.kinds.codes]
     if isinstance(scaling, Mapping) and (unknown := scaling.keys() - set(graph.kinds.labels)):
         raise SpecError(f"scalings: graph {graph.name!r} has no task of kind {min(unknown)!r}")
     work = np.where(np.isnan(graph.durations_s), factors, 1.0)
@@ -284,7 +289,3 @@ def _scaled_shapes(shapes: LabelColumn, work: Seconds) -> LabelColumn:
         for code, factor in set(pairs)
     }
     return LabelColumn.from_strings(texts[pair] for pair in pairs)
-
-
-def _factor(scaling: Scaling, kind: str) -> float:
-    return float(scaling.get(kind, 1.0)) if isinstance(scaling, Mapping) else scaling

@@ -120,11 +120,6 @@ def _files(folder: Path) -> list[Path]:
     return [*([whole] if whole.exists() else []), *_parts_of(folder)]
 
 
-def _points_of(folder: Path, owner: Owner) -> set[int]:
-    """Return the numbers of the points that have a row."""
-    return {point for table in _tables(folder, owner, ["point"]) for point in table["point"].to_pylist()}
-
-
 def _all_rows(folder: Path, owner: Owner) -> pa.Table:
     """Return all rows by point, each once: a file that was being replaced may still have its parts."""
     import pyarrow as pa
@@ -193,7 +188,9 @@ class Store:
         self._waiting: list[dict[str, Any]] = []
         self._opened = self._written = time.monotonic()
         self._next = max([int(part.stem) for part in _parts_of(folder)], default=-1) + 1
-        self.done = _points_of(folder, self._owner)
+        self.done = {
+            point for table in _tables(folder, self._owner, ["point"]) for point in table["point"].to_pylist()
+        }
         self.suspects = _suspects(folder, len(sweep)) - self.done
         self._begun: IO[str] | None = None
 

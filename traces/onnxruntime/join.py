@@ -246,7 +246,12 @@ class _View:
     def _with_absent(
         self, recorded: Sequence[Tensor], names: Sequence[str]
     ) -> tuple[tuple[Tensor, ...], float]:
-        places = _aligned(recorded, [self.known.get(n) for n in names], [self._may_lack(n) for n in names])
+        places = _aligned(
+            recorded,
+            [self.known.get(n) for n in names],
+            # Packed constants may be missing, and sequences, which have no shape.
+            [n in self.model.initialisers or n not in self.known for n in names],
+        )
         if places is None:
             expected = ", ".join(str(self.known.get(name, "not known")) for name in names)
             raise self._contradiction(
@@ -259,10 +264,6 @@ class _View:
         if any(name not in self.known for name in absent):
             return tuple(recorded), tensor_bytes(packed)
         return tuple(self.known[name] for name in names), tensor_bytes(packed)
-
-    def _may_lack(self, name: str) -> bool:
-        """Return whether an event may lack an input: packed constants; sequences, which have no shape."""
-        return name in self.model.initialisers or name not in self.known
 
     def _contradiction(self, here: str, there: str) -> FormatError:
         event = self.task.event

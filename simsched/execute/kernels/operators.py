@@ -71,7 +71,10 @@ def sizes(
     own = {plain(k): v for k, v in options.items()}.get(plain(kind), {})
     seen = rules.Seen(parse_shape(shape), flops, {**defaults, **own}, frozenset(own), bytes_B)
     found = operator.rule(seen)
-    return None if found is None or not _possible(found) else (operator.kernel, tuple(found))
+    # Sizes beyond what BLAS counts, and empty tensors: nothing to run.
+    if found is None or not all(0 <= size < 2**31 for size in found):
+        return None
+    return operator.kernel, tuple(found)
 
 
 def stands_in(kind: str) -> bool:
@@ -107,11 +110,6 @@ def check_options(options: Options) -> None:
                 raise EngineError(
                     f"options: {kind}: {key}={value!r}; there are whole numbers {', '.join(defaults)}"
                 )
-
-
-def _possible(found: list[int]) -> bool:
-    # Sizes beyond what BLAS counts, and empty tensors: nothing to run.
-    return all(0 <= size < 2**31 for size in found)
 
 
 @cache
