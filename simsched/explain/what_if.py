@@ -76,7 +76,9 @@ def what_if(
     cases += _tasks(on_path_s, speedup, replays - len(cases))
 
     def makespan_s(case: _Case) -> float:
-        shorter = _again(schedule, inputs, case)
+        factors = np.ones(schedule.graph.n_tasks) if inputs.factors is None else inputs.factors.copy()
+        factors[case.tasks] /= case.speedup
+        shorter = Scenario.again(schedule, inputs).replay(schedule.graph, inputs.policy, factors)
         report(1)
         return shorter.makespan_s
 
@@ -128,12 +130,6 @@ def _tasks(on_path_s: Seconds, speedup: float, most: int) -> Iterable[_Case]:
     for task in np.argsort(-on_path_s, kind="stable")[:most]:
         if on_path_s[task]:
             yield _Case(np.array([task]), speedup)
-
-
-def _again(schedule: Schedule, inputs: Inputs, case: _Case) -> Schedule:
-    factors = np.ones(schedule.graph.n_tasks) if inputs.factors is None else inputs.factors.copy()
-    factors[case.tasks] /= case.speedup
-    return Scenario.again(schedule, inputs).replay(schedule.graph, inputs.policy, factors)
 
 
 def _frame(

@@ -168,7 +168,9 @@ def _colours(
         return _Cores(np.array([ROLES[box.role].face for box in cores]))
     if values.dtype.kind in "biu":
         return _by_name(values.astype(np.int64), label)
-    return _by_size(values.astype(np.float64), label, limits)
+    sizes = values.astype(np.float64)
+    rgb, bar = shaded(sizes, limits)
+    return _Cores(rgb, () if np.isfinite(sizes).all() else (("unknown", GREY),), bar, label)
 
 
 def _by_name(values: npt.NDArray[np.int64], label: str) -> _Cores:
@@ -184,11 +186,6 @@ def _by_name(values: npt.NDArray[np.int64], label: str) -> _Cores:
     elif (values < 0).any():
         groups.append((f"no {label}".strip(), GREY))
     return _Cores(rgb, tuple(groups), texts=texts)
-
-
-def _by_size(values: npt.NDArray[np.float64], label: str, limits: tuple[float, float] | None) -> _Cores:
-    rgb, bar = shaded(values, limits)
-    return _Cores(rgb, () if np.isfinite(values).all() else (("unknown", GREY),), bar, label)
 
 
 def _draw_links(ax: Axes, picture: Picture) -> None:

@@ -109,9 +109,11 @@ def predict(
     [[1, 6.0, 'cores', False], [2, 4.0, 'critical path', True], [4, 4.0, 'critical path', False]]
     """
     scenario = Scenario.of(machine_for(graph, machine), None, costs, runtime, engine, seed, progress)
-    counts, nearest = _whole(scenario.machine, cores)
-    rows = rows_of(_points(scenario, graph, policy, counts, width, weak), sample_seeds(seed, samples))
-    return _result(rows, weak or callable(graph), nearest)
+    # Counts of whole tiles and kinds, each once.
+    targets = [scenario.machine.varied({"cores": count}) for count in core_counts(cores, scenario.machine)]
+    counts = dict.fromkeys(target.n_cores for target in targets)
+    rows = rows_of(_points(scenario, graph, policy, [*counts], width, weak), sample_seeds(seed, samples))
+    return _result(rows, weak or callable(graph), [note for target in targets for note in rounded(target)])
 
 
 def _result(rows: list[dict[str, Any]], weak: bool, nearest: list[str]) -> Result:
@@ -157,13 +159,6 @@ class Point:
     def replay(self) -> Schedule:
         """Return the schedule of the point's scenario."""
         return self.scenario.replay(self.graph, self.policy)
-
-
-def _whole(machine: Machine, cores: Sequence[int] | str | None) -> tuple[list[int], list[str]]:
-    """Return core counts of whole tiles and kinds, each once, and notes on those that were no such counts."""
-    targets = [machine.varied({"cores": count}) for count in core_counts(cores, machine)]
-    counts = dict.fromkeys(target.n_cores for target in targets)
-    return [*counts], [note for target in targets for note in rounded(target)]
 
 
 def _points(
