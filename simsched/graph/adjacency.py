@@ -89,6 +89,19 @@ class Csr(ReadOnly):
         return Csr(pointers(self.indices, self.n if n is None else n), self.sources()[order])
 
 
+def place_in(order: npt.NDArray[np.integer], n: int | None = None) -> Index:
+    """Return the place of each of `n` numbers in an order, shape (n,): its inverse; -1 of numbers that it leaves out.
+
+    Examples
+    --------
+    >>> place_in(np.array([2, 0, 1])).tolist(), place_in(np.array([2, 0]), 4).tolist()
+    ([1, 2, 0], [1, -1, 0, -1])
+    """
+    found = np.full(len(order) if n is None else n, -1, np.int32)
+    found[order] = np.arange(len(order), dtype=np.int32)
+    return found
+
+
 def pointers(rows: npt.NDArray[np.integer], n: int) -> Ints:
     """Return where each of `n` rows begins, and the last one ends, in entries sorted by row; shape (n + 1,)."""
     indptr = np.zeros(n + 1, np.int64)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from simsched.costs.loads import Loads, loads
 from simsched.errors import PolicyError
-from simsched.graph.adjacency import Csr, Index
+from simsched.graph.adjacency import Csr, Index, place_in
 from simsched.graph.taskgraph import Seconds
 from simsched.machine import RuntimeProfile
 from simsched.policy import CandidateRule, Policy, Problem, RankPolicy, Shortcuts
@@ -213,7 +213,7 @@ class StaticPlan:
             spec=str(policy),
             queue=queue_of(policy),
             discipline=discipline,
-            position=_places(planned.order) if planned else _position(policy, problem, discipline),
+            position=place_in(planned.order) if planned else _position(policy, problem, discipline),
             executors=executors,
             seconds=actual(alone, factors),
             alone_s=alone,
@@ -345,13 +345,6 @@ def _kind_of(problem: Problem, executors: Csr, shortcuts: Shortcuts | None) -> I
     return machine.kind_of[first % machine.n_cores]
 
 
-def _places(order: npt.NDArray[np.integer]) -> Index:
-    """Return the place of each task in an order."""
-    position = np.empty(len(order), np.int32)
-    position[order] = np.arange(len(order), dtype=np.int32)
-    return position
-
-
 def _position(policy: RankPolicy, problem: Problem, discipline: Discipline) -> Index:
     """Return the place of each task in the order of the policy's ranks, or raise `PolicyError`."""
     if discipline not in RANKED:
@@ -370,7 +363,7 @@ def _position(policy: RankPolicy, problem: Problem, discipline: Discipline) -> I
         raise PolicyError(f"policy {policy}: rank() returned NaN for task {int(np.isnan(rank).argmax())}")
     if discipline != "rank":
         return np.unique(rank, return_inverse=True)[1].astype(np.int32)
-    return _places(_ascending(rank))
+    return place_in(_ascending(rank))
 
 
 def _ascending(rank: npt.NDArray[Any]) -> npt.NDArray[np.integer]:

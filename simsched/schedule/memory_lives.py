@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from simsched.graph.adjacency import Index, Ints
+from simsched.graph.adjacency import Index, Ints, place_in
 from simsched.graph.data import NOBODY, DataObjects
 from simsched.machine.network import network_of
 from simsched.machine.ways import DataWays
@@ -147,8 +147,7 @@ def _home(schedule: Schedule, data: DataObjects, place_of: Index) -> Index:
 def _first_readers(schedule: Schedule, data: DataObjects) -> Ints:
     """Return the first run of a reader of each object to start, as in `Runs.of`; any where nobody reads it."""
     order, read = by_start(schedule, Runs.of(schedule).start_s), data.readers.degrees() > 0
-    turn = np.empty(len(order), np.int64)
-    turn[order] = np.arange(len(turn))
+    turn = place_in(order)
     np.minimum.at(turn, schedule.lost.task, turn[schedule.graph.n_tasks :])
     first = np.zeros(data.n, np.int64)
     if len(data.readers.indices):

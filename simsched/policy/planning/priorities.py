@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from simsched.graph.adjacency import Index
+from simsched.graph.adjacency import Index, place_in
 from simsched.graph.columns import Floats
 from simsched.graph.taskgraph import Seconds
 from simsched.native import find
@@ -117,10 +117,7 @@ def positions(*keys: npt.ArrayLike) -> Index:
     >>> positions([3.0, 1.0, 3.0], [0.0, 5.0, -1.0]).tolist()
     [2, 0, 1]
     """
-    order = np.lexsort([np.asarray(key) for key in reversed(keys)])
-    found = np.empty(len(order), np.int32)
-    found[order] = np.arange(len(order), dtype=np.int32)
-    return found
+    return place_in(np.lexsort([np.asarray(key) for key in reversed(keys)]))
 
 
 def _upward(platform: Platform, seconds: Seconds, messages: Seconds) -> Floats:
