@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pandas as pd
 
 from simsched.drawing import Axes
@@ -46,5 +48,5 @@ def lines(x: str, group: str, title: str, quantity: str, frame: pd.DataFrame, ax
 
 def _named(frame: pd.DataFrame, quantity: str, **names: str) -> pd.DataFrame:
     rows = frame[frame["quantity"] == quantity] if quantity else frame
-    cases = rows.to_dict("records")
+    cases: Any = rows.to_dict("records")
     return rows.assign(**{name: [words.format(**case) for case in cases] for name, words in names.items()})

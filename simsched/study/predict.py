@@ -113,13 +113,9 @@ def predict(
     targets = [scenario.machine.varied({"cores": count}) for count in core_counts(cores, scenario.machine)]
     counts = dict.fromkeys(target.n_cores for target in targets)
     rows = rows_of(_points(scenario, graph, policy, [*counts], width, weak), sample_seeds(seed, samples))
-    return _result(rows, weak or callable(graph), [note for target in targets for note in rounded(target)])
-
-
-def _result(rows: list[dict[str, Any]], weak: bool, nearest: list[str]) -> Result:
-    """Return the table with its knee, notes on its core counts, its replays and its rows, and its picture."""
-    notes = [*nearest, *(note for row in rows for note in row.pop("notes"))]
-    frame = with_growth(_with_knee(pd.DataFrame(rows).drop(columns="worlds_s"), weak))
+    notes = [note for target in targets for note in rounded(target)]
+    notes += [note for row in rows for note in row.pop("notes")]
+    frame = with_growth(_with_knee(pd.DataFrame(rows).drop(columns="worlds_s"), weak or callable(graph)))
     of_rows = [
         Note(f"{cores} cores: {note}", Weight.ASSUMPTION)
         for cores, note in zip(frame["cores"], frame["note"], strict=True)

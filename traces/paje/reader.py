@@ -94,7 +94,30 @@ def _read(
     mend = mends_if(path, tolerant, report)
     trace = Trace(UNITS[_unit(path, unit, report, mend)], mend is not None)
     trace.add(events(path, lines(path, mend), WANTED, mend))
-    return _graph(path, trace, _tasks(path, trace, states, report), dag, report)
+    tasks = _tasks(path, trace, states, report)
+    tracks = {interval.track for interval in tasks}
+    several = len({container for container, _ in tracks}) < len(tracks)
+    lanes = {track: _lane(path, trace, track, several) for track in tracks}
+    kinds = [trace.value_name(interval) for interval in tasks]
+    return TaskGraph.from_edges(
+        [(interval.finish_ns - interval.start_ns) / 1e9 for interval in tasks],
+        _edges(path, trace, tasks, dag, report),
+        kinds=kinds,
+        names=[
+            f"{kind} {i.event.values.get('JobId', k)}"
+            for k, (kind, i) in enumerate(zip(kinds, tasks, strict=True))
+        ],
+        shapes=[format_shape(_record(interval).shape()) for interval in tasks],
+        flops=[_record(interval).flops() for interval in tasks],
+        name=plain_name(path, ".trace", ".paje"),
+        report=report,
+        recording=recording(
+            path,
+            [interval.start_ns for interval in tasks],
+            [interval.finish_ns for interval in tasks],
+            *numbered([lanes[interval.track] for interval in tasks]),
+        ),
+    )
 
 
 PAJE = Reader(
@@ -173,34 +196,6 @@ def _tasks(path: Path, trace: Trace, states: object, report: ImportReport) -> li
     ):
         report.note(f"{counted(count, noun)} {rest}", when=count)
     return sorted(tasks, key=lambda interval: (interval.start_ns, interval.finish_ns))
-
-
-def _graph(
-    path: Path, trace: Trace, tasks: Sequence[Interval], dag: object, report: ImportReport
-) -> TaskGraph:
-    tracks = {interval.track for interval in tasks}
-    several = len({container for container, _ in tracks}) < len(tracks)
-    lanes = {track: _lane(path, trace, track, several) for track in tracks}
-    kinds = [trace.value_name(interval) for interval in tasks]
-    return TaskGraph.from_edges(
-        [(interval.finish_ns - interval.start_ns) / 1e9 for interval in tasks],
-        _edges(path, trace, tasks, dag, report),
-        kinds=kinds,
-        names=[
-            f"{kind} {i.event.values.get('JobId', k)}"
-            for k, (kind, i) in enumerate(zip(kinds, tasks, strict=True))
-        ],
-        shapes=[format_shape(_record(interval).shape()) for interval in tasks],
-        flops=[_record(interval).flops() for interval in tasks],
-        name=plain_name(path, ".trace", ".paje"),
-        report=report,
-        recording=recording(
-            path,
-            [interval.start_ns for interval in tasks],
-            [interval.finish_ns for interval in tasks],
-            *numbered([lanes[interval.track] for interval in tasks]),
-        ),
-    )
 
 
 def _record(interval: Interval) -> Record:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from simsched.errors import GraphError
-from simsched.graph.adjacency import Mask, place_in
+from simsched.graph.adjacency import Mask
 from simsched.graph.cleanup.cleanup import Cleanup, multiplied
 from simsched.graph.cleanup.matching import Matching
 from simsched.graph.cleanup.objects import of_kept, seconds_of
@@ -110,7 +110,8 @@ def _without(graph: TaskGraph, dropped: Mask, report: ImportReport) -> TaskGraph
         If that would make more edges than `MOST_GROWTH` times the tasks and edges that there were.
     """
     kept = np.flatnonzero(~dropped)
-    index = place_in(kept, graph.n_tasks)
+    index = np.full(graph.n_tasks, -1, np.int64)
+    index[kept] = np.arange(len(kept))
     pairs = zip(graph.successors.sources().tolist(), graph.successors.indices.tolist(), strict=True)
     most = MOST_GROWTH * (graph.n_edges + graph.n_tasks)
     try:

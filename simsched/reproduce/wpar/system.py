@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
@@ -215,7 +215,14 @@ class Numbers:
         self.system = system
         inputs = system.published().inputs
         machine = _checked(machine_of(system.machine))
-        measured_s = _reference(inputs["reference"]["rows"])
+        # Measured seconds by system; the first row is that of large batches.
+        rows = inputs["reference"]["rows"]
+        settings = [Setting("lstm", 6, *row[:4]) for row in rows]
+        seconds = np.array([row[4:] for row in rows], np.float64) / 1e3
+        measured_s = {
+            name: dict(zip(settings, column.tolist(), strict=True))
+            for name, column in zip(("keras", "seq", "wpar"), seconds.T, strict=True)
+        }
         reference = next(iter(measured_s["seq"]))
         costs = CellCosts(machine, float(inputs["outer_cache"]["core_Bps"]), system.remote, system.packing)
         self.runs = self._calibrated(costs, reference, measured_s)
@@ -304,13 +311,3 @@ def _checked(machine: Machine) -> Machine:
 def _run(*, mini_batches: int, cores: int, **network: Any) -> tuple[Setting, int, int]:
     """Return the setting, the number of mini-batches and the number of cores of a run."""
     return Setting(**network), mini_batches, cores
-
-
-def _reference(rows: Sequence[Sequence[Any]]) -> Mapping[str, Mapping[Setting, float]]:
-    """Return the measured seconds of the reference rows by system; the first row is that of large batches."""
-    settings = [Setting("lstm", 6, *row[:4]) for row in rows]
-    seconds = np.array([row[4:] for row in rows], np.float64) / 1e3
-    return {
-        name: dict(zip(settings, column.tolist(), strict=True))
-        for name, column in zip(("keras", "seq", "wpar"), seconds.T, strict=True)
-    }
