@@ -18,6 +18,7 @@ import numpy as np
 from simsched.errors import FormatError
 from simsched.graph import ImportReport, TaskGraph
 from simsched.graph.loading import Reader, open_plain, plain_name, read_bounded
+from simsched.multimap import multimap
 from simsched.text import counted, one_line
 from simsched.traces.dot.statements import read_dot, unescaped
 from simsched.traces.shared.choice import OPTIONS, Choice
@@ -159,9 +160,7 @@ def _joined(graph: Path, tasks: Spans, report: ImportReport) -> Whole:
     counts: dict[str, int] = defaultdict(int)
     for name in name_of.values():
         counts[name] += 1
-    ran: dict[str, list[int]] = defaultdict(list)
-    for task, code in enumerate(tasks.name.tolist()):
-        ran[tasks.labels[code]].append(task)
+    ran = multimap((tasks.labels[code], task) for task, code in enumerate(tasks.name.tolist()))
     known = {name for name in ran if counts.get(name) == 1}
     if not known:
         raise FormatError(f"{graph}: no task has the name of one that ran, as {shown(next(iter(ran)))}, once")

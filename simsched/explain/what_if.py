@@ -76,9 +76,7 @@ def what_if(
     cases += _tasks(on_path_s, speedup, replays - len(cases))
 
     def makespan_s(case: _Case) -> float:
-        factors = np.ones(schedule.graph.n_tasks) if inputs.factors is None else inputs.factors.copy()
-        factors[case.tasks] /= case.speedup
-        shorter = Scenario.again(schedule, inputs).replay(schedule.graph, inputs.policy, factors)
+        shorter = _again(schedule, inputs, case)
         report(1)
         return shorter.makespan_s
 
@@ -130,6 +128,12 @@ def _tasks(on_path_s: Seconds, speedup: float, most: int) -> Iterable[_Case]:
     for task in np.argsort(-on_path_s, kind="stable")[:most]:
         if on_path_s[task]:
             yield _Case(np.array([task]), speedup)
+
+
+def _again(schedule: Schedule, inputs: Inputs, case: _Case) -> Schedule:
+    factors = np.ones(schedule.graph.n_tasks) if inputs.factors is None else inputs.factors.copy()
+    factors[case.tasks] /= case.speedup
+    return Scenario.again(schedule, inputs).replay(schedule.graph, inputs.policy, factors)
 
 
 def _frame(

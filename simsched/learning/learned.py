@@ -22,6 +22,7 @@ from simsched.learning.observed import TaskKey, task_keys
 from simsched.learning.predicting import Case, check_counts, counts_of, doubts, validated
 from simsched.learning.rows import KindSeconds, LearnedWidths, Run, Slowdown, StartCost, width_ratios
 from simsched.machine import Machine, RuntimeProfile
+from simsched.multimap import multimap
 from simsched.policy import Layout, Policy, policy as policy_of
 from simsched.schedule import Schedule
 from simsched.spec import Engine
@@ -95,10 +96,10 @@ class Learned:
 
     @cached_property
     def _rows(self) -> dict[tuple[str, str, str], list[KindSeconds]]:
-        found: dict[tuple[str, str, str], list[KindSeconds]] = {}
-        for row in sorted(self.seconds, key=lambda row: row.width):
-            found.setdefault((row.program, row.kind, row.shape), []).append(row)
-        return found
+        return multimap(
+            ((row.program, row.kind, row.shape), row)
+            for row in sorted(self.seconds, key=lambda row: row.width)
+        )
 
     @cached_property
     def _factors(self) -> dict[tuple[str, str], float]:

@@ -109,13 +109,15 @@ def predict(
     [[1, 6.0, 'cores', False], [2, 4.0, 'critical path', True], [4, 4.0, 'critical path', False]]
     """
     scenario = Scenario.of(machine_for(graph, machine), None, costs, runtime, engine, seed, progress)
-    # Counts of whole tiles and kinds, each once.
-    targets = [scenario.machine.varied({"cores": count}) for count in core_counts(cores, scenario.machine)]
-    counts = dict.fromkeys(target.n_cores for target in targets)
-    rows = rows_of(_points(scenario, graph, policy, [*counts], width, weak), sample_seeds(seed, samples))
-    notes = [note for target in targets for note in rounded(target)]
-    notes += [note for row in rows for note in row.pop("notes")]
-    frame = with_growth(_with_knee(pd.DataFrame(rows).drop(columns="worlds_s"), weak or callable(graph)))
+    counts, nearest = _whole(scenario.machine, cores)
+    rows = rows_of(_points(scenario, graph, policy, counts, width, weak), sample_seeds(seed, samples))
+    return _result(rows, weak or callable(graph), nearest)
+
+
+def _result(rows: list[dict[str, Any]], weak: bool, nearest: list[str]) -> Result:
+    """Return the table with its knee, notes on its core counts, its replays and its rows, and its picture."""
+    notes = [*nearest, *(note for row in rows for note in row.pop("notes"))]
+    frame = with_growth(_with_knee(pd.DataFrame(rows).drop(columns="worlds_s"), weak))
     of_rows = [
         Note(f"{cores} cores: {note}", Weight.ASSUMPTION)
         for cores, note in zip(frame["cores"], frame["note"], strict=True)
@@ -155,6 +157,13 @@ class Point:
     def replay(self) -> Schedule:
         """Return the schedule of the point's scenario."""
         return self.scenario.replay(self.graph, self.policy)
+
+
+def _whole(machine: Machine, cores: Sequence[int] | str | None) -> tuple[list[int], list[str]]:
+    """Return core counts of whole tiles and kinds, each once, and notes on those that were no such counts."""
+    targets = [machine.varied({"cores": count}) for count in core_counts(cores, machine)]
+    counts = dict.fromkeys(target.n_cores for target in targets)
+    return [*counts], [note for target in targets for note in rounded(target)]
 
 
 def _points(

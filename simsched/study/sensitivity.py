@@ -242,16 +242,21 @@ def sobol(
     replay = _replay_of(uncertain, policy)
     indices = _indices(wanted, lambda values: replay(values).makespan_s, samples, seed).tolist()
     rows = [[*astuple(one), *found] for one, found in zip(wanted, indices, strict=True)]
-    frame = pd.DataFrame(rows, columns=COLUMNS)
-    frame = frame.sort_values("total", ascending=False, kind="stable").reset_index(drop=True)
-    frame.insert(0, "rank", frame["total"].round(9).rank(method="min", ascending=False).astype(np.int64))
-    return Result.of(frame, [*notes_of([replay({})]), *([] if rows else [UNMOVED])], sobol_bars)
+    return _by_total(rows, notes_of([replay({})]))
 
 
 def _check(samples: int, seed: int) -> None:
     check_seed(seed)
     if not is_whole(samples, 2) or samples & (samples - 1):
         raise SimschedError(f"samples is {samples!r}; expected a power of two, as 64")
+
+
+def _by_total(rows: list[list[Any]], notes: Iterable[str]) -> Result:
+    """Return the table of rows by total, the largest first, with their ranks."""
+    frame = pd.DataFrame(rows, columns=COLUMNS)
+    frame = frame.sort_values("total", ascending=False, kind="stable").reset_index(drop=True)
+    frame.insert(0, "rank", frame["total"].round(9).rank(method="min", ascending=False).astype(np.int64))
+    return Result.of(frame, [*notes, *([] if rows else [UNMOVED])], sobol_bars)
 
 
 def _indices(

@@ -28,6 +28,7 @@ from simsched.policy.layout import BEST
 from simsched.progress import shows_progress
 from simsched.replay.parallel_map import parallel_map
 from simsched.replay.scenario import Scenario
+from simsched.schedule import Schedule
 from simsched.schedule.caveats import notes_of
 from simsched.spec import Engine
 
@@ -89,15 +90,7 @@ def replayed(
 
     def row(case: tuple[str, Policy, int]) -> dict[str, Any]:
         graph, policy, seed = case
-        schedule = replace(of_pair[graph, policy], seed=seed).replay(by_name[graph], policy)
-        return {
-            "graph": graph,
-            "policy": schedule.policy,
-            "layout": schedule.layout,
-            "seed": schedule.seed,
-            "makespan_s": schedule.makespan_s,
-            "notes": notes_of([schedule]),
-        }
+        return _replay_row(graph, replace(of_pair[graph, policy], seed=seed).replay(by_name[graph], policy))
 
     rows = parallel_map(row, [(*pair, seed) for pair in pairs for seed in seeds])
     notes = [note for one in rows for note in one.pop("notes")]
@@ -118,6 +111,17 @@ def _settled(scenario: Scenario, graph: TaskGraph, policy: Policy) -> Scenario:
     layout = policy.suited_or_best(scenario.layout)
     asked = replace(scenario, layout=layout)
     return replace(asked, layout=asked.layout_of(graph, policy) or BEST) if layout == BEST else asked
+
+
+def _replay_row(graph: str, schedule: Schedule) -> dict[str, Any]:
+    return {
+        "graph": graph,
+        "policy": schedule.policy,
+        "layout": schedule.layout,
+        "seed": schedule.seed,
+        "makespan_s": schedule.makespan_s,
+        "notes": notes_of([schedule]),
+    }
 
 
 def _checked(

@@ -18,6 +18,7 @@ from simsched.machine import Machine
 from simsched.machine.confidence import ends
 from simsched.machine.schema import factor
 from simsched.machine.stated import Fact
+from simsched.multimap import multimap
 from simsched.replay.scenario import Scenario
 from simsched.spec import parse_path
 
@@ -146,11 +147,10 @@ class Uncertain:
 
     def _owners(self) -> Mapping[str, list[str]]:
         """Return the graph's kinds by the owner of their curves: a family, or the kind itself."""
-        found: dict[str, list[str]] = {}
-        for kind in self.graph.kinds.labels:
-            family = self.scenario.costs.curve(kind).family
-            found.setdefault(family if family in ranges() else normalised(kind), []).append(kind)
-        return found
+        families = [(self.scenario.costs.curve(kind).family, kind) for kind in self.graph.kinds.labels]
+        return multimap(
+            (family if family in ranges() else normalised(kind), kind) for family, kind in families
+        )
 
     def _with_curves(self, values: Mapping[str, float]) -> CostModel:
         if not values:

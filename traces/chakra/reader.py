@@ -20,6 +20,7 @@ from simsched.costs.curves import DEVICE
 from simsched.errors import FormatError
 from simsched.graph import ImportReport, Recording, TaskGraph
 from simsched.graph.loading import Reader, head_of, plain_name
+from simsched.multimap import multimap
 from simsched.text import counted
 from simsched.traces.chakra.nodes import Pairs, is_chain, kind_of, of_nodes, work_of, written
 from simsched.traces.chakra.record import (
@@ -142,9 +143,10 @@ def _through(calls: Calls, launched: dict[int, list[int]]) -> Iterable[tuple[int
 
 
 def _on_streams(device: list[Record], first: int) -> Pairs:
-    streams: dict[int, list[int]] = defaultdict(list)
-    for number in sorted(range(len(device)), key=lambda i: device[i].id):
-        streams[device[number].stream].append(first + number)
+    streams = multimap(
+        (device[number].stream, first + number)
+        for number in sorted(range(len(device)), key=lambda i: device[i].id)
+    )
     return [edge for kernels in streams.values() for edge in pairwise(kernels)]
 
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from simsched.errors import FormatError
+from simsched.multimap import multimap
 from simsched.traces.onnx.model import Model, Node
 from simsched.traces.onnx.proto import ITEMSIZE_B, Tensor, tensor_bytes
 from simsched.traces.onnxruntime.profile import Event
@@ -71,12 +72,8 @@ def match(file: Path, events: Sequence[Event], model: Model) -> list[Task | None
     FormatError
         If an event has no node, or which one is not certain, or the operator differs.
     """
-    nodes: dict[str, list[int]] = {}
-    for i, node in enumerate(model.nodes):
-        nodes.setdefault(_key(node.name, node.op_type), []).append(i)
-    groups: dict[str, list[Event]] = {}
-    for event in events:
-        groups.setdefault(_event_key(event, nodes), []).append(event)
+    nodes = multimap((_key(node.name, node.op_type), i) for i, node in enumerate(model.nodes))
+    groups = multimap((_event_key(event, nodes), event) for event in events)
     tasks: list[Task | None] = [None] * len(model.nodes)
     for key, group in groups.items():
         _check_counts(file, model, groups, group, len(nodes.get(key, ())))

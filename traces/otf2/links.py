@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from simsched.multimap import multimap
 from simsched.traces.otf2 import events as ev
 from simsched.traces.otf2.archive import UNDEFINED
 from simsched.traces.otf2.definitions import Definitions
@@ -267,10 +268,11 @@ class Links:
         forks = self._forks()
         for location, syncs in self._teams.items():
             self._in_teams(location, syncs, forks)
-        tasks: dict[tuple[int, int], list[tuple[int, int]]] = defaultdict(list)
-        for chain, ticks in self._completed.items():
-            if chain in self._teams_of:
-                tasks[self._teams_of[chain]].append((ticks, by_chain.last(chain)))
+        tasks = multimap(
+            (self._teams_of[chain], (ticks, by_chain.last(chain)))
+            for chain, ticks in self._completed.items()
+            if chain in self._teams_of
+        )
         for key, teams in forks.items():
             done = sorted(tasks.get(key, []))
             for team in teams:

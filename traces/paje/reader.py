@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from simsched.graph import ImportReport, TaskGraph
 from simsched.graph.contracting import Edge
 from simsched.graph.loading import Mend, Reader, plain_name
 from simsched.graph.shapes import format_shape
+from simsched.multimap import multimap
 from simsched.text import counted
 from simsched.traces.paje.events import WANTED, Interval, Trace, events
 from simsched.traces.shared.json_stream import shown
@@ -94,30 +94,7 @@ def _read(
     mend = mends_if(path, tolerant, report)
     trace = Trace(UNITS[_unit(path, unit, report, mend)], mend is not None)
     trace.add(events(path, lines(path, mend), WANTED, mend))
-    tasks = _tasks(path, trace, states, report)
-    tracks = {interval.track for interval in tasks}
-    several = len({container for container, _ in tracks}) < len(tracks)
-    lanes = {track: _lane(path, trace, track, several) for track in tracks}
-    kinds = [trace.value_name(interval) for interval in tasks]
-    return TaskGraph.from_edges(
-        [(interval.finish_ns - interval.start_ns) / 1e9 for interval in tasks],
-        _edges(path, trace, tasks, dag, report),
-        kinds=kinds,
-        names=[
-            f"{kind} {i.event.values.get('JobId', k)}"
-            for k, (kind, i) in enumerate(zip(kinds, tasks, strict=True))
-        ],
-        shapes=[format_shape(_record(interval).shape()) for interval in tasks],
-        flops=[_record(interval).flops() for interval in tasks],
-        name=plain_name(path, ".trace", ".paje"),
-        report=report,
-        recording=recording(
-            path,
-            [interval.start_ns for interval in tasks],
-            [interval.finish_ns for interval in tasks],
-            *numbered([lanes[interval.track] for interval in tasks]),
-        ),
-    )
+    return _graph(path, trace, _tasks(path, trace, states, report), dag, report)
 
 
 PAJE = Reader(
@@ -198,6 +175,34 @@ def _tasks(path: Path, trace: Trace, states: object, report: ImportReport) -> li
     return sorted(tasks, key=lambda interval: (interval.start_ns, interval.finish_ns))
 
 
+def _graph(
+    path: Path, trace: Trace, tasks: Sequence[Interval], dag: object, report: ImportReport
+) -> TaskGraph:
+    tracks = {interval.track for interval in tasks}
+    several = len({container for container, _ in tracks}) < len(tracks)
+    lanes = {track: _lane(path, trace, track, several) for track in tracks}
+    kinds = [trace.value_name(interval) for interval in tasks]
+    return TaskGraph.from_edges(
+        [(interval.finish_ns - interval.start_ns) / 1e9 for interval in tasks],
+        _edges(path, trace, tasks, dag, report),
+        kinds=kinds,
+        names=[
+            f"{kind} {i.event.values.get('JobId', k)}"
+            for k, (kind, i) in enumerate(zip(kinds, tasks, strict=True))
+        ],
+        shapes=[format_shape(_record(interval).shape()) for interval in tasks],
+        flops=[_record(interval).flops() for interval in tasks],
+        name=plain_name(path, ".trace", ".paje"),
+        report=report,
+        recording=recording(
+            path,
+            [interval.start_ns for interval in tasks],
+            [interval.finish_ns for interval in tasks],
+            *numbered([lanes[interval.track] for interval in tasks]),
+        ),
+    )
+
+
 def _record(interval: Interval) -> Record:
     """Return a job's state as one of StarPU's records."""
     event = interval.event
@@ -236,9 +241,7 @@ def _edges(
 
 def _linked(trace: Trace, tasks: Sequence[Interval]) -> list[Edge]:
     """Return, for each link, the last task that had ended at its start, and the first one after its end."""
-    on: dict[str, list[int]] = defaultdict(list)
-    for i, interval in enumerate(tasks):
-        on[interval.track[0]].append(i)
+    on = multimap((interval.track[0], i) for i, interval in enumerate(tasks))
     starts = {c: [tasks[i].start_ns for i in members] for c, members in on.items()}
     by_finish = {c: sorted(members, key=lambda i: tasks[i].finish_ns) for c, members in on.items()}
     finishes = {c: [tasks[i].finish_ns for i in members] for c, members in by_finish.items()}

@@ -7,7 +7,7 @@ after its content: some 70 bytes each, less than half of their text.
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +17,7 @@ import numpy as np
 from simsched.errors import FormatError
 from simsched.graph.budget import budget
 from simsched.graph.loading import Mend
+from simsched.multimap import multimap
 from simsched.traces.pytorch.events import Lanes, Table, Window, arguments, times
 from simsched.traces.shared.json_elements import Elements, require_msgspec
 from simsched.traces.shared.places import Place
@@ -170,11 +171,10 @@ class Streams:
 
     def by_stream(self) -> dict[int, list[int]]:
         """Return the indices of the kernels of each lane, by start; simultaneous ones by their launch."""
-        found: dict[int, list[int]] = defaultdict(list)
         when = [(kernel.start_ns, kernel.correlation, kernel.order) for kernel in self.kernels]
-        for index in sorted(range(len(when)), key=when.__getitem__):
-            found[self.kernels[index].lane].append(index)
-        return found
+        return multimap(
+            (self.kernels[index].lane, index) for index in sorted(range(len(when)), key=when.__getitem__)
+        )
 
 
 def _is_of_device(category: object) -> bool:

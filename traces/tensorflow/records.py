@@ -12,6 +12,7 @@ from typing import Any
 from simsched.errors import FormatError
 from simsched.graph.columns import plain_text
 from simsched.graph.shapes import MAX_RANK, numel
+from simsched.multimap import multimap
 from simsched.traces.shared.json_stream import shown
 from simsched.traces.tensorflow.flops import ATTRIBUTES as WINDOWS
 from simsched.traces.tensorflow.messages import DTYPES, REFERENCE
@@ -300,9 +301,7 @@ def add_kernels(run: Joined, kernels: Sequence[Execution]) -> int:
         How many kernels have no such op.
     """
     first = len(run.tasks)
-    ops: dict[str, list[int]] = {}
-    for task, execution in enumerate(run.tasks):
-        ops.setdefault(execution.name, []).append(task)
+    ops = multimap((execution.name, task) for task, execution in enumerate(run.tasks))
     on_stream: dict[str, list[int]] = {}
     unowned = 0
     for i, kernel in enumerate(sorted(kernels, key=lambda e: (e.start_ns, e.finish_ns, e.place)), first):

@@ -72,10 +72,7 @@ def crossed(
     report = check_progress(progress)
     if unknown := [system for system in systems if system not in RULES]:
         raise SpecError(f"{unknown[0]!r:.60} is none of the crossed systems: {', '.join(RULES)}")
-    columns = [
-        (OWN if on == OWN else str(machine_of(on)), _column(job, on, variation or {}, curves))
-        for on, job in product(machines, jobs)
-    ]
+    columns = [(_label(on), _column(job, on, variation or {}, curves)) for on, job in product(machines, jobs)]
     if not columns or not systems:
         raise SpecError("nothing to run; give at least one machine, one job and one system")
 
@@ -86,6 +83,10 @@ def crossed(
 
     with ThreadPoolExecutor(usable_cpus()) as pool:
         return Crossed(tuple(pool.map(best, product(columns, systems))))
+
+
+def _label(on: str | Path | Machine) -> str:
+    return OWN if on == OWN else str(machine_of(on))
 
 
 def _column(
