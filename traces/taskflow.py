@@ -8,7 +8,7 @@ taskflow/core/observer.hpp: `TFProfObserver::dump`; taskflow/core/taskflow.hpp: 
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -157,9 +157,7 @@ def _joined(graph: Path, tasks: Spans, report: ImportReport) -> Whole:
     """Return the edges of a dump: of tasks that ran several times, the first with the first, and so on."""
     dot = read_dot(graph, nodes={"label"}, edges={"style"})
     name_of = {node: unescaped(told.get("label", node), node) for node, told in dot.nodes.items()}
-    counts: dict[str, int] = defaultdict(int)
-    for name in name_of.values():
-        counts[name] += 1
+    counts = Counter(name_of.values())
     ran = multimap((tasks.labels[code], task) for task, code in enumerate(tasks.name.tolist()))
     known = {name for name in ran if counts.get(name) == 1}
     if not known:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -252,9 +253,7 @@ def _begins_s(runs: Sequence[Recording]) -> npt.NDArray[np.float64] | None:
 def _tell(report: ImportReport, ranks: Sequence[int], graphs: Sequence[TaskGraph]) -> None:
     """Note each sentence of the ranks' reports once, with the number of ranks that have it."""
     report.facts["rank_numbers"] = ", ".join(map(str, ranks[:8])) + (", ..." if len(ranks) > 8 else "")
-    counts: dict[str, int] = {}
-    for note in (note for graph in graphs for note in dict.fromkeys(graph.report.notes)):
-        counts[note] = counts.get(note, 0) + 1
+    counts = Counter(note for graph in graphs for note in dict.fromkeys(graph.report.notes))
     report.doubt(
         "what ranks wait for of each other is not in the graph: each is a part of its own",
         when=len(graphs) > 1,

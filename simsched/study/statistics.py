@@ -242,13 +242,12 @@ def _compared(replays: pd.DataFrame, over: Over) -> Result:
     logs, graphs, names = _logs(replays)
     if len(graphs) < 2 and over == "graphs":
         raise SimschedError("over='graphs' asks about graphs like these; give two of them at least")
-    rows = []
-    for place, graph in enumerate(graphs):
-        rows += [_row(graph, names, pair, logs[place]) for pair in combinations(range(len(names)), 2)]
+    pairs = [*combinations(range(len(names)), 2)]
+    rows = [_row(graph, names, pair, of) for graph, of in zip(graphs, logs, strict=True) for pair in pairs]
     if len(graphs) > 1:
         every = logs.mean(axis=0) if over == "seeds" else logs.mean(axis=2)
         every = every if over == "seeds" else every.T
-        rows += [_row(ALL, names, pair, every) for pair in combinations(range(len(names)), 2)]
+        rows += [_row(ALL, names, pair, every) for pair in pairs]
     frame = pd.DataFrame(rows)
     frame.insert(list(frame).index("p") + 1, "p_holm", holm(frame["p"]))
     lines = [_told(row) for row in frame.itertuples()]

@@ -115,11 +115,12 @@ def check_options(options: Options) -> None:
 @cache
 def _table() -> tuple[dict[str, _Operator], dict[str, int]]:
     table: dict[str, Any] = tomllib.loads((files(__package__) / "operators.toml").read_text("utf-8"))
-    found: dict[str, _Operator] = {}
-    for entry in table["operator"]:
-        for alike in ("kinds", "alike"):
-            for kind in entry.get(alike, ()):
-                found[kind] = _Operator(entry["kernel"], _rule(entry["rule"]), alike == "alike")
+    found = {
+        kind: _Operator(entry["kernel"], _rule(entry["rule"]), alike == "alike")
+        for entry in table["operator"]
+        for alike in ("kinds", "alike")
+        for kind in entry.get(alike, ())
+    }
     for rule in ("unary", "binary"):
         for alike, kernels in table[rule].items():
             for kernel, kinds in kernels.items():
