@@ -97,8 +97,7 @@ def _draw_time(plan: Plan, ax: Axes) -> list[Handle]:
     handles: list[Handle] = []
     left = 0.0
     for key, name, colour in PARTS:
-        seconds = getattr(times, key)
-        if seconds:
+        if seconds := getattr(times, key):
             label = f"{name} {format_time(seconds)}"
             bar = ax.barh(
                 TIME_ROW,

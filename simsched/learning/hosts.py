@@ -122,8 +122,7 @@ def expected(runs: Sequence[Run], program: str, threads: int) -> tuple[float, fl
     >>> [round(expected(runs, "lu", threads)[0], 3) for threads in (1, 8)]
     [0.0, 0.5]
     """
-    logs = _logs(runs, program)
-    if not logs:
+    if not (logs := _logs(runs, program)):
         return 0.0, UNKNOWN
     nearest = min({count for _, count in logs}, key=lambda count: (abs(count - threads), -count))
     values: list[float] = []  # one per program

@@ -194,8 +194,7 @@ class Learned:
         seconds_s, widths = np.array(graph.durations_s), np.array(graph.widths)
         ratios = width_ratios(self.seconds)
         for task, key in enumerate(task_keys(graph)):
-            rows = self._rows.get((program, key[0], key[1]))
-            if rows:
+            if rows := self._rows.get((program, key[0], key[1])):
                 row = rows[0]
                 seconds_s[task] = self.of_task.get((program, row.width, key), row.alone_s)
                 # Not recorded on one thread, where other programs of the host tell how much longer that takes.

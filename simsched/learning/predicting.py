@@ -242,8 +242,7 @@ def check_counts(**counts: int) -> None:
 def doubts(learned: Learned, case: Case, counts: Sequence[int]) -> list[str]:
     """Return notes on what a prediction rests on beside the recordings, for some numbers of cores."""
     said = []
-    strangers = int((~learned.knows(case.graph, case.program)).sum())
-    if strangers:
+    if strangers := int((~learned.knows(case.graph, case.program)).sum()):
         of = f"{strangers} of {counted(case.graph.n_tasks, 'task is', 'tasks are')}"
         said.append(
             f"{of} of no kind and shape in the recordings of {case.program or 'any program'}: they take the graph's "

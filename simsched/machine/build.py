@@ -138,8 +138,7 @@ def _structure(content: Mapping[str, Any], table: Any, mistakes: list[str]) -> S
     counts = (
         {key: given[key] for key in ("count", "per_tile") if key in given} if isinstance(given, dict) else {}
     )
-    cores = _validated(CoreCount, counts, "cores.", [])
-    if cores is None:
+    if (cores := _validated(CoreCount, counts, "cores.", [])) is None:
         return None
     count, per_tile = int(si(cores.count)), int(si(cores.per_tile))
     if count % per_tile:

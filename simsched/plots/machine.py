@@ -309,8 +309,7 @@ def link_load(schedule: Schedule, ax: Axes | None = None) -> Axes:
     from matplotlib.collections import LineCollection
 
     machine = schedule.require_machine()
-    network = machine.network
-    if network is None:
+    if (network := machine.network) is None:
         raise SimschedError(f"{machine}: data do not move; write data=sent or data=read in the brackets")
     table, n = schedule.links, network.n_places
     busy = np.zeros(len(network.capacity_Bps))

@@ -201,8 +201,7 @@ class CandidateRule(Policy):
 
     def _on_second_threads(self, view: View) -> Start | None:
         """Return the start of the smallest ready task next to the one that holds all cores."""
-        holder = self._holder(view)
-        if holder is None:
+        if (holder := self._holder(view)) is None:
             return None
         idle = bisect_left(view.idle_cores, 2 * view.problem.machine.n_cores)
         end_s, now = holder.finish_s, view.now_s

@@ -172,8 +172,7 @@ class ActionChecks:
     def free_B(self, core: int, state: State) -> float:
         """Return the bytes that a core's place can still hold."""
         self._require_core(core, state)
-        network = self.problem.machine.network
-        if network is None:
+        if (network := self.problem.machine.network) is None:
             return inf
         place = int(network.place_of[core % len(network.place_of)])
         return float(network.size_B[place]) - state.held_B(place)

@@ -48,8 +48,7 @@ def replay(plan: Plan, progress: Progress = None) -> Schedule:
     CostError
         If the times grow beyond all numbers.
     """
-    native = find()
-    if native is None:
+    if (native := find()) is None:
         raise EngineError(f"engine 'native' is not built: use engine='simpy' or 'auto', or {how_to_get()}")
     try:
         if isinstance(plan, StaticPlan):

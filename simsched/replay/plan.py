@@ -64,8 +64,7 @@ class Singly:
     @classmethod
     def of(cls, problem: Problem, factors: Seconds | None) -> Singly:
         """Return the seconds and demand of a problem's tasks on one thread."""
-        kinds = problem.machine.kinds
-        if kinds is None:
+        if (kinds := problem.machine.kinds) is None:
             alone, widths = problem.costs.seconds(1), [1]
         else:
             widths = [1] * len(kinds.names)

@@ -105,8 +105,7 @@ def _by_core_count(question: Question, best: PolicyRun, progress: Progress) -> p
     own, rows = question.machine.n_cores, []
     for count in question.core_counts:
         machine = question.machine if count == own else question.machine.varied({"cores": count})
-        layout = _scaled(best.policy.suited(question.layout), machine, own)
-        if layout is None:
+        if (layout := _scaled(best.policy.suited(question.layout), machine, own)) is None:
             continue
         run = (
             best

@@ -288,8 +288,7 @@ def _assumptions(question: Question) -> list[str]:
     sentences.append(
         "tasks take exactly what is estimated: no noise" if noise.silent else f"noise of task times: {noise}"
     )
-    confidence = Counter(fact.confidence for fact in machine.facts)
-    if confidence:
+    if confidence := Counter(fact.confidence for fact in machine.facts):
         counted = ", ".join(f"{count} {name}" for name, count in confidence.most_common())
         sentences.append(f"confidence of the machine's {len(machine.facts)} numbers: {counted}")
     return sentences

@@ -141,8 +141,7 @@ SIZE_COLUMNS = ("layout", "makespan", "over the shortest", "speed-up", "cores in
 
 def cores_section(found: Findings) -> Section | None:
     """Return makespan and efficiency by core count; None where the machine has one size only."""
-    frame = found.scaling
-    if frame is None:
+    if (frame := found.scaling) is None:
         return None
     words = "; ".join(
         f"{row['cores']} cores {format_time(row['makespan_s'])}" for row in frame.to_dict("records")
@@ -194,8 +193,7 @@ def _cores_table(frame: pd.DataFrame) -> Table:
 
 def layouts_section(found: Findings) -> Section | None:
     """Return the heat map of layouts; None where no policy takes several."""
-    tuned = found.layouts
-    if tuned is None:
+    if (tuned := found.layouts) is None:
         return None
     first = tuned.iloc[0]
     frame = layouts_frame(_pictured(found, tuned), found.question.machine.n_threads)

@@ -184,8 +184,7 @@ def written_as(path: Path) -> str:
     SimschedError
         If the suffix is another.
     """
-    kind = SUFFIXES.get(path.suffix.lower())
-    if kind is None:
+    if (kind := SUFFIXES.get(path.suffix.lower())) is None:
         raise SimschedError(
             f"{path}: a report is written as a page or as Markdown, one of {', '.join(SUFFIXES)}"
         )

@@ -53,8 +53,7 @@ def _chosen(run: PolicyRun) -> str:
 
 
 def _layouts_of(found: Findings) -> str:
-    given = found.question.layout
-    if given is None:
+    if (given := found.question.layout) is None:
         return "layouts found by replays"
     return f"the layout {given} given to those that take it"
 

@@ -197,8 +197,7 @@ def _steps(time_s: Seconds, change_B: Floats) -> Curve:
 
 
 def _notes(graph: TaskGraph) -> tuple[str, ...]:
-    data = graph.data
-    if data is None:
+    if (data := graph.data) is None:
         return (Note("the graph has no data objects: no bytes are counted", Weight.ASSUMPTION),)
     unknown = int(np.isnan(data.size_B).sum())
     nowhere = int(((data.producer == NOBODY) & (data.readers.degrees() == 0)).sum())

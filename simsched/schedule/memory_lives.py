@@ -86,8 +86,7 @@ def lives_of(schedule: Schedule, place_of: Index) -> Lives:
     place_of : int32 array, shape (r,)
         Place of each run, as in `Runs.of`.
     """
-    data = schedule.graph.data
-    if data is None:
+    if (data := schedule.graph.data) is None:
         none = np.empty(0)
         return Lives(none.astype(np.int32), none.astype(np.int32), none, none)
     sent, home = _messages(schedule), _home(schedule, data, place_of)

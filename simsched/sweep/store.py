@@ -350,8 +350,7 @@ def _suspects(folder: Path, points: int) -> set[int]:
         # Where the writer died while it wrote the last line, it had not begun what this names.
         if not line.endswith(b"\n"):
             break
-        named = _named(line, points)
-        if named is None:
+        if (named := _named(line, points)) is None:
             raise SweepError(
                 f"{notes}, line {number} is {line[:40]!r}, and not + or - and points below {points}; remove the file "
                 "and run again"

@@ -113,8 +113,7 @@ class _ActionGraph:
             whole = told.get("execPath")
             parts, fragment = list[str](), told.get("pathFragmentId")
             while whole is None and fragment is not None and len(parts) < MAX_DEPTH:
-                one = fragments.get(str(fragment))
-                if one is None:
+                if (one := fragments.get(str(fragment))) is None:
                     raise place.error(f"pathFragmentId {shown(fragment)} is not there")
                 parts.append(place.text(one.get("label"), "label"))
                 fragment = one.get("parentId")

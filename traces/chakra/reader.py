@@ -125,8 +125,7 @@ def _launched(parts: _Parts, calls: Calls) -> dict[int, list[int]]:
     found: dict[int, list[int]] = defaultdict(list)
     for number, record in enumerate(parts.device, len(calls.tasks)):
         for parent in record.parents:
-            task = calls.task_of.get(parts.alias.get(parent, parent))
-            if task is not None:
+            if (task := calls.task_of.get(parts.alias.get(parent, parent))) is not None:
                 found[task].append(number)
     return found
 

@@ -72,8 +72,7 @@ def _read_records(path: Path, mend: Mend | None) -> tuple[list[_Record], int]:
     for place, (_, value) in enumerate(stream(path, "item", "task_stream.item", mend=mend)):
         if not isinstance(value, dict):
             raise FormatError(f"{path}: record {place} is {shown(value)}; expected an object")
-        record = _record(f"{path}: record {place}", value)
-        if record is None:
+        if (record := _record(f"{path}: record {place}", value)) is None:
             dropped += 1
         else:
             found.append(record)

@@ -228,8 +228,7 @@ class Links:
     def _members(self, comm: int, location: int) -> list[int]:
         """Return the processes of a communicator, looked up once unless each process has its own."""
         if comm not in self._known:
-            members = self._told.members(comm)
-            if members is None:
+            if (members := self._told.members(comm)) is None:
                 return [self._told.locations[location].process]
             self._known[comm] = members
         return self._known[comm]

@@ -134,8 +134,7 @@ def _tasks(path: Path, trace: Trace, states: object, report: ImportReport) -> li
     jobs = any("JobId" in interval.event.values for interval in trace.intervals)
     if states is not None:
         wanted = {name.strip() for name in states.split(",")}
-        unknown = sorted(wanted.difference(names))
-        if unknown:
+        if unknown := sorted(wanted.difference(names)):
             raise FormatError(
                 f"{path}: states names {shown(unknown[0])}; the trace has {shown(', '.join(names), 300)}"
             )

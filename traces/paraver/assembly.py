@@ -241,8 +241,7 @@ def _tell(
             "communications; all were kept"
         )
     parents = set(keys)
-    nested = sum(trace.created[key][1] in parents for key in keys if key in trace.created)
-    if nested:
+    if nested := sum(trace.created[key][1] in parents for key in keys if key in trace.created):
         facts["tasks_inside_tasks"] = nested
         report.note(
             f"{counted(nested, 'task')} created inside other tasks; no edge keeps one behind the other"

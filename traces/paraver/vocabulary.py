@@ -217,8 +217,7 @@ class Header:
 
 def read_header(path: Path, line: bytes) -> Header:
     """Return the contents of the first line of a trace, or raise `FormatError`."""
-    found = _HEADER.match(plain_text(line))
-    if found is None:
+    if (found := _HEADER.match(plain_text(line))) is None:
         raise FormatError(
             f"{path}: line 1: {shown(plain_text(line))} is not a header of Paraver; expected "
             "#Paraver (date):duration_ns:nodes(cpus):applications:..."

@@ -291,12 +291,10 @@ def _take(found: Survey, place: Place, number: int, event: RawEvent, tolerant: b
             name = place.text(arguments(event, place).name, "args.name")
             found.lanes.name(event.pid, event.tid, name, place)
         return
-    when_ns = _when(found, place, event, tolerant)
-    if when_ns is None:
+    if (when_ns := _when(found, place, event, tolerant)) is None:
         found.counts[role] -= 1
         return
-    step = _STEP.fullmatch(place.text(event.name, "name"))
-    if step is None:
+    if (step := _STEP.fullmatch(place.text(event.name, "name"))) is None:
         found.table.add(event, when_ns, role == "annotations", number, place)
         return
     window = Window(int(step[1]), *when_ns)
@@ -324,6 +322,5 @@ def _when(found: Survey, place: Place, event: RawEvent, tolerant: bool) -> tuple
 
 def _take_device(found: Survey, place: Place, number: int, event: RawEvent, tolerant: bool) -> None:
     found.counts[_role(event)] += 1
-    when_ns = _when(found, place, event, tolerant)
-    if when_ns is not None:
+    if (when_ns := _when(found, place, event, tolerant)) is not None:
         found.streams.add(event, when_ns, found.lanes, number, place)

@@ -134,8 +134,7 @@ class _Graphs:
 
     def input_of(self, node: Definition, name: str) -> int | None:
         """Return the node that makes an input; for a name made by partitioning (`x/_7`), the node `x`."""
-        source = self._in_graph.get((node.graph, name))
-        if source is None:
+        if (source := self._in_graph.get((node.graph, name))) is None:
             candidates = self.by_name.get(name) or self.by_name.get(name.rpartition("/_")[0], [])
             source = candidates[0] if candidates else None
         return source

@@ -103,13 +103,11 @@ def execution(path: Path, place: int, device: str, stats: Any) -> Execution | No
     FormatError
         If it has no name, or a time or a shape is impossible.
     """
-    name = plain_text(stats.node_name)
-    if not name:
+    if not (name := plain_text(stats.node_name)):
         raise FormatError(f"{path}: record {place} of {shown(device)} has no node_name; is this RunMetadata?")
     where = f"{path}: record {place} ({shown(name)})"
     unit, factor = ("nanos", 1) if stats.all_start_nanos else ("micros", 1000)
-    start = getattr(stats, f"all_start_{unit}")
-    if not start:
+    if not (start := getattr(stats, f"all_start_{unit}")):
         return None
     rel = [getattr(stats, f"{point}_rel_{unit}") for point in ("op_start", "op_end", "all_end")]
     for value in (start, *rel):
@@ -146,8 +144,7 @@ def definition(path: Path, graph: int, node: Any, in_function: bool) -> Definiti
     FormatError
         If it has no name, or a shape is impossible.
     """
-    name = plain_text(node.name)
-    if not name:
+    if not (name := plain_text(node.name)):
         raise FormatError(f"{path}: a node of graph {graph} has no name; is this a GraphDef?")
     kept: dict[str, Any] = {}
     shapes: tuple[Dims | None, ...] = ()

@@ -138,7 +138,6 @@ def _executed(graph: TaskGraph, task: int) -> dict[str, Any]:
 
 
 def _makespan_s(graph: TaskGraph) -> float:
-    run = graph.recording
-    if run is not None:
+    if (run := graph.recording) is not None:
         return float(run.finish_s.max() - run.start_s.min())
     return float(graph.critical_path_s) if not math.isnan(graph.critical_path_s) else 0.0

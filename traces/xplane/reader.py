@@ -222,8 +222,7 @@ def _operations(path: Path, space: Space, report: ImportReport) -> Small:
         if number not in programs:
             data = space.programs.get(number)
             programs[number] = None if data is None else Program(path, data)
-        program = programs[number]
-        if program is None:
+        if (program := programs[number]) is None:
             alone[tasks] = True
         else:
             for edge in _within(spans, tasks.tolist(), program):

@@ -257,8 +257,7 @@ def prepared(cases: Iterable[Asked], settings: Settings) -> list[Prepared]:
         if id(graph) not in programs:
             programs[id(graph)] = _program(graph, settings, len(cpus))
         program, notes = programs[id(graph)]
-        limit = settings.timeout_s
-        if limit is None:
+        if (limit := settings.timeout_s) is None:
             limit = 30 + 20 * float(plan.problem.costs.one_core_s.sum())
         found.append(Prepared(plan, program, threads_of(plan, cpus, settings.scheduler), limit, notes))
     return found

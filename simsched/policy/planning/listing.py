@@ -66,8 +66,7 @@ def plan_list(
     >>> plan.executor.tolist(), plan.order.tolist()
     ([0, 0, 1], [2, 0, 1])
     """
-    native = find()
-    if native is None:
+    if (native := find()) is None:
         return _plan_in_python(platform, position, insertion, by_finish, extra, pinned)
     extras = np.empty(0) if extra is None else flat(extra)
     pins = np.empty(0, np.int32) if pinned is None else pinned
@@ -219,8 +218,7 @@ def plan_lookahead(platform: Platform, position: Index) -> Assignment:
     >>> plan_lookahead(platform, positions([0, 1, 2])).executor.tolist()
     [0, 0, 1]
     """
-    native = find()
-    if native is not None:
+    if (native := find()) is not None:
         return assignment(native.plan_lookahead(bound(native, platform), position))
     draft = Draft(platform, insertion=True)
     for task in draft.by_position(position):
