@@ -183,7 +183,14 @@ class Sockets(Structure):
 
     def picture(self) -> Picture:
         """Return sockets side by side, with their domains, L3 groups, tiles and cores."""
-        return _picture_of(self)
+        groups = [_socket(self, socket) for socket in range(len(self.sockets))]
+        tops = _tops(groups)
+        boxes = [
+            box
+            for group, (x, _) in zip(groups, tops, strict=True)
+            for box in group.at(x - group.width / 2, 0)
+        ]
+        return Picture(boxes, [part for a, b in self.links for part in _bridge(tops[a], tops[b], abs(a - b))])
 
     def facts(self) -> Mapping[str, str]:
         """Return the numbers of all parts."""
@@ -317,17 +324,6 @@ class _Group:
         """Return the group with a box around it."""
         width, height = self.width + 2 * MARGIN, self.height + 2 * MARGIN
         return _Group(width, height, [Box(0, 0, width, height, role, label), *self.at(MARGIN, MARGIN)])
-
-
-def _picture_of(sockets: Sockets) -> Picture:
-    """Return sockets side by side; in each its domains with their memory, L3 groups, tiles and cores."""
-    groups = [_socket(sockets, socket) for socket in range(len(sockets.sockets))]
-    tops = _tops(groups)
-    boxes = [
-        box for group, (x, _) in zip(groups, tops, strict=True) for box in group.at(x - group.width / 2, 0)
-    ]
-    links = [part for a, b in sockets.links for part in _bridge(tops[a], tops[b], abs(a - b))]
-    return Picture(boxes, links)
 
 
 def _tops(groups: Sequence[_Group]) -> list[Point]:

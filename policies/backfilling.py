@@ -164,8 +164,7 @@ class _Backfilled(Policy):
         first = None  # the first that has to wait
         for task in self.waiting:
             need, seconds = self.needs[task], self.seconds[task]
-            now = gaps.fits_now(need, seconds)
-            if now:
+            if now := gaps.fits_now(need, seconds):
                 yield task
             elif self.mode == "none":
                 return

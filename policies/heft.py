@@ -40,5 +40,4 @@ class Heft(PlannedPolicy):
 
     def plan(self, platform: Platform, seed: int) -> Assignment:
         """Return where each task runs, and in which order."""
-        position = positions(-Priorities(platform).b_level)
-        return plan_list(platform, position, insertion=True, by_finish=True)
+        return plan_list(platform, positions(-Priorities(platform).b_level), insertion=True, by_finish=True)

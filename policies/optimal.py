@@ -54,6 +54,5 @@ class Optimal(PlannedPolicy):
     def plan(self, platform: Platform, seed: int) -> Assignment:
         """Return where each task runs, and in which order."""
         first = Heft().plan(platform, seed)
-        ends_s = planned_end(platform, first)
-        found = assigned(platform, first, ends_s, effort=self.effort, seed=seed)
+        found = assigned(platform, first, planned_end(platform, first), effort=self.effort, seed=seed)
         return min(first, found, key=lambda plan: planned_end(platform, plan))

@@ -237,8 +237,7 @@ class _Workers(Policy):
         for core in sorted(view.idle_cores, key=lambda core: core not in self.kept):
             if self.system.single and self.running:
                 break
-            task = self._next(core)
-            if task is not None:
+            if (task := self._next(core)) is not None:
                 self.running[task] = core
                 found.append(Start(task, cores=(core,)))
         return found
@@ -291,8 +290,7 @@ class _Workers(Policy):
         queues: Mapping[int, Sized] = self.sorted if self.system.ranked else self.deques
         if queues.get(core):
             return self._taken(core, own=True)
-        loaded = sorted(other for other, tasks in queues.items() if tasks)
-        if not loaded:
+        if not (loaded := sorted(other for other, tasks in queues.items() if tasks)):
             return None
         return self._taken(loaded[int(self.generator.integers(len(loaded)))], own=False)
 

@@ -189,8 +189,7 @@ class _Cut:
         first = n + np.cumsum(np.where(self.ours, self.pieces, 0)) - self.pieces
         producer = data.producer[of].astype(np.int64)
         producer[parts[of] > 1] = (first[producer] + part)[parts[of] > 1]
-        starts = np.append(0, np.cumsum(data.readers.degrees()[of]))
-        readers = Csr(starts, entries(data.readers, of)[1])
+        readers = Csr(np.append(0, np.cumsum(data.readers.degrees()[of])), entries(data.readers, of)[1])
         return DataObjects(data.size_B[of] / parts[of], producer.astype(np.int32), readers)
 
     def edges(self, graph: TaskGraph) -> npt.NDArray[np.int64]:

@@ -174,8 +174,7 @@ class _Stealing(Policy):
 
     def _owner(self, task: int, dealt: int) -> int:
         """Return the worker on whose deque a task that became ready goes."""
-        before = self.problem.graph.predecessors.neighbours(task).tolist()
-        if not before:
+        if not (before := self.problem.graph.predecessors.neighbours(task).tolist()):
             return dealt % len(self.teams)
         return max(self.ended[other] for other in before)[2]
 

@@ -99,8 +99,7 @@ def parse(text: str) -> Spec:
     SpecError
         If the string is malformed or a key is given twice.
     """
-    match = _SPEC.fullmatch(text)
-    if match is None:
+    if (match := _SPEC.fullmatch(text)) is None:
         why = "is not a spec" if text.count("[") == text.count("]") else "has a bracket without its partner"
         raise SpecError(f"{text!r} {why}; write one name, or one name[key=value,...], as corun[candidates=3]")
     return Spec(match["name"], *_params(match["body"], text))

@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[1]
 #: Each room may import those that stand before it; small things that every room may use come first, by their names.
 SMALL = (
     "version", "rooms", "later", "drawing", "renamed", "text", "errors", "defaults", "notes", "units", "intervals",
-    "spec", "parameters", "mistakes", "plugins", "files", "system", "progress", "document",
+    "spec", "parameters", "mistakes", "multimap", "plugins", "files", "system", "progress", "document",
 )  # fmt: skip
 ROOMS = (
     "native", "graph", "machine", "costs", "policy", "schedule", "replay", "explain", "exact", "workloads", "plots",

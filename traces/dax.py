@@ -159,8 +159,7 @@ class _Workflow(XmlReading):
         elif key == "runtime" and self._job >= 0 and math.isnan(self.seconds[self._job]):
             self.seconds[self._job] = self._number("runtime", text, MAX_S)
         elif key == "cores" and self._job >= 0:
-            cores = self._number("cores", text, MAX_CORES)
-            self.cores[self._job] = max(1, math.ceil(cores))
+            self.cores[self._job] = max(1, math.ceil(self._number("cores", text, MAX_CORES)))
 
     def _number(self, what: str, text: str, most: float) -> float:
         value = float(text) if _NUMBER.fullmatch(text) else math.nan

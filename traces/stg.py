@@ -124,7 +124,16 @@ def _read(path: Path, *, unit: float | str = 1.0) -> TaskGraph:
     with open_plain(path) as stream:
         tasks = _tasks(path, _rows(path, stream, stated))
     report = ImportReport(path.name, "stg")
-    graph = _graph(path, tasks, unit_s, report)
+    last = len(tasks.times) - 1
+    ends = {0, last} if tasks.first == 0 else {last}
+    dummies = set() if tasks.bare else {i for i in ends if tasks.times[i] == 0}
+    graph = TaskGraph.from_edges(
+        np.frombuffer(tasks.times, np.int64) * unit_s,
+        np.array([tasks.before, tasks.after], np.int64).T - tasks.first,
+        kinds=("dummy" if i in dummies else "task" for i in range(last + 1)),
+        name=plain_name(path, ".stg"),
+        report=report,
+    )
     _describe(graph, tasks, stated, unit_s, report)
     return graph
 
@@ -137,19 +146,6 @@ STG = Reader(
     recognises=lambda head: _BEGINNING.match(head) is not None,
     read=_read,
 )
-
-
-def _graph(path: Path, tasks: _Tasks, unit_s: float, report: ImportReport) -> TaskGraph:
-    last = len(tasks.times) - 1
-    ends = {0, last} if tasks.first == 0 else {last}
-    dummies = set() if tasks.bare else {i for i in ends if tasks.times[i] == 0}
-    return TaskGraph.from_edges(
-        np.frombuffer(tasks.times, np.int64) * unit_s,
-        np.array([tasks.before, tasks.after], np.int64).T - tasks.first,
-        kinds=("dummy" if i in dummies else "task" for i in range(last + 1)),
-        name=plain_name(path, ".stg"),
-        report=report,
-    )
 
 
 def _describe(

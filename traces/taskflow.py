@@ -8,7 +8,7 @@ taskflow/core/observer.hpp: `TFProfObserver::dump`; taskflow/core/taskflow.hpp: 
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from simsched.errors import FormatError
 from simsched.graph import ImportReport, TaskGraph
 from simsched.graph.loading import Reader, open_plain, plain_name, read_bounded
 from simsched.graph.report import KINDS_ARE
+from simsched.multimap import multimap
 from simsched.text import counted, one_line
 from simsched.traces.dot.statements import read_dot, unescaped
 from simsched.traces.shared.choice import OPTIONS, Choice
@@ -157,12 +158,8 @@ def _joined(graph: Path, tasks: Spans, report: ImportReport) -> Whole:
     """Return the edges of a dump: of tasks that ran several times, the first with the first, and so on."""
     dot = read_dot(graph, nodes={"label"}, edges={"style"})
     name_of = {node: unescaped(told.get("label", node), node) for node, told in dot.nodes.items()}
-    counts: dict[str, int] = defaultdict(int)
-    for name in name_of.values():
-        counts[name] += 1
-    ran: dict[str, list[int]] = defaultdict(list)
-    for task, code in enumerate(tasks.name.tolist()):
-        ran[tasks.labels[code]].append(task)
+    counts = Counter(name_of.values())
+    ran = multimap((tasks.labels[code], task) for task, code in enumerate(tasks.name.tolist()))
     known = {name for name in ran if counts.get(name) == 1}
     if not known:
         raise FormatError(f"{graph}: no task has the name of one that ran, as {shown(next(iter(ran)))}, once")

@@ -149,8 +149,7 @@ def _dialect(fields: Fields, root: Element) -> str:
         raise fields.wrong(root, "this is the difference of two topologies, not a topology")
     if root.tag != "topology":
         raise fields.wrong(root, "not an hwloc file, which begins with <topology>")
-    version = root.attributes.get("version")
-    if version is None:
+    if (version := root.attributes.get("version")) is None:
         return "hwloc 1.x"
     if not re.fullmatch(r"[23]\.[0-9]{1,3}", version):
         raise fields.wrong(

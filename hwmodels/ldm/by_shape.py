@@ -282,14 +282,9 @@ def _nest(part: Part, groups: int) -> LoopNest:
         return _convolution(part.convolution, ceil(part.convolution.batch / groups))
     if isinstance(part, Product):
         return matmul(ceil(part.m / groups) if part.batch == 1 else part.m, part.n, part.k)
-    return _walked(part, groups)
-
-
-def _walked(part: Walk, groups: int) -> LoopNest:
-    """Return a walk as an element-wise op that moves the same bytes: one of each element is written."""
+    # A walk is an element-wise op that moves the same bytes: one of each element is written.
     arrays = MOST_ARRAYS
     if part.written_B > 0:
         arrays = min(max(round(part.named_B / part.written_B), 2), MOST_ARRAYS)
     elements = max(ceil(part.named_B / (4 * arrays * groups)), 1)
-    flops = part.flops * part.elements / (elements * groups)
-    return elementwise(elements, operands=arrays - 1, flops=flops)
+    return elementwise(elements, operands=arrays - 1, flops=part.flops * part.elements / (elements * groups))

@@ -97,19 +97,20 @@ class Evaluation:
     def seconds(self, tiles: tuple[int, ...], order: tuple[int, ...]) -> float:
         """Return the seconds with tiles that fit, under an order of the tile loops, outermost first."""
         if (known := self._known_s.get((tiles, order))) is None:
-            known = self._known_s[tiles, order] = self._summed_s(tiles, order)
+            counts = [-(-extent // tile) for extent, tile in zip(self.extents, tiles, strict=True)]
+            moved = [
+                _moved(tensor, tiles, moves, is_input=at < self._inputs)
+                for at, (tensor, moves) in enumerate(
+                    zip(self._tensors, self._moves(order, counts), strict=True)
+                )
+            ]
+            busy_s = self._prices.busy_s(dict(zip(self.loops, counts, strict=True)))
+            busy_s += sum([one.seconds for one in moved if one.by_gload])
+            total_s = busy_s + sum([one.seconds for one in moved if not one.by_gload]) + self._spawn_join_s
+            known = self._known_s[tiles, order] = (
+                total_s - hidden_s(moved, busy_s) if self._twice else total_s
+            )
         return known
-
-    def _summed_s(self, tiles: Sequence[int], order: Sequence[int]) -> float:
-        counts = [-(-extent // tile) for extent, tile in zip(self.extents, tiles, strict=True)]
-        moved = [
-            _moved(tensor, tiles, moves, is_input=at < self._inputs)
-            for at, (tensor, moves) in enumerate(zip(self._tensors, self._moves(order, counts), strict=True))
-        ]
-        busy_s = self._prices.busy_s(dict(zip(self.loops, counts, strict=True)))
-        busy_s += sum([one.seconds for one in moved if one.by_gload])
-        total_s = busy_s + sum([one.seconds for one in moved if not one.by_gload]) + self._spawn_join_s
-        return total_s - hidden_s(moved, busy_s) if self._twice else total_s
 
     def _moves(self, order: Sequence[int], counts: Sequence[int]) -> list[int]:
         """Return how often a tile of each tensor moves: in each turn of its innermost loop and of those around it."""

@@ -241,8 +241,7 @@ class BatchKernel:
 
     def times(self, conv: Batched, group: CoreGroup) -> Times | None:
         """Return the seconds on a core group; None where the tiles of one column do not fit."""
-        tile = self.columns(conv, group.cpes)
-        if not tile:
+        if not (tile := self.columns(conv, group.cpes)):
             return None
         firsts = range(0, conv.columns.outputs, tile)
         kernel_rows = conv.rows.products

@@ -69,12 +69,6 @@ def _out(size: int, window: int, stride: int, padding: int) -> int:
     return (size + 2 * padding - window) // stride + 1
 
 
-def _axes(layout: Layout) -> str:
-    if layout not in get_args(Layout):
-        raise NestError(f"layout {layout!r} is unknown; give {' or '.join(get_args(Layout))}")
-    return layout.lower()
-
-
 def convolution(
     *,
     channels: int,
@@ -119,7 +113,9 @@ def convolution(
     x = {"n": "n", "c": "ic", "h": "oh*stride+kh-padding", "w": "ow*stride+kw-padding"}
     y = {"n": "n", "c": "oc", "h": "oh", "w": "ow"}
     stored = {"n": batch, "c": channels, "h": h, "w": w}
-    axes = _axes(layout)
+    if layout not in get_args(Layout):
+        raise NestError(f"layout {layout!r} is unknown; give {' or '.join(get_args(Layout))}")
+    axes = layout.lower()
     weights = ("oc", "ic", "kh", "kw") if layout == "NCHW" else ("kh", "kw", "ic", "oc")
     nest = LoopNest(
         name=f"convolution {batch}x{channels}x{h}x{w} -> {filters}, {kh}x{kw}/{stride}",

@@ -117,8 +117,7 @@ class LoopNest:
             raise NestError(f"{self.name}: tensors {names} share a name; each access needs its own buffer")
         object.__setattr__(self, "inputs", tuple(map(self._tensor, self.reads)))
         object.__setattr__(self, "output", self._tensor(self.write))
-        wrong = sorted(self.output.variables & self.reductions)
-        if wrong:
+        if wrong := sorted(self.output.variables & self.reductions):
             raise NestError(f"{self.name}: {wrong} index {self.output.name}, so they cannot be reductions")
 
     def _check_loops(self) -> None:
@@ -129,8 +128,7 @@ class LoopNest:
                 )
         if not self.loops:
             raise NestError(f"{self.name}: no loops")
-        unknown = sorted(self.reductions - set(self.loops))
-        if unknown:
+        if unknown := sorted(self.reductions - set(self.loops)):
             raise NestError(f"{self.name}: reductions {unknown} are none of the loops {list(self.loops)}")
         for what, value, least in (("flops", self.flops, 0), ("element_B", self.element_B, 1)):
             if not isinstance(value, Real) or not (math.isfinite(value) and value >= least):
@@ -139,8 +137,7 @@ class LoopNest:
     def _tensor(self, access: Access) -> Tensor:
         dims = tuple(parse(index, self.constants) for index in access.indices)
         for index, dim in zip(access.indices, dims, strict=True):
-            unknown = sorted(set(dim.variables) - set(self.loops))
-            if unknown:
+            if unknown := sorted(set(dim.variables) - set(self.loops)):
                 raise NestError(
                     f"{self.name}: index {index!r} of {access.tensor} uses {unknown}; the loops are {list(self.loops)}"
                 )

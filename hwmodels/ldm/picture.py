@@ -54,8 +54,7 @@ def draw(plan: Plan, ax: Axes | None = None) -> Axes:
     ax.set_yticks([LDM_ROW, TIME_ROW], ["LDM of\na CPE", "time"])
     ax.set_ylim(-0.75, 1.65)
     tiles = ", ".join(f"{loop} {plan.tiles[loop]}" for loop in plan.order if plan.shares.part.loops[loop] > 1)
-    title = ax.set_title(f"{plain(plan.nest.name, 60)}\ntile {plain(tiles, 90)}", fontsize="medium", pad=12)
-    verbatim(title)
+    verbatim(ax.set_title(f"{plain(plan.nest.name, 60)}\ntile {plain(tiles, 90)}", fontsize="medium", pad=12))
     first = ax.legend(
         handles=tensors,
         title="tensors",
@@ -98,8 +97,7 @@ def _draw_time(plan: Plan, ax: Axes) -> list[Handle]:
     handles: list[Handle] = []
     left = 0.0
     for key, name, colour in PARTS:
-        seconds = getattr(times, key)
-        if seconds:
+        if seconds := getattr(times, key):
             label = f"{name} {format_time(seconds)}"
             bar = ax.barh(
                 TIME_ROW,

@@ -73,8 +73,7 @@ class Copies:
     @property
     def size_B(self) -> float:
         """Bytes of LDM that all copies take."""
-        tensors = self.part.tensors
-        return self.part.element_B * sum(tensor.elements(self.tiles(tensor)) for tensor in tensors)
+        return self.part.element_B * sum(tensor.elements(self.tiles(tensor)) for tensor in self.part.tensors)
 
 
 def directives(nest: LoopNest, group: CoreGroup) -> Times:

@@ -17,7 +17,7 @@ from tqdm.auto import tqdm
 
 from simsched.cli.arguments import no_graph, no_reader
 from simsched.document.markdown import markdown
-from simsched.document.result import table_of
+from simsched.document.result import Result, table_of
 from simsched.document.terminal import document_text, facts_lines, fitted, table_text, width
 from simsched.errors import FormatError
 from simsched.files import check_place
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from simsched.document.parts import Document
-    from simsched.document.result import Result
     from simsched.plots.canvas import Size
 
 Command = TypeVar("Command", bound=Callable[..., Any])

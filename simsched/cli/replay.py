@@ -151,8 +151,7 @@ def compare(
     with progress_bar(tasks.n_tasks * len(policies) * MOST_REPLAYS, "replaying") as progress:
         scenario = Scenario.of(target, layout, model, None, engine, seed, progress)
         schedules, sequential = replays(scenario, tasks, policies)
-    limits = best_bounds(scenario, tasks, bound, limit)
-    frame = comparison_frame(schedules, sequential, limits)
+    frame = comparison_frame(schedules, sequential, best_bounds(scenario, tasks, bound, limit))
     if not json_:
         say(
             f"{tasks.name}: {counted(tasks.n_tasks, 'task')}, {counted(tasks.n_edges, 'edge')}, "

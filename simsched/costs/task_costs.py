@@ -15,7 +15,7 @@ from simsched.costs.curves import REFERENCE_S
 from simsched.costs.width_table import WidthTable
 from simsched.errors import CostError
 from simsched.graph import TaskGraph
-from simsched.graph.adjacency import Csr, Index
+from simsched.graph.adjacency import Csr, Index, ReadOnly
 from simsched.graph.taskgraph import Seconds
 
 Width = int | npt.NDArray[np.integer]
@@ -23,7 +23,7 @@ Kept = TypeVar("Kept", Seconds, tuple[Seconds, npt.NDArray[np.int64]])
 
 
 @dataclass(frozen=True, eq=False)
-class Terms:
+class Terms(ReadOnly):
     """Terms of the cost curves, one entry per label of the graph's kinds; formula in `simsched.costs.curves`.
 
     Parameters
@@ -42,10 +42,6 @@ class Terms:
     fork_join_per_thread_s: Seconds
     grain_flops: Seconds
     grain_B: Seconds
-
-    def __post_init__(self) -> None:
-        for column in vars(self).values():
-            column.setflags(write=False)
 
     def pieces(self, graph: TaskGraph) -> Seconds:
         """Return the number of pieces of each task, at least 1; infinite where it is unknown or unlimited."""

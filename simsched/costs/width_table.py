@@ -209,8 +209,6 @@ class MeasuredSeconds(Protocol):
         CostError
             If they were measured on another machine, and that was not allowed.
         """
-        ...
 
     def sampled(self, generator: np.random.Generator) -> MeasuredSeconds:
         """Return seconds sampled from their uncertainty; the same seconds where it is unknown."""
-        ...

@@ -9,6 +9,7 @@ import numpy as np
 
 from simsched.errors import PolicyError
 from simsched.exact.model import Units, Whole, ortools
+from simsched.graph.adjacency import place_in
 from simsched.policy import Assignment, Platform
 from simsched.policy.planning.compiled import order_of
 
@@ -157,9 +158,7 @@ class _Model:
         if status not in (self.cp_model.OPTIMAL, self.cp_model.FEASIBLE):
             return first
         executor = [next(e for e, on in enumerate(row) if solver.value(on)) for row in self.runs_on]
-        order = order_of(self.platform)
-        place = np.empty(len(order), np.int64)
-        place[order] = np.arange(len(order))
+        place = place_in(order_of(self.platform))
         starts = [solver.value(start) for start in self.starts]
         ends = [solver.value(end) for end in self.ends]
         return Assignment(np.array(executor, np.int32), np.lexsort((place, ends, starts)).astype(np.int32))

@@ -48,8 +48,7 @@ class Choices:
         """Return each task on one executor of a layout; without one, on every width faster than all narrower ones."""
         n = len(costs.one_core_s)
         if layout is not None:
-            seconds = costs.seconds(layout.width)
-            return cls(np.arange(n), np.ones(n, np.int64), seconds, layout.executors, n)
+            return cls(np.arange(n), np.ones(n, np.int64), costs.seconds(layout.width), layout.executors, n)
         widest = int(costs.fastest_widths.max(initial=1))
         table = np.stack([costs.seconds(width) for width in range(1, widest + 1)], axis=1)
         before = np.minimum.accumulate(np.column_stack([np.full(n, np.inf), table]), axis=1)[:, :-1]

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from simsched.graph import TaskGraph
+from simsched.graph.adjacency import place_in
 
 Order = npt.NDArray[np.integer]
 Times = npt.NDArray[np.float64]
@@ -67,7 +68,7 @@ def placed(graph: TaskGraph, order: Order, widths: Order, lengths: Times | Order
         held[task] = np.sort(cores).tolist()
         if length:
             free[cores] = finish[task]
-    return Placed(ready, start, finish, np.lexsort((_rank(order), start)).astype(np.int32), held)
+    return Placed(ready, start, finish, np.lexsort((place_in(order), start)).astype(np.int32), held)
 
 
 def list_order(graph: TaskGraph, levels: Times, widths: Order, lengths: Times, capacity: int) -> Order:
@@ -118,10 +119,4 @@ def start_order(graph: TaskGraph, start: Times | Order, lengths: Times | Order) 
     finish = time + lengths
     for task in graph.topological_order[~held[graph.topological_order]].tolist():
         time[task] = finish[task] = finish[graph.predecessors.neighbours(task)].max(initial=0.0)
-    return np.lexsort((_rank(graph.topological_order), held, time))
-
-
-def _rank(order: Order) -> Order:
-    rank = np.empty(len(order), np.int64)
-    rank[order] = np.arange(len(order))
-    return rank
+    return np.lexsort((place_in(graph.topological_order), held, time))

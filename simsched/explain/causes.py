@@ -125,8 +125,7 @@ def _excess_s(schedule: Schedule, tasks: Index, costs: TaskCosts | None) -> Seco
     """Return the seconds that each part of the slow-down of some tasks took, shape (tasks, causes)."""
     machine, runs = schedule.require_machine(), Runs.of(schedule)
     asked = _loads(schedule, costs or costs_of(schedule))
-    native = find()
-    if native is None:
+    if (native := find()) is None:
         return _Walk(schedule, asked.rows()).excess_s()[tasks]
     after, teams = schedule.graph.successors, schedule.teams
     watched = np.zeros(len(runs), np.bool_)

@@ -80,8 +80,7 @@ def _idle(waits: Waits) -> dict[str, float]:
     busy = running if places.apart else busy_cores(schedule, schedule.n_cores)
     held, waiting = Steps.of(waits.held_s, waits.placed_s, widths), Steps.of(waits.placed_s, start_s, widths)
     wanted = Steps.of(waits.ready_s, waits.held_s, widths)
-    last_s = float(schedule.start_s.max())
-    later = Steps(np.array([last_s]), np.array([1]))
+    later = Steps(np.array([float(schedule.start_s.max())]), np.array([1]))
     dt, levels = on_common_times(
         [running, busy, held, waiting, wanted, later], float(start_s.min()), float(finish_s.max())
     )

@@ -104,8 +104,7 @@ def costs_of(schedule: Schedule, runs: Runs | None = None) -> TaskCosts:
     SimschedError
         If it is a real run.
     """
-    inputs = schedule.inputs
-    if inputs is None:
+    if (inputs := schedule.inputs) is None:
         raise SimschedError("costs are known of simulated schedules only; this is a real run")
     software = effective_runtime(inputs.runtime, inputs.policy)
     costs = inputs.costs.on(schedule.graph, schedule.require_machine(), software)

@@ -331,8 +331,6 @@ def _most_s(schedule: Schedule) -> float:
     """Return the longest time of a decision (docs/semantics.md, rule 3)."""
     if schedule.inputs is None:
         return 0.0
-    from simsched.policy import RankPolicy
-
     policy, runtime = schedule.inputs.policy, schedule.inputs.runtime
     if policy.queue == "central":
         return runtime.dispatch_s if isinstance(policy, RankPolicy) else runtime.choice_s

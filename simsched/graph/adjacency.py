@@ -16,8 +16,17 @@ Mask = npt.NDArray[np.bool_]
 _BLOCK = 1 << 17
 
 
+class ReadOnly:
+    """Base of dataclasses whose arrays cannot be changed in place: they are shared, and handed out as views."""
+
+    def __post_init__(self) -> None:
+        for column in vars(self).values():
+            if isinstance(column, np.ndarray):
+                column.setflags(write=False)
+
+
 @dataclass(frozen=True, eq=False)
-class Csr:
+class Csr(ReadOnly):
     """Neighbours of every node, ascending.
 
     Parameters
@@ -30,11 +39,6 @@ class Csr:
 
     indptr: Ints
     indices: Index
-
-    def __post_init__(self) -> None:
-        # Rows are handed out as views; a change in place would change the graph.
-        self.indptr.setflags(write=False)
-        self.indices.setflags(write=False)
 
     @property
     def n(self) -> int:
@@ -83,6 +87,19 @@ class Csr:
         # A stable sort by target leaves the sources of one target ascending.
         order = np.argsort(self.indices, kind="stable")
         return Csr(pointers(self.indices, self.n if n is None else n), self.sources()[order])
+
+
+def place_in(order: npt.NDArray[np.integer], n: int | None = None) -> Index:
+    """Return the place of each of `n` numbers in an order, shape (n,): its inverse; -1 of numbers that it leaves out.
+
+    Examples
+    --------
+    >>> place_in(np.array([2, 0, 1])).tolist(), place_in(np.array([2, 0]), 4).tolist()
+    ([1, 2, 0], [1, -1, 0, -1])
+    """
+    found = np.full(len(order) if n is None else n, -1, np.int32)
+    found[order] = np.arange(len(order), dtype=np.int32)
+    return found
 
 
 def pointers(rows: npt.NDArray[np.integer], n: int) -> Ints:

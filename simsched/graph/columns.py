@@ -11,6 +11,8 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
+from simsched.graph.adjacency import ReadOnly
+
 #: Numbers of any meaning: operations, bytes; `simsched.graph.recording.Seconds` where they are times.
 Floats = npt.NDArray[np.float64]
 
@@ -38,7 +40,7 @@ def _utf8(value: object) -> bytes:
 
 
 @dataclass(frozen=True, eq=False)
-class TextColumn:
+class TextColumn(ReadOnly):
     """Distinct strings, one per task: UTF-8 bytes end to end, and the start of each.
 
     Parameters
@@ -58,10 +60,6 @@ class TextColumn:
 
     data: npt.NDArray[np.uint8]
     offsets: npt.NDArray[np.int64]
-
-    def __post_init__(self) -> None:
-        self.data.setflags(write=False)
-        self.offsets.setflags(write=False)
 
     @classmethod
     def from_strings(cls, strings: Iterable[object]) -> TextColumn:
@@ -89,7 +87,7 @@ class TextColumn:
 
 
 @dataclass(frozen=True, eq=False)
-class LabelColumn:
+class LabelColumn(ReadOnly):
     """Repeating strings, one per task: a code per task and the table of labels.
 
     Parameters
@@ -109,9 +107,6 @@ class LabelColumn:
 
     codes: npt.NDArray[np.int32]
     labels: tuple[str, ...]
-
-    def __post_init__(self) -> None:
-        self.codes.setflags(write=False)
 
     @classmethod
     def constant(cls, label: str, n: int) -> LabelColumn:

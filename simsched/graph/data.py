@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from simsched.errors import GraphError
-from simsched.graph.adjacency import Csr, Index, pointers
+from simsched.graph.adjacency import Csr, Index, ReadOnly, pointers
 from simsched.graph.checks import refuse_sizes, refuse_where, whole
 from simsched.graph.columns import Floats
 from simsched.graph.edges import pairs_of
@@ -20,7 +20,7 @@ NOBODY = -1
 
 
 @dataclass(frozen=True, eq=False)
-class DataObjects:
+class DataObjects(ReadOnly):
     """Objects that tasks hand to each other: each is written by one task, or is an input, and read by any number.
 
     Parameters
@@ -43,10 +43,6 @@ class DataObjects:
     size_B: Floats
     producer: Index
     readers: Csr
-
-    def __post_init__(self) -> None:
-        self.size_B.setflags(write=False)
-        self.producer.setflags(write=False)
 
     @classmethod
     def from_lists(

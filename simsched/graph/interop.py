@@ -176,8 +176,7 @@ def _refuse_columns(frame: pd.DataFrame, called: str, needed: tuple[str, ...]) -
 
 
 def _tell_ignored(report: ImportReport, columns: Iterable[object], what: str = "task graphs") -> None:
-    ignored = sorted({plain_text(c) for c in columns})
-    if ignored:
+    if ignored := sorted({plain_text(c) for c in columns}):
         report.note(f"not kept, as {what} have no such columns: {', '.join(ignored)}")
 
 

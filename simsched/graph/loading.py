@@ -202,8 +202,7 @@ def _loaded(file: Path, format: str | None, options: dict[str, Any]) -> TaskGrap
 
 
 def _recognised(file: Path) -> str:
-    head = head_of(file)
-    if not head:
+    if not (head := head_of(file)):
         raise FormatError(f"{file}: the file is empty, as a recorder that dies before it finishes leaves it")
     if not head.strip(b"\0 \t\r\n"):
         raise FormatError(f"{file}: nothing but blanks or zero bytes, as a crash may leave it")
@@ -321,8 +320,7 @@ def open_plain(path: Path, mend: Mend | None = None) -> Iterator[BinaryIO]:
     """
     try:
         with open_regular(path) as raw:
-            compressed = raw.peek(2).startswith(b"\x1f\x8b")
-            if not compressed:
+            if not raw.peek(2).startswith(b"\x1f\x8b"):
                 size_B = path.stat().st_size
                 budget().expanded(path, size_B, size_B)
                 yield _past_mark(raw)

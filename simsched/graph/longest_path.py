@@ -67,8 +67,7 @@ def longest_path(neighbours: Csr, order: Index | None, weights: Floats) -> Float
 
     The compiled twin and this loop do the same additions in the same order: the results are equal bit by bit.
     """
-    native = core()
-    if native is not None:
+    if (native := core()) is not None:
         found: Floats = native.longest_path(neighbours.indptr, neighbours.indices, order, weights)
         return found
     result = weights.tolist()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -112,8 +113,7 @@ def _files(path: Path) -> list[Path]:
         )
     if len(found) > MOST_RANKS:
         raise FormatError(f"{path}: {len(found)} files; expected at most {MOST_RANKS}, one for each rank")
-    order = ranks_of([file.name for file in found])
-    return [file for _, file in sorted(zip(order, found, strict=True))]
+    return [file for _, file in sorted(zip(ranks_of([file.name for file in found]), found, strict=True))]
 
 
 def _companions(value: object) -> dict[int, Path]:
@@ -155,7 +155,11 @@ def combined(path: Path, ranks: Sequence[int], graphs: Sequence[TaskGraph]) -> T
         kinds=_labels([graph.kinds for graph in graphs]),
         shapes=_labels([graph.shapes for graph in graphs]),
         scopes=_labels([graph.scopes for graph in graphs]),
-        names=TextColumn.from_strings(_names(graphs)) if named else None,
+        names=TextColumn.from_strings(
+            graph.task_name(task) for graph in graphs for task in range(graph.n_tasks)
+        )
+        if named
+        else None,
         name=path.name if path.is_dir() else path.parent.name,
         recorded_on=recorded_on.pop() if len(recorded_on) == 1 else None,
         report=report,
@@ -163,10 +167,6 @@ def combined(path: Path, ranks: Sequence[int], graphs: Sequence[TaskGraph]) -> T
         data=_data(graphs, offsets),
         seconds_by_kind=_by_kind(graphs, report),
     )
-
-
-def _names(graphs: Sequence[TaskGraph]) -> Iterator[str]:
-    return (graph.task_name(task) for graph in graphs for task in range(graph.n_tasks))
 
 
 def _rows(parts: Sequence[Csr], offsets: Sequence[int]) -> Csr:
@@ -256,9 +256,7 @@ def _begins_s(runs: Sequence[Recording]) -> npt.NDArray[np.float64] | None:
 def _tell(report: ImportReport, ranks: Sequence[int], graphs: Sequence[TaskGraph]) -> None:
     """Note each sentence of the ranks' reports once, with the number of ranks that have it."""
     report.facts["rank_numbers"] = ", ".join(map(str, ranks[:8])) + (", ..." if len(ranks) > 8 else "")
-    counts: dict[str, int] = {}
-    for note in (note for graph in graphs for note in dict.fromkeys(graph.report.notes)):
-        counts[note] = counts.get(note, 0) + 1
+    counts = Counter(note for graph in graphs for note in dict.fromkeys(graph.report.notes))
     report.doubt(
         "what ranks wait for of each other is not in the graph: each is a part of its own",
         when=len(graphs) > 1,

@@ -108,8 +108,7 @@ class RecordedOn:
 
     def __post_init__(self) -> None:
         for key in ("core_flops", "core_bandwidth_Bps", "clock_Hz"):
-            value = getattr(self, key)
-            if value is not None:
+            if (value := getattr(self, key)) is not None:
                 object.__setattr__(self, key, positive(value, f"recorded_on: {key}"))
 
     @property

@@ -97,8 +97,7 @@ def data(archive: Archive, k: int, successors: Csr) -> DataObjects:
 def seconds_by_kind(archive: Archive, durations_s: Floats, kinds: int) -> Floats:
     """Return the seconds of each task on each of so many kinds of cores."""
     n = len(durations_s)
-    found = archive.array("seconds_by_kind", "<f8", n * kinds)
-    means, by_kind = checks.durations(found.reshape(n, kinds))
+    means, by_kind = checks.durations(archive.array("seconds_by_kind", "<f8", n * kinds).reshape(n, kinds))
     if by_kind is None or not np.allclose(means, durations_s, rtol=1e-9, atol=0, equal_nan=True):
         raise GraphError("seconds_by_kind.npy: durations_s are not their means")
     return by_kind

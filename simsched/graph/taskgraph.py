@@ -275,8 +275,7 @@ class TaskGraph:
     @property
     def topological_order(self) -> Index:
         """Task indices, every task before its successors; 0 to n - 1 if these are such an order."""
-        order = self.successors.topological_order
-        if order is None:
+        if (order := self.successors.topological_order) is None:
             raise cycle_error(self.successors, lambda task: f"task {task} {self.task_name(task)!r}")
         return order
 

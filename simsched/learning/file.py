@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
     from simsched.learning.learned import Learned
-    from simsched.learning.observed import TaskKey
 
 FORMAT, VERSION = "simsched-learned", 1
 #: Most bytes of a file: some millions of tasks.
@@ -95,10 +94,11 @@ def read(path: Path) -> dict[str, Any]:
     fields = {
         name: getattr(model, name) for name in ("lanes", "notes", "seconds", "slowdowns", "starts", "runs")
     }
-    of_task: dict[tuple[str, int, TaskKey], float] = {}
-    for row in model.tasks:
-        for place, alone_s in enumerate(row.alone_s):
-            of_task[row.program, row.width, (row.kind, row.shape, place)] = alone_s
+    of_task = {
+        (row.program, row.width, (row.kind, row.shape, place)): alone_s
+        for row in model.tasks
+        for place, alone_s in enumerate(row.alone_s)
+    }
     return {**fields, "of_task": of_task}
 
 

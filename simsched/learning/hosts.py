@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from math import expm1, log1p, log2, sqrt
 
@@ -13,6 +12,7 @@ from simsched.graph.taskgraph import Seconds
 from simsched.learning.rows import Run, weighted_median
 from simsched.machine import Machine, machine as machine_of
 from simsched.machine.build import built
+from simsched.multimap import multimap
 from simsched.parameters import is_whole
 from simsched.spec import Spec
 
@@ -122,8 +122,7 @@ def expected(runs: Sequence[Run], program: str, threads: int) -> tuple[float, fl
     >>> [round(expected(runs, "lu", threads)[0], 3) for threads in (1, 8)]
     [0.0, 0.5]
     """
-    logs = _logs(runs, program)
-    if not logs:
+    if not (logs := _logs(runs, program)):
         return 0.0, UNKNOWN
     nearest = min({count for _, count in logs}, key=lambda count: (abs(count - threads), -count))
     values: list[float] = []  # one per program
@@ -167,11 +166,11 @@ def slice_s(runs: Sequence[Run], threads: int) -> float:
 
 
 def _logs(runs: Sequence[Run], program: str) -> Logs:
-    logs: dict[tuple[str, int], list[float]] = defaultdict(list)
-    for run in runs:
-        if run.known > KNOWN or run.program == program:
-            logs[run.program, run.threads].append(log1p(run.interrupted))
-    return logs
+    return multimap(
+        ((run.program, run.threads), log1p(run.interrupted))
+        for run in runs
+        if run.known > KNOWN or run.program == program
+    )
 
 
 def _apart(logs: Logs, program: str, other: str, threads: int) -> tuple[float, float]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from math import exp, sqrt
@@ -27,6 +26,7 @@ from simsched.learning.observed import (
     observed,
 )
 from simsched.learning.rows import BETWEEN, KindSeconds, Run, Slowdown, StartCost, weighted_median
+from simsched.multimap import multimap
 from simsched.notes import Note, Weight
 
 #: Weight, in executions, of the host's slow-down in that of a kind.
@@ -43,10 +43,11 @@ def slowdowns(groups: dict[Group, Samples]) -> list[Slowdown]:
     A group tells by its undisturbed executions alone and in company; where a program was recorded on one lane and on
     several, those of the first are alone. Groups without either say nothing.
     """
-    told: dict[tuple[str, str], list[tuple[float, float]]] = defaultdict(list)
-    for (program, kind, _, _), samples in groups.items():
-        if (found := _ratio(samples)) is not None:
-            told[program, kind].append(found)
+    told = multimap(
+        ((program, kind), found)
+        for (program, kind, _, _), samples in groups.items()
+        if (found := _ratio(samples)) is not None
+    )
     every = [pair for pairs in told.values() for pair in pairs]
     host, host_sigma = _pooled(every, 0.0, 0.0)
     rows = [Slowdown("", "", exp(max(host, 0.0)), host_sigma if every else 0.5, 0)]
@@ -131,12 +132,13 @@ def alone(groups: dict[Group, Samples], slow: Sequence[Slowdown]) -> Alone:
                 int(clean.sum()),
             )
         )
-        by_key: dict[TaskKey, list[float]] = defaultdict(list)
-        for key, value, one in zip(samples.keys, seconds_s.tolist(), clean.tolist(), strict=True):
-            if one:
-                by_key[key].append(value)
+        by_key = multimap(
+            (key, value)
+            for key, value, one in zip(samples.keys, seconds_s.tolist(), clean.tolist(), strict=True)
+            if one
+        )
         for key in samples.keys:
-            own = sorted(by_key[key])
+            own = sorted(by_key.get(key, []))
             expected_s = exp(samples.elsewhere[key][0]) if key in samples.elsewhere else middle_s
             of_task[program, width, key] = own[(len(own) - 1) // 2] if own else expected_s
     return Alone(rows, of_task, told)
@@ -166,9 +168,7 @@ def _standard_error(
 
 def starts(runs: Sequence[Observed]) -> list[StartCost]:
     """Return the cost of a start in each program's runtime, interruptions left out."""
-    by_program: dict[str, list[Observed]] = defaultdict(list)
-    for run in runs:
-        by_program[run.program].append(run)
+    by_program = multimap((run.program, run) for run in runs)
     return [_start(program, of) for program, of in by_program.items()]
 
 

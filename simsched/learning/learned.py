@@ -6,12 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from simsched.costs import CostModel
+from simsched.document.result import Result
 from simsched.errors import CostError, SimschedError
 from simsched.graph import TaskGraph
 from simsched.graph.taskgraph import Seconds
@@ -21,15 +22,11 @@ from simsched.learning.observed import TaskKey, task_keys
 from simsched.learning.predicting import Case, check_counts, counts_of, doubts, validated
 from simsched.learning.rows import KindSeconds, LearnedWidths, Run, Slowdown, StartCost, width_ratios
 from simsched.machine import Machine, RuntimeProfile
+from simsched.multimap import multimap
 from simsched.policy import Layout, Policy, policy as policy_of
 from simsched.schedule import Schedule
 from simsched.spec import Engine
 from simsched.text import counted
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from simsched.document.result import Result
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,10 +96,10 @@ class Learned:
 
     @cached_property
     def _rows(self) -> dict[tuple[str, str, str], list[KindSeconds]]:
-        found: dict[tuple[str, str, str], list[KindSeconds]] = {}
-        for row in sorted(self.seconds, key=lambda row: row.width):
-            found.setdefault((row.program, row.kind, row.shape), []).append(row)
-        return found
+        return multimap(
+            ((row.program, row.kind, row.shape), row)
+            for row in sorted(self.seconds, key=lambda row: row.width)
+        )
 
     @cached_property
     def _factors(self) -> dict[tuple[str, str], float]:
@@ -197,8 +194,7 @@ class Learned:
         seconds_s, widths = np.array(graph.durations_s), np.array(graph.widths)
         ratios = width_ratios(self.seconds)
         for task, key in enumerate(task_keys(graph)):
-            rows = self._rows.get((program, key[0], key[1]))
-            if rows:
+            if rows := self._rows.get((program, key[0], key[1])):
                 row = rows[0]
                 seconds_s[task] = self.of_task.get((program, row.width, key), row.alone_s)
                 # Not recorded on one thread, where other programs of the host tell how much longer that takes.
@@ -290,8 +286,7 @@ class Learned:
         count = found if cores is None else cores
         shape = (wanted.executors, wanted.width) if isinstance(wanted, Layout) else (count, 1)
         share = 0.0 if undisturbed else self.interrupted(program, *shape)[0]
-        case = Case(graph, program, policy, layout, count, machine, engine, seed)
-        return case.replayed(self, 1.0 + share)
+        return Case(graph, program, policy, layout, count, machine, engine, seed).replayed(self, 1.0 + share)
 
     def costs(self) -> CostModel:
         """Return the cost model: how seconds change with the width of teams.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -25,6 +24,7 @@ from simsched.learning.hosts import hit, host, slice_s
 from simsched.learning.observed import Observed, observed
 from simsched.learning.rows import BETWEEN, Run
 from simsched.machine import Machine, machine as machine_of
+from simsched.multimap import multimap
 from simsched.notes import Note, Weight
 from simsched.parameters import is_whole
 from simsched.policy import Layout, Policy, policy as policy_of
@@ -241,8 +241,7 @@ def check_counts(**counts: int) -> None:
 def doubts(learned: Learned, case: Case, counts: Sequence[int]) -> list[str]:
     """Return notes on what a prediction rests on beside the recordings, for some numbers of cores."""
     said = []
-    strangers = int((~learned.knows(case.graph, case.program)).sum())
-    if strangers:
+    if strangers := int((~learned.knows(case.graph, case.program)).sum()):
         of = f"{strangers} of {counted(case.graph.n_tasks, 'task is', 'tasks are')}"
         said.append(
             f"{of} of no kind and shape in the recordings of {case.program or 'any program'}: they take the graph's "
@@ -279,9 +278,7 @@ def validated(
         raise GraphError(
             f"{len(runs)} recordings, {len(several)} policies and {len(settings)} repeats; give as many"
         )
-    by_setting: dict[object, list[int]] = defaultdict(list)
-    for i, setting in enumerate(settings):
-        by_setting[runs[i].program, setting].append(i)
+    by_setting = multimap(((runs[i].program, setting), i) for i, setting in enumerate(settings))
     whole = learn(recordings).runs
     rows = []
     for members in by_setting.values():

@@ -14,6 +14,7 @@ from simsched.costs.width_table import WidthTable
 from simsched.errors import CostError
 from simsched.graph import TaskGraph
 from simsched.machine import Machine
+from simsched.multimap import multimap
 from simsched.parameters import is_number, is_whole
 
 #: Half the width of a 95 % interval, in standard deviations.
@@ -211,9 +212,9 @@ def width_ratios(rows: Sequence[KindSeconds]) -> dict[int, float]:
         alone_s = one.get((row.program, row.kind, row.shape), 0.0)
         if row.width > 1 and alone_s > 0:
             found[row.width, row.program].append((row.alone_s / alone_s, alone_s * row.samples))
-    of_programs: dict[int, list[float]] = defaultdict(list)
-    for (width, _), pairs in found.items():
-        of_programs[width].append(weighted_median(*zip(*pairs, strict=True)))
+    of_programs = multimap(
+        (width, weighted_median(*zip(*pairs, strict=True))) for (width, _), pairs in found.items()
+    )
     return {width: float(np.median(ratios)) for width, ratios in sorted(of_programs.items())}
 
 

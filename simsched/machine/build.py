@@ -18,7 +18,7 @@ from simsched.machine.memory import LATENCY_S, SHARPNESS, Memory
 from simsched.machine.network import check_pairs
 from simsched.machine.power import Power
 from simsched.machine.runtime import RuntimeProfile
-from simsched.machine.schema import CoreCount, MachineFile, factor, si
+from simsched.machine.schema import CoreCount, Cores, MachineFile, Mode, Runtime, factor, si
 from simsched.machine.stated import Fact, varied_spec
 from simsched.machine.variations import OF_POWER, edited, quantities
 from simsched.machine.ways import DataWays, Kinds, whole_shares
@@ -29,7 +29,6 @@ from simsched.spec import Scalar, Spec
 
 if TYPE_CHECKING:
     from simsched.machine.machine import Machine
-    from simsched.machine.schema import Cores, MachineFile, Mode, Runtime
     from simsched.machine.structure import Structure
 
 
@@ -139,8 +138,7 @@ def _structure(content: Mapping[str, Any], table: Any, mistakes: list[str]) -> S
     counts = (
         {key: given[key] for key in ("count", "per_tile") if key in given} if isinstance(given, dict) else {}
     )
-    cores = _validated(CoreCount, counts, "cores.", [])
-    if cores is None:
+    if (cores := _validated(CoreCount, counts, "cores.", [])) is None:
         return None
     count, per_tile = int(si(cores.count)), int(si(cores.per_tile))
     if count % per_tile:

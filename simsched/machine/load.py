@@ -53,7 +53,6 @@ class MachineReader(Protocol):
         MachineError
             If the file is malformed, or something is missing; the message names all of it and what to write.
         """
-        ...
 
 
 def machine(

@@ -262,8 +262,7 @@ class Machine:
         >>> xeon.scalar_clock_Hz(1) / 1e9, xeon.scalar_clock_Hz(48) / 1e9
         (3.7, 2.8)
         """
-        narrowest = next(iter(self.clocks.by_vector), None)
-        return self.clocks.at(self._busy(cores), narrowest)
+        return self.clocks.at(self._busy(cores), next(iter(self.clocks.by_vector), None))
 
     def _busy(self, cores: int) -> int:
         """Return how many of the first cores are on the chip with most of them."""

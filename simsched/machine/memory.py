@@ -183,8 +183,7 @@ def team_reach_Bps(machine: Machine, threads: npt.ArrayLike) -> Floats:
     weight = np.cumsum(added * share)
     full = sizes * memory.cores / machine.n_cores
     all_Bps = memory.bandwidth_Bps / machine.n_domains
-    within = _running(added, domain)
-    reached = saturated_Bps(within, core_Bps, all_Bps, full[domain], sharpness)
+    reached = saturated_Bps(_running(added, domain), core_Bps, all_Bps, full[domain], sharpness)
     total = _slowest(reached, _running(added * share, domain), weight)
     if memory.cluster_bandwidth_Bps == inf:
         return total

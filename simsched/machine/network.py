@@ -167,8 +167,7 @@ class Network:
         beside = (one < 0) | (other < 0) | (source == target) | paired
         found = self.interconnect.ways(np.where(beside, 0, one), np.where(beside, 0, other))
         if not (kept := ~beside[found.sources()]).all():
-            counts = np.where(beside, 0, found.degrees())
-            return Csr(np.r_[0, np.cumsum(counts)], found.indices[kept])
+            return Csr(np.r_[0, np.cumsum(np.where(beside, 0, found.degrees()))], found.indices[kept])
         return found
 
     @cached_property

@@ -259,8 +259,7 @@ class Mode(Strict):
     @model_validator(mode="after")
     def _remote_is_farther(self) -> Self:
         for cluster, remote in self.remote_latency.items():
-            local = self.latency.get(cluster)
-            if local is None:
+            if (local := self.latency.get(cluster)) is None:
                 raise ValueError(f"remote_latency.{cluster} needs a latency.{cluster}, too")
             if si(remote) < si(local):
                 raise ValueError(

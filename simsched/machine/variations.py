@@ -120,8 +120,7 @@ def edited(content: Mapping[str, Any], params: Mapping[str, Scalar], spec: str) 
     if "cores" in params and is_whole(tile := params.get("cores.per_tile"), 1):
         _make_whole(now, tile)
     if params:
-        effects = now.setdefault("effects", {})
-        effects.update(dict.fromkeys(meant(params, now["memory"]["mode"]), True))
+        now.setdefault("effects", {}).update(dict.fromkeys(meant(params, now["memory"]["mode"]), True))
     return now
 
 

@@ -11,13 +11,12 @@ import numpy as np
 import numpy.typing as npt
 
 from simsched.errors import MachineError
-from simsched.machine.schema import factor, si
+from simsched.machine.schema import Cores, DataTable, KindsTable, Matrix, factor, si
 from simsched.units import format_bytes, format_time
 
 if TYPE_CHECKING:
     from simsched.graph.adjacency import Index
     from simsched.machine.machine import Machine
-    from simsched.machine.schema import Cores, DataTable, KindsTable, Matrix
     from simsched.machine.structure import Structure
 
 

@@ -311,5 +311,4 @@ def panel(
     if not isinstance(graphs, Sequence) or not graphs or not all(isinstance(g, TaskGraph) for g in graphs):
         raise SimschedError(f"graph is {graph!r}; panel() needs a TaskGraph, or a list of one or more")
     known = Known(machine_for(graphs[0], machine), policy)
-    first = first_setting(known, layout)
-    return Panel(graphs, known, first, costs, runtime, seed)
+    return Panel(graphs, known, first_setting(known, layout), costs, runtime, seed)

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from simsched.drawing import Artist, Axes, Container, Figure, Legend, ScalarMappable, Text
 from simsched.errors import SimschedError, require
 from simsched.graph.columns import Floats, LabelColumn
 from simsched.schedule import Schedule
 from simsched.text import printable
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Size = tuple[float, float]
 

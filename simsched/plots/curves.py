@@ -207,8 +207,7 @@ def cost_curves(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
         for (_, one, colour, hollow), layer in zip(curves, drawn, strict=True)
     ]
     _label(ax, frame, unit.name)
-    names = [label for label, *_ in curves]
-    outside_legend(ax, handles, layer_labels(drawn, names), LONGEST_PAIR)
+    outside_legend(ax, handles, layer_labels(drawn, [label for label, *_ in curves]), LONGEST_PAIR)
     return ax
 
 

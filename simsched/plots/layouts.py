@@ -302,6 +302,5 @@ def tuning(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     if (frame["makespan_s"] > 0).all():
         log_ticks(ax, "y")
     ax.set(xlabel="replays", ylabel=f"makespan ({unit.name})")
-    names = list(searches)
-    outside_legend(ax, lines, layer_labels(drawn, names), LONGEST_PAIR).set_title("best so far")
+    outside_legend(ax, lines, layer_labels(drawn, list(searches)), LONGEST_PAIR).set_title("best so far")
     return ax

@@ -168,7 +168,9 @@ def _colours(
         return _Cores(np.array([ROLES[box.role].face for box in cores]))
     if values.dtype.kind in "biu":
         return _by_name(values.astype(np.int64), label)
-    return _by_size(values.astype(np.float64), label, limits)
+    sizes = values.astype(np.float64)
+    rgb, bar = shaded(sizes, limits)
+    return _Cores(rgb, () if np.isfinite(sizes).all() else (("unknown", GREY),), bar, label)
 
 
 def _by_name(values: npt.NDArray[np.int64], label: str) -> _Cores:
@@ -184,11 +186,6 @@ def _by_name(values: npt.NDArray[np.int64], label: str) -> _Cores:
     elif (values < 0).any():
         groups.append((f"no {label}".strip(), GREY))
     return _Cores(rgb, tuple(groups), texts=texts)
-
-
-def _by_size(values: npt.NDArray[np.float64], label: str, limits: tuple[float, float] | None) -> _Cores:
-    rgb, bar = shaded(values, limits)
-    return _Cores(rgb, () if np.isfinite(values).all() else (("unknown", GREY),), bar, label)
 
 
 def _draw_links(ax: Axes, picture: Picture) -> None:
@@ -242,7 +239,10 @@ def _write(ax: Axes, picture: Picture, cores: _Cores) -> None:
     _figure(ax).draw_without_rendering()
     (x0, _), (x1, _) = ax.transData.transform([(0.0, 0.0), (1.0, 0.0)])
     per_unit_pt = abs(x1 - x0) * 72 / _figure(ax).dpi
-    texts = [_text(box, cores) for box in picture.boxes]
+    texts = [
+        cores.texts[box.core] if cores.texts is not None and box.core >= 0 else box.label
+        for box in picture.boxes
+    ]
     fitting = [_fitting_pt(box, text) * per_unit_pt for box, text in zip(picture.boxes, texts, strict=True)]
     # Cores show all their numbers in one size, or none.
     common = min((pt for box, pt in zip(picture.boxes, fitting, strict=True) if box.core >= 0), default=0.0)
@@ -259,10 +259,6 @@ def _write(ax: Axes, picture: Picture, cores: _Cores) -> None:
             bbox=None if inside else {"facecolor": "white", "edgecolor": "none", "pad": 1.0},
         )  # fmt: skip
         verbatim(written)
-
-
-def _text(box: Box, cores: _Cores) -> str:
-    return cores.texts[box.core] if cores.texts is not None and box.core >= 0 else box.label
 
 
 def _fitting_pt(box: Box, text: str) -> float:
@@ -313,8 +309,7 @@ def link_load(schedule: Schedule, ax: Axes | None = None) -> Axes:
     from matplotlib.collections import LineCollection
 
     machine = schedule.require_machine()
-    network = machine.network
-    if network is None:
+    if (network := machine.network) is None:
         raise SimschedError(f"{machine}: data do not move; write data=sent or data=read in the brackets")
     table, n = schedule.links, network.n_places
     busy = np.zeros(len(network.capacity_Bps))

@@ -66,8 +66,7 @@ def save(figure: Figure, file: IO[bytes], kind: str, dpi: float = 150) -> None:
 def _canvas(figure: Figure, kind: str, dpi: float) -> Any:
     """Return a canvas for a figure, whose methods matplotlib gives no types."""
     figure.set_dpi(dpi)
-    backend = import_module(f"matplotlib.backends.backend_{BACKENDS[kind]}")
-    return backend.FigureCanvas(figure)
+    return import_module(f"matplotlib.backends.backend_{BACKENDS[kind]}").FigureCanvas(figure)
 
 
 def save_figure(path: Path, draw: Callable[[Axes], object], size: Size = (7.0, 4.0)) -> None:
@@ -179,15 +178,9 @@ def _svg(figure: Figure, width: float, height: float, description: str) -> str:
         image.set_interpolation("nearest")
     # The SVG canvas counts 72 dots per inch, so that its view box is in CSS pixels.
     save(figure, file, "svg", dpi=144)
-    return _inline(file.getvalue().decode(), width, height, description)
-
-
-def _inline(document: str, width: float, height: float, description: str) -> str:
-    """Return the `<svg>` element of a document, without the parts that only a separate file needs.
-
-    Matplotlib's style sheet would apply to the whole page around the element, so it becomes an attribute.
-    """
-    _, _, body = document.partition("<svg")
+    # Without what only a separate file needs: matplotlib's style sheet would apply to the whole page around the
+    # element, so it becomes an attribute.
+    _, _, body = file.getvalue().decode().partition("<svg")
     _, _, body = body.partition(">")
     body = re.sub(r"<defs>\s*<style.*?</style>\s*</defs>", "", body, count=1, flags=re.DOTALL)
     # Indentation is a tenth of the file.

@@ -141,8 +141,7 @@ def curves(frame: pd.DataFrame, x: str, group: str, title: str, ax: Axes | None 
     ax.minorticks_off()
     ax.set(xlabel=plain(x), ylabel=title)
     names = [str(name) for name in groups]
-    labels = [*layer_labels(drawn, names), "published"]
-    outside_legend(ax, [*handles, *crosses], labels, LONGEST_PAIR)
+    outside_legend(ax, [*handles, *crosses], [*layer_labels(drawn, names), "published"], LONGEST_PAIR)
     return ax
 
 

@@ -77,8 +77,7 @@ def rectangles(
 
 def of_teams(team: Index, runs: TeamRuns) -> Rectangles:
     """Return the rectangles of some teams, by their place among these."""
-    count = runs.count()[team]
-    task, within = steps(count)
+    task, within = steps(runs.count()[team])
     run = runs.indptr[:-1][team][task] + within
     return Rectangles(task, runs.first[run], runs.length[run])
 

@@ -175,8 +175,7 @@ def _new_axes(schedules: Mapping[str, Schedule], own: bool) -> Sequence[Axes]:
     require_matplotlib()
     import matplotlib.pyplot as plt
 
-    figure = plt.figure(figsize=_size(schedules), layout="constrained")
-    return _below_each_other(figure, len(schedules), own)
+    return _below_each_other(plt.figure(figsize=_size(schedules), layout="constrained"), len(schedules), own)
 
 
 def _below_each_other(figure: Figure, count: int, own: bool) -> Sequence[Axes]:

@@ -201,11 +201,9 @@ class CandidateRule(Policy):
 
     def _on_second_threads(self, view: View) -> Start | None:
         """Return the start of the smallest ready task next to the one that holds all cores."""
-        holder = self._holder(view)
-        if holder is None:
+        if (holder := self._holder(view)) is None:
             return None
-        cores = view.problem.machine.n_cores
-        idle = bisect_left(view.idle_cores, 2 * cores)
+        idle = bisect_left(view.idle_cores, 2 * view.problem.machine.n_cores)
         end_s, now = holder.finish_s, view.now_s
         best, least_s = None, inf
         for task in view.ready:

@@ -352,11 +352,9 @@ class Estimator:
         for lower_s, layout in sorted((self.lower_s(layout), layout) for layout in new):
             if found and lower_s > min(found.values())[0]:
                 break
-            found[layout] = self.seconds(layout), self._order(layout)
-
-    def _order(self, layout: Layout) -> tuple[int, int]:
-        """Return the key that orders layouts of equal makespans."""
-        return -min(layout.cores, self.problem.machine.n_threads), layout.width
+            # Of equal makespans those that use more cores come first, then narrower ones.
+            order = -min(layout.cores, self.problem.machine.n_threads), layout.width
+            found[layout] = self.seconds(layout), order
 
 
 @dataclass(frozen=True)

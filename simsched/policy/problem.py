@@ -182,54 +182,42 @@ class View(Protocol):
     @property
     def now_s(self) -> float:
         """Seconds since the start."""
-        ...
 
     @property
     def ready(self) -> Sequence[int]:
         """Tasks that can start, ascending."""
-        ...
 
     @property
     def newly_ready(self) -> Sequence[int]:
         """Tasks that became ready since the previous call of `decide`, in that order."""
-        ...
 
     @property
     def running(self) -> Sequence[Running]:
         """Tasks dispatched or running, in the order in which they were started."""
-        ...
 
     @property
     def idle_cores(self) -> Sequence[int]:
         """Cores that no task holds, ascending."""
-        ...
 
     @property
     def problem(self) -> Problem:
         """The graph, the machine and the estimates."""
-        ...
 
     @property
     def levels(self) -> Seconds:
         """Longest accumulated estimate from each task to a sink, shape (n,)."""
-        ...
 
     def ready_s(self, task: int) -> float:
         """Return when a ready or started task became ready; other tasks are an error."""
-        ...
 
     def seconds(self, task: int, width: int = 1, core: int | None = None) -> float:
         """Return the estimated seconds of a task on `width` cores, 1 or more, of the kind of a core if given."""
-        ...
 
     def missing_B(self, task: int, core: int) -> float:
         """Return the bytes that a task reads and that are neither at a core's place nor on their way there."""
-        ...
 
     def fetch_s(self, task: int, core: int) -> float:
         """Return the estimated seconds to move these bytes there, one object after another, if nothing else moves."""
-        ...
 
     def free_B(self, core: int) -> float:
         """Return the bytes that a core's place can still hold; without `memory_limit="wait"` or `"spill"`, its size."""
-        ...

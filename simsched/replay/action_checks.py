@@ -27,23 +27,18 @@ class State(View, Protocol):
 
     def became_ready_s(self, task: Any) -> float | None:
         """Return when a task became ready; None before."""
-        ...
 
     def finished_s(self, task: int) -> float | None:
         """Return about when a task finished; None before."""
-        ...
 
     def is_near(self, one: int, place: int) -> bool:
         """Return whether an object is at a place, or on its way there."""
-        ...
 
     def where(self, one: int) -> int:
         """Return whence an object is sent or read; -1 for nowhere."""
-        ...
 
     def held_B(self, place: int) -> int:
         """Return the bytes taken at a place, where these are counted during the replay."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,8 +172,7 @@ class ActionChecks:
     def free_B(self, core: int, state: State) -> float:
         """Return the bytes that a core's place can still hold."""
         self._require_core(core, state)
-        network = self.problem.machine.network
-        if network is None:
+        if (network := self.problem.machine.network) is None:
             return inf
         place = int(network.place_of[core % len(network.place_of)])
         return float(network.size_B[place]) - state.held_B(place)

@@ -28,11 +28,9 @@ class ReadyQueue(Protocol):
 
     def add(self, tasks: list[int]) -> None:
         """Add the tasks that became ready at one instant, ascending."""
-        ...
 
     def take(self) -> int:
         """Remove and return the next task."""
-        ...
 
 
 class RankQueue:

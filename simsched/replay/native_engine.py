@@ -48,8 +48,7 @@ def replay(plan: Plan, progress: Progress = None) -> Schedule:
     CostError
         If the times grow beyond all numbers.
     """
-    native = find()
-    if native is None:
+    if (native := find()) is None:
         raise EngineError(f"engine 'native' is not built: use engine='simpy' or 'auto', or {how_to_get()}")
     try:
         if isinstance(plan, StaticPlan):
@@ -87,7 +86,11 @@ def _list(native: ModuleType, plan: StaticPlan, progress: Progress) -> Schedule:
         assigned=plan.assigned,
         kinds=1 if plan.kind_of is None else plan.seconds.shape[1],
         data=_data(native, plan.data),
-        pushing=_pushing(native, plan) if plan.discipline in PUSHING else None,
+        pushing=native.Pushing(
+            estimates=plan.alone_s.ravel(), **asdict(plan.pushing) | {"levels": plan.rank_s}
+        )
+        if plan.discipline in PUSHING
+        else None,
     )
     done, ready_s, start_s, finish_s, executor, order, sent, aborted = native.replay_list(bound, progress)
     _require_all(done, plan)
@@ -97,10 +100,6 @@ def _list(native: ModuleType, plan: StaticPlan, progress: Progress) -> Schedule:
     runs = Runs(lost, lost_on, team[n:], *moments)
     times = Times(ready_s, start_s, finish_s, team[:n], executor, order, _messages(sent), runs)
     return schedule_of(plan, times, teams, plan.alone(executor), "native")
-
-
-def _pushing(native: ModuleType, plan: StaticPlan) -> object:
-    return native.Pushing(estimates=plan.alone_s.ravel(), **asdict(plan.pushing) | {"levels": plan.rank_s})
 
 
 def _shortcuts(native: ModuleType, plan: StaticPlan, cuts: Shortcuts) -> object:
@@ -257,8 +256,7 @@ def sharing_of(native: ModuleType, machine: Machine) -> object:
 
 def _candidates_seconds(plan: DynamicPlan, rule: CandidateRule) -> Seconds:
     """Return each candidate's seconds by the costs, in the order of its widths; rules may differ."""
-    columns = [plan.problem.costs.seconds(widths) for widths in rule.widths.T]
-    return np.stack(columns, axis=1).ravel()
+    return np.stack([plan.problem.costs.seconds(widths) for widths in rule.widths.T], axis=1).ravel()
 
 
 def _candidates_loads(plan: DynamicPlan, rule: CandidateRule) -> Loads:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from simsched.costs.loads import Loads, loads
 from simsched.errors import PolicyError
-from simsched.graph.adjacency import Csr, Index
+from simsched.graph.adjacency import Csr, Index, place_in
 from simsched.graph.taskgraph import Seconds
 from simsched.machine import RuntimeProfile
 from simsched.policy import CandidateRule, Policy, Problem, RankPolicy, Shortcuts
@@ -64,8 +64,7 @@ class Singly:
     @classmethod
     def of(cls, problem: Problem, factors: Seconds | None) -> Singly:
         """Return the seconds and demand of a problem's tasks on one thread."""
-        kinds = problem.machine.kinds
-        if kinds is None:
+        if (kinds := problem.machine.kinds) is None:
             alone, widths = problem.costs.seconds(1), [1]
         else:
             widths = [1] * len(kinds.names)
@@ -147,7 +146,9 @@ class StaticPlan:
     def teams(self, executor: Index, task: Index) -> tuple[Csr, Index]:
         """Return the distinct teams that ran, and the row of each run's team, given its executor and its task."""
         if self.displaced is None:
-            return _joined(self.executors, _one_each(self.singles)), executor
+            return _joined(
+                self.executors, Csr(np.arange(len(self.singles) + 1, dtype=np.int64), self.singles)
+            ), executor
         single = executor >= self.executors.n
         moved, width = self.displaced[task], self.displaced.shape[1]
         wide, row = _moved(self.executors.indices.reshape(-1, width)[executor[~single]], moved[~single])
@@ -211,7 +212,7 @@ class StaticPlan:
             spec=str(policy),
             queue=queue_of(policy),
             discipline=discipline,
-            position=_places(planned.order) if planned else _position(policy, problem, discipline),
+            position=place_in(planned.order) if planned else _position(policy, problem, discipline),
             executors=executors,
             seconds=actual(alone, factors),
             alone_s=alone,
@@ -297,11 +298,6 @@ class DynamicPlan:
 Plan = StaticPlan | DynamicPlan
 
 
-def _one_each(threads: Index) -> Csr:
-    """Return a table of teams of one thread."""
-    return Csr(np.arange(len(threads) + 1, dtype=np.int64), threads)
-
-
 def _joined(above: Csr, below: Csr) -> Csr:
     if not below.n:
         return above
@@ -348,13 +344,6 @@ def _kind_of(problem: Problem, executors: Csr, shortcuts: Shortcuts | None) -> I
     return machine.kind_of[first % machine.n_cores]
 
 
-def _places(order: npt.NDArray[np.integer]) -> Index:
-    """Return the place of each task in an order."""
-    position = np.empty(len(order), np.int32)
-    position[order] = np.arange(len(order), dtype=np.int32)
-    return position
-
-
 def _position(policy: RankPolicy, problem: Problem, discipline: Discipline) -> Index:
     """Return the place of each task in the order of the policy's ranks, or raise `PolicyError`."""
     if discipline not in RANKED:
@@ -373,7 +362,7 @@ def _position(policy: RankPolicy, problem: Problem, discipline: Discipline) -> I
         raise PolicyError(f"policy {policy}: rank() returned NaN for task {int(np.isnan(rank).argmax())}")
     if discipline != "rank":
         return np.unique(rank, return_inverse=True)[1].astype(np.int32)
-    return _places(_ascending(rank))
+    return place_in(_ascending(rank))
 
 
 def _ascending(rank: npt.NDArray[Any]) -> npt.NDArray[np.integer]:

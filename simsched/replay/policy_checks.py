@@ -181,8 +181,7 @@ def executors_of(policy: RankPolicy, problem: Problem) -> Csr:
 
 def shortcuts_of(policy: RankPolicy, problem: Problem) -> Shortcuts | None:
     """Return the shortcuts past the queue of a problem's executors, or raise `PolicyError`."""
-    found = policy.shortcuts(problem)
-    if found is None:
+    if (found := policy.shortcuts(problem)) is None:
         return None
     if not isinstance(found, Shortcuts):
         raise PolicyError(f"policy {policy}: shortcuts() returned {found!r}; expected Shortcuts, or None")

@@ -46,14 +46,16 @@ class PushedScheduler(ListScheduler):
         if self._rule.by_start:
             self._busy = [self._is_busy(executor) for executor in range(len(self._busy))]
         if self._rule.pairs:
-            tasks = sorted(tasks, key=lambda task: min(self._expected_s(task, now_s)) + self._level_s(task))
+            tasks = sorted(
+                tasks,
+                key=lambda task: (
+                    min(self._expected_s(task, now_s)) + (self._rank_s[task] if self._rule.levels else 0.0)
+                ),
+            )
         for task in tasks:
             executor = self._pushed(task, now_s)
             if self._data is not None:
                 self._data.prefetch(task, self._cores[executor][0], now_s)
-
-    def _level_s(self, task: int) -> float:
-        return self._rank_s[task] if self._rule.levels else 0.0
 
     def _pushed(self, task: int, now_s: float) -> int:
         """Add a task to the queue of the executor that the rule chooses, and return this."""

@@ -27,15 +27,12 @@ class Chooser(Protocol):
 
     def released(self, tasks: list[int], now_s: float) -> None:
         """Record tasks that became ready at one instant, ascending."""
-        ...
 
     def finished(self, task: int) -> None:
         """Record a completion."""
-        ...
 
     def next(self, now_s: float) -> Decision | None:
         """Return the next decision, or None to wait for the next completion."""
-        ...
 
     def own(self, now_s: float) -> Decision | None:
         """Return the next task that an executor starts by itself, past the dispatcher; None for none."""
@@ -47,15 +44,12 @@ class Chooser(Protocol):
 
     def stuck(self) -> Exception:
         """Return the error that explains why nothing runs although tasks are left."""
-        ...
 
     def teams(self, team: Index, task: Index) -> tuple[Csr, Index]:
         """Return the cores of every team used, and the row of each run's team, from its decision and its task."""
-        ...
 
     def alone(self, teams: Csr, team: Index, executor: Index) -> Seconds:
         """Return each task's undisturbed seconds on its team and executor."""
-        ...
 
     def sees(self, data: DataState) -> None:
         """Let a policy see where objects are."""
@@ -120,8 +114,7 @@ class Replay:
 
     def open(self) -> None:
         """Start the first tasks."""
-        sources = [task for task, count in enumerate(self.waiting) if not count]
-        self.chooser.released(sources, 0.0)
+        self.chooser.released([task for task, count in enumerate(self.waiting) if not count], 0.0)
         if self.data is not None:
             self.data.open()
             self._begin_waiting()

@@ -19,23 +19,18 @@ class Sharing(Protocol):
 
     def begin(self, decision: Decision) -> float:
         """Note a task that starts; return its slow-down until the update of this instant."""
-        ...
 
     def abort(self, task: int) -> None:
         """Remove a task that starts anew later."""
-        ...
 
     def end(self, task: int) -> None:
         """Remove a finished task."""
-        ...
 
     def feed(self, task: int, followers: Iterable[int]) -> None:
         """Record the readers of a finished task's data; called in ascending order, after all ends."""
-        ...
 
     def update(self) -> Iterable[tuple[int, float]]:
         """Return the running tasks whose slowdown has changed, and the factor on their remaining time."""
-        ...
 
 
 class Alone(Sharing):

@@ -105,8 +105,7 @@ def _by_core_count(question: Question, best: PolicyRun, progress: Progress) -> p
     own, rows = question.machine.n_cores, []
     for count in question.core_counts:
         machine = question.machine if count == own else question.machine.varied({"cores": count})
-        layout = _scaled(best.policy.suited(question.layout), machine, own)
-        if layout is None:
+        if (layout := _scaled(best.policy.suited(question.layout), machine, own)) is None:
             continue
         run = (
             best
@@ -239,7 +238,11 @@ class Findings:
             helps=_tried("what would help", left_out, lambda: _helps(question, chosen, patient())),
             scaling=_tried("core counts", left_out, lambda: _by_core_count(question, chosen, patient())),
             layouts=layouts,
-            recorded=_tried("the recorded run", left_out, lambda: _recorded(question)),
+            recorded=_tried(
+                "the recorded run",
+                left_out,
+                lambda: None if question.graph.recorded is None else replay_recorded(question.graph),
+            ),
             left_out=left_out,
         )
 
@@ -307,10 +310,6 @@ def _helps(question: Question, best: PolicyRun, progress: Progress) -> pd.DataFr
     tasks = question.graph.n_tasks
     why = explain(best.require_schedule())
     return why.what_if(replays=question.replays, progress=lambda count: progress(count * tasks))
-
-
-def _recorded(question: Question) -> RecordedReplay | None:
-    return None if question.graph.recorded is None else replay_recorded(question.graph)
 
 
 def _tried(what: str, left_out: list[str], find: Callable[[], Found]) -> Found | None:

@@ -14,7 +14,7 @@ from simsched.execute import RecordedReplay
 from simsched.machine import Machine
 from simsched.machine.effects import NAMES
 from simsched.notes import weighed
-from simsched.plots import core_use_frame, cost_curves, model_curves_frame, roofline_frame
+from simsched.plots import core_use_frame, cost_curves, link_load, model_curves_frame, roofline_frame
 from simsched.plots.canvas import plain
 from simsched.plots.machine import figure_size
 from simsched.report.findings import Findings
@@ -104,8 +104,7 @@ def costs_section(found: Findings) -> Section | None:
     """Return cost curves and roofline; None for a graph without tasks."""
     if not found.question.graph.n_tasks:
         return None
-    parts = [_curves(found), *_roofline(found)]
-    return Section("What tasks cost", parts, "costs")
+    return Section("What tasks cost", [_curves(found), *_roofline(found)], "costs")
 
 
 def _curves(found: Findings) -> Picture:
@@ -210,9 +209,6 @@ def _memory(schedule: Schedule, name: str) -> list[Part]:
 
 def _links(schedule: Schedule, name: str) -> list[Part]:
     """Return what passed over the links; a sentence where nothing moves."""
-    from simsched.plots import link_load
-    from simsched.plots.machine import figure_size
-
     machine, links = schedule.require_machine(), schedule.links
     if machine.data is None:
         return [
@@ -287,14 +283,12 @@ def _assumptions(question: Question) -> list[str]:
         f"effects of running tasks on each other: {', '.join(on) or 'none'}"
         + (f"; off: {', '.join(off)}" if off else "")
     ]
-    runtime = question.runtime or machine.runtime
-    sentences.append(f"the software's own costs: {_runtime(runtime)}")
+    sentences.append(f"the software's own costs: {_runtime(question.runtime or machine.runtime)}")
     noise = noise_of(question.costs.noise if question.costs is not None else 0.0)
     sentences.append(
         "tasks take exactly what is estimated: no noise" if noise.silent else f"noise of task times: {noise}"
     )
-    confidence = Counter(fact.confidence for fact in machine.facts)
-    if confidence:
+    if confidence := Counter(fact.confidence for fact in machine.facts):
         counted = ", ".join(f"{count} {name}" for name, count in confidence.most_common())
         sentences.append(f"confidence of the machine's {len(machine.facts)} numbers: {counted}")
     return sentences
@@ -312,8 +306,7 @@ def _runtime(runtime: object) -> str:
 
 
 def _recorded(run: RecordedReplay) -> Table:
-    row = run.row()
-    start = format_time(float(row["dispatch_s"] or 0.0))
+    start = format_time(float(run.row()["dispatch_s"] or 0.0))
     rows = [
         ("recorded", format_time(run.recorded.makespan_s), "-"),
         ("replayed without overheads", format_time(run.plain.makespan_s), f"{run.plain_error:+.2%}"),

@@ -7,7 +7,7 @@ from math import isnan
 import pandas as pd
 
 from simsched.document.parts import Facts, Folded, Markup, Paragraph, Part, Picture, Section, Table
-from simsched.plots import layouts, layouts_frame, scaling
+from simsched.plots import comparison, layouts, layouts_frame, scaling
 from simsched.plots.canvas import plain
 from simsched.report.findings import Findings
 from simsched.report.page import chart
@@ -114,8 +114,6 @@ def _meaning(found: Findings) -> str:
 
 
 def _picture(found: Findings) -> Picture:
-    from simsched.plots import comparison
-
     frame = pd.DataFrame({
         "policy": [run.name for run in found.done],
         "layout": [run.require_schedule().layout for run in found.done],
@@ -143,8 +141,7 @@ SIZE_COLUMNS = ("layout", "makespan", "over the shortest", "speed-up", "cores in
 
 def cores_section(found: Findings) -> Section | None:
     """Return makespan and efficiency by core count; None where the machine has one size only."""
-    frame = found.scaling
-    if frame is None:
+    if (frame := found.scaling) is None:
         return None
     words = "; ".join(
         f"{row['cores']} cores {format_time(row['makespan_s'])}" for row in frame.to_dict("records")
@@ -196,8 +193,7 @@ def _cores_table(frame: pd.DataFrame) -> Table:
 
 def layouts_section(found: Findings) -> Section | None:
     """Return the heat map of layouts; None where no policy takes several."""
-    tuned = found.layouts
-    if tuned is None:
+    if (tuned := found.layouts) is None:
         return None
     first = tuned.iloc[0]
     frame = layouts_frame(_pictured(found, tuned), found.question.machine.n_threads)

@@ -165,8 +165,7 @@ class Report:
         True
         """
         path = Path(path)
-        text = self.html if written_as(path) == "html" else self.markdown
-        write_text(path, text)
+        write_text(path, self.html if written_as(path) == "html" else self.markdown)
 
     def __repr__(self) -> str:
         return f"<Report: {self.headline}>"
@@ -185,8 +184,7 @@ def written_as(path: Path) -> str:
     SimschedError
         If the suffix is another.
     """
-    kind = SUFFIXES.get(path.suffix.lower())
-    if kind is None:
+    if (kind := SUFFIXES.get(path.suffix.lower())) is None:
         raise SimschedError(
             f"{path}: a report is written as a page or as Markdown, one of {', '.join(SUFFIXES)}"
         )

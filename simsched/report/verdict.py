@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 
 from simsched.defaults import BASELINE
 from simsched.document.parts import Bullets, Folded, Paragraph, Part, Picture, Section, Table
@@ -54,8 +53,7 @@ def _chosen(run: PolicyRun) -> str:
 
 
 def _layouts_of(found: Findings) -> str:
-    given = found.question.layout
-    if given is None:
+    if (given := found.question.layout) is None:
         return "layouts found by replays"
     return f"the layout {given} given to those that take it"
 
@@ -242,7 +240,8 @@ LEGEND_PX = 240
 
 def why_section(found: Findings) -> Section:
     """Return the section on where the time of the best schedule went."""
-    frames = _core_times(found)
+    others = {run.name: explain(run.require_schedule()).core_time for run in found.done[1:]}
+    frames = {found.best.name: found.why.core_time, **others}
     why = found.why
     words = "; ".join(f"{labelled(g, c)} {share:.1%}" for g, c, share in seen_parts(frames[found.best.name]))
     parts: list[Part] = [
@@ -264,12 +263,6 @@ def _which(found: Findings) -> str:
         f" with seed {schedule.seed}, which takes {format_time(schedule.makespan_s)}" if best.seeded else ""
     )
     return f"Of the schedule under {_run_name(best)}, the shortest{seed}."
-
-
-def _core_times(found: Findings) -> dict[str, pd.DataFrame]:
-    """Return the core-time of every policy."""
-    others = {run.name: explain(run.require_schedule()).core_time for run in found.done[1:]}
-    return {found.best.name: found.why.core_time, **others}
 
 
 def _core_time_table(found: Findings) -> Table:

@@ -31,8 +31,7 @@ SEEN = ", `seen` one that a choice was made with in view"
 
 def document(made: Reproduction) -> Document:
     """Return the document; see `Reproduction.to_markdown`."""
-    published = made.system.published()
-    return Document(f"{published.title}: {made.system}", [*_lead(made), *_sections(made)])
+    return Document(f"{made.system.published().title}: {made.system}", [*_lead(made), *_sections(made)])
 
 
 def _lead(made: Reproduction) -> Iterator[Part]:

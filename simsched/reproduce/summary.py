@@ -7,6 +7,7 @@ from itertools import combinations
 
 import numpy as np
 
+from simsched.multimap import multimap
 from simsched.reproduce.rows import RATIO, TIMES, Claim, Row
 
 
@@ -76,9 +77,7 @@ def _errors(kind: str, rows: Iterable[Row]) -> dict[str, float]:
 
 
 def _groups(rows: Sequence[Row]) -> Iterable[list[Row]]:
-    groups: dict[tuple[str, str], list[Row]] = {}
-    for row in rows:
-        groups.setdefault((row.table, row.quantity), []).append(row)
+    groups = multimap(((row.table, row.quantity), row) for row in rows)
     return groups.values()
 
 

@@ -185,8 +185,7 @@ def reproduce(
     """
     report = check_progress(progress)
     system = system_of(source, **choices)
-    published = system.published()
-    chosen = _chosen(system, published.tables, tables)
+    chosen = _chosen(system, system.published().tables, tables)
     predicted = Predicted(system)
     rows = []
     for row in _rows(system, chosen, predicted):

@@ -10,7 +10,6 @@ import pandas as pd
 from simsched.graph import LabelColumn, TaskGraph, TextColumn
 
 if TYPE_CHECKING:
-    from simsched.graph import TaskGraph
     from simsched.schedule.schedule import Schedule
 
 

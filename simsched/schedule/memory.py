@@ -127,8 +127,7 @@ class MemoryUse:
 
         times_s, bytes_B = self.curve(place)
         at_s, lives = times_s[bytes_B.argmax()], self.lives
-        live = (lives.place == place) & (lives.begin_s <= at_s) & (at_s < lives.end_s)
-        found = lives.object[live]
+        found = lives.object[(lives.place == place) & (lives.begin_s <= at_s) & (at_s < lives.end_s)]
         found = found[np.argsort(-self.size_B[found], kind="stable")]
         task = np.empty(0, np.int32) if self.graph.data is None else self.graph.data.producer[found]
         return pd.DataFrame({"object": found, "task": task, "bytes_B": self.size_B[found]})
@@ -198,8 +197,7 @@ def _steps(time_s: Seconds, change_B: Floats) -> Curve:
 
 
 def _notes(graph: TaskGraph) -> tuple[str, ...]:
-    data = graph.data
-    if data is None:
+    if (data := graph.data) is None:
         return (Note("the graph has no data objects: no bytes are counted", Weight.ASSUMPTION),)
     unknown = int(np.isnan(data.size_B).sum())
     nowhere = int(((data.producer == NOBODY) & (data.readers.degrees() == 0)).sum())

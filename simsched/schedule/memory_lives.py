@@ -8,16 +8,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from simsched.graph.adjacency import Ints
-from simsched.graph.data import NOBODY
+from simsched.graph.adjacency import Index, Ints, place_in
+from simsched.graph.data import NOBODY, DataObjects
 from simsched.machine.network import network_of
 from simsched.machine.ways import DataWays
 from simsched.schedule.runs import Runs, by_start
 
 if TYPE_CHECKING:
-    from simsched.graph.adjacency import Index
     from simsched.graph.columns import Floats
-    from simsched.graph.data import DataObjects
     from simsched.graph.taskgraph import Seconds
     from simsched.schedule.schedule import Schedule
     from simsched.schedule.transfers import Messages
@@ -88,8 +86,7 @@ def lives_of(schedule: Schedule, place_of: Index) -> Lives:
     place_of : int32 array, shape (r,)
         Place of each run, as in `Runs.of`.
     """
-    data = schedule.graph.data
-    if data is None:
+    if (data := schedule.graph.data) is None:
         none = np.empty(0)
         return Lives(none.astype(np.int32), none.astype(np.int32), none, none)
     sent, home = _messages(schedule), _home(schedule, data, place_of)
@@ -143,15 +140,13 @@ def _home(schedule: Schedule, data: DataObjects, place_of: Index) -> Index:
     network = None if schedule.machine is None else schedule.machine.network
     home = np.full(data.n, -1) if network is None else network.home_of(data.n)
     anywhere = place_of[_first_readers(schedule, data)] if schedule.graph.n_tasks else home
-    inputs = np.where(home >= 0, home, anywhere)
-    return np.where(data.producer != NOBODY, place_of[data.producer], inputs)
+    return np.where(data.producer != NOBODY, place_of[data.producer], np.where(home >= 0, home, anywhere))
 
 
 def _first_readers(schedule: Schedule, data: DataObjects) -> Ints:
     """Return the first run of a reader of each object to start, as in `Runs.of`; any where nobody reads it."""
     order, read = by_start(schedule, Runs.of(schedule).start_s), data.readers.degrees() > 0
-    turn = np.empty(len(order), np.int64)
-    turn[order] = np.arange(len(turn))
+    turn = place_in(order)
     np.minimum.at(turn, schedule.lost.task, turn[schedule.graph.n_tasks :])
     first = np.zeros(data.n, np.int64)
     if len(data.readers.indices):

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from simsched.graph.adjacency import Ints
+from simsched.graph.adjacency import Csr, Index, Ints, ReadOnly
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from simsched.graph.adjacency import Csr, Index
     from simsched.graph.taskgraph import Seconds
     from simsched.schedule.schedule import Schedule
 
@@ -27,7 +26,7 @@ def _no_seconds() -> Seconds:
 
 
 @dataclass(frozen=True, eq=False)
-class Runs:
+class Runs(ReadOnly):
     """Runs of tasks, one entry each; none by default.
 
     Parameters
@@ -47,10 +46,6 @@ class Runs:
     end_s: Seconds = field(default_factory=_no_seconds)
     placed_s: Seconds = field(default_factory=_no_seconds)
     begun_s: Seconds = field(default_factory=_no_seconds)
-
-    def __post_init__(self) -> None:
-        for column in vars(self).values():
-            column.setflags(write=False)
 
     def __len__(self) -> int:
         return len(self.task)
@@ -123,11 +118,6 @@ def lost_frame(schedule: Schedule) -> pd.DataFrame:
             "n_cores": teams.degrees()[lost.team],
         }
     )
-
-
-if TYPE_CHECKING:
-    from simsched.graph.taskgraph import Seconds
-    from simsched.schedule.schedule import Schedule
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,7 +18,7 @@ from simsched.later import later
 from simsched.plugins import named
 from simsched.schedule.memory import MemoryUse
 from simsched.schedule.runs import Runs, first_start_s, lost_frame
-from simsched.schedule.transfers import links, transfers
+from simsched.schedule.transfers import Messages, links, transfers
 from simsched.units import format_time
 
 if TYPE_CHECKING:
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from simsched.machine import Machine
     from simsched.plots import Explorer
     from simsched.schedule.inputs import Inputs
-    from simsched.schedule.transfers import Messages
 
 
 @dataclass(frozen=True, eq=False)

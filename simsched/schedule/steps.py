@@ -48,8 +48,7 @@ class Steps:
 
     def at(self, time_s: Seconds) -> Ints:
         """Return the number from each of these times on."""
-        place = np.searchsorted(self.time_s, time_s, side="right")
-        return np.concatenate([[0], self.level])[place]
+        return np.concatenate([[0], self.level])[np.searchsorted(self.time_s, time_s, side="right")]
 
     def above(self, level: int, begin_s: Seconds, end_s: Seconds) -> Seconds:
         """Return the seconds from each beginning to its end with the number above a non-negative level.

@@ -8,20 +8,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from simsched.graph.adjacency import steps
+from simsched.graph.adjacency import Index, ReadOnly, steps
 from simsched.graph.import_facts import covered_s
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from simsched.graph.adjacency import Index
     from simsched.graph.taskgraph import Seconds
     from simsched.machine.network import Network
     from simsched.schedule.schedule import Schedule
 
 
 @dataclass(frozen=True, eq=False)
-class Messages:
+class Messages(ReadOnly):
     """Objects that were sent, or read from afar, one entry per message, in the order in which they left.
 
     Parameters
@@ -44,10 +43,6 @@ class Messages:
     arrive_s: Seconds
     placed_s: Seconds
     begun_s: Seconds
-
-    def __post_init__(self) -> None:
-        for column in vars(self).values():
-            column.setflags(write=False)
 
     def span(self, begin_s: float, end_s: float) -> tuple[float, float]:
         """Return the beginning and the end of a run, with what comes from home before, and goes there after."""

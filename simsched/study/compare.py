@@ -81,8 +81,7 @@ def compare(
     """
     scenario = Scenario.of(machine_for(graph, machine), layout, costs, runtime, engine, seed, progress)
     schedules, sequential = replays(scenario, graph, policies)
-    limits = best_bounds(scenario, graph, bound, limit_s)
-    return comparison_frame(schedules, sequential, limits)
+    return comparison_frame(schedules, sequential, best_bounds(scenario, graph, bound, limit_s))
 
 
 def replays(
@@ -130,8 +129,7 @@ def comparison_frame(
         return found
 
     frame = pd.DataFrame(parallel_map(row, schedules))
-    notes = (*notes_of(schedules), *_one_core(sequential).notes)
-    return Result.of(frame, notes, comparison, HIDDEN)
+    return Result.of(frame, (*notes_of(schedules), *_one_core(sequential).notes), comparison, HIDDEN)
 
 
 def best_bounds(
@@ -227,12 +225,9 @@ class Trials:
     def all_seconds(self, points: Iterable[Point]) -> None:
         """Replay several points, as many at a time as there are CPUs; known ones cost nothing."""
         new = {_key(*point): point for point in points if _key(*point) not in self.rows}
-        rows = parallel_map(lambda point: self._row(*point), new.values())
-        self.rows.update(zip(new, rows, strict=True))
+        self.rows.update(zip(new, parallel_map(lambda point: self._row(*point), new.values()), strict=True))
 
     def _row(self, policy: Policy, layout: Layout | None) -> dict[str, Any]:
-        from simsched.schedule.caveats import notes_of
-
         # Only the row is kept: schedules of a million tasks would fill the memory.
         schedule = self.replay(policy, layout)
         notes = tuple(notes_of([schedule]))
@@ -249,8 +244,6 @@ class Trials:
 
     def result(self, drawing: Callable[..., Axes]) -> Result:
         """Return one row per replay, the shortest makespan first, of equals the first replayed."""
-        from simsched.document.result import Result
-
         frame = pd.DataFrame(self.rows.values()).drop(columns="notes")
         frame["evaluation"] = range(1, len(frame) + 1)
         notes = [note for row in self.rows.values() for note in row["notes"]]

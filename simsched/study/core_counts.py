@@ -58,8 +58,7 @@ def core_counts(cores: Sequence[int] | str | None, machine: Machine) -> Sequence
 
 
 def _range(part: str, cores: str) -> list[int]:
-    found = _COUNT.fullmatch(part)
-    if not found:
+    if not (found := _COUNT.fullmatch(part)):
         raise MachineError(
             f"cores is {cores!r}: {part!r} is no core count; expected some, as in '16,34', or '8-256'"
         )

@@ -99,8 +99,7 @@ def machines(
     seeds = sample_seeds(seed, samples)
 
     def row(machine: Machine) -> dict[str, Any]:
-        scenario = Scenario.of(machine, None, costs, None, engine, seed, progress)
-        return _row(graph, scenario, policies, seeds)
+        return _row(graph, Scenario.of(machine, None, costs, None, engine, seed, progress), policies, seeds)
 
     return _result(_rows(chosen_machines(machines), row, samples))
 

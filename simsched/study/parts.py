@@ -55,15 +55,12 @@ def with_growth(frame: pd.DataFrame) -> pd.DataFrame:
     grown_s = np.diff(parts, axis=0, prepend=parts[:1])
     least_s = LEAST_GROWTH * parts.sum(axis=1)
     said = np.full(len(frame), "", object)
-    for place, more_s, threshold_s in zip(order, grown_s, least_s, strict=True):
-        said[place] = _in_words(more_s.tolist(), float(threshold_s))
+    names = [name for name, _ in PARTS.values()]
+    for place, more_s, threshold_s in zip(order, grown_s.tolist(), least_s.tolist(), strict=True):
+        grown = [
+            (seconds, name) for seconds, name in zip(more_s, names, strict=True) if seconds > threshold_s
+        ]
+        largest_first = sorted(grown, key=lambda one: -one[0])
+        said[place] = ", ".join(f"{name} +{format_time(seconds)}" for seconds, name in largest_first)
     frame.insert(list(frame.columns).index("binds_share") + 1, "grew", said)
     return frame
-
-
-def _in_words(more_s: list[float], threshold_s: float) -> str:
-    names = [name for name, _ in PARTS.values()]
-    grown = [(seconds, name) for seconds, name in zip(more_s, names, strict=True) if seconds > threshold_s]
-    return ", ".join(
-        f"{name} +{format_time(seconds)}" for seconds, name in sorted(grown, key=lambda one: -one[0])
-    )

@@ -126,7 +126,11 @@ def _beside(uncertain: Uncertain, one: Parameter, change: float) -> tuple[float,
 
 
 def _row(one: Parameter, nominal_s: float, values: list[float], found: list[float]) -> dict[str, object]:
-    low_s, high_s, *sides_s = (_same(nominal_s, makespan_s) for makespan_s in found)
+    # Makespans that differ by rounding are the nominal one.
+    low_s, high_s, *sides_s = (
+        nominal_s if abs(makespan_s - nominal_s) <= ROUNDING * nominal_s else makespan_s
+        for makespan_s in found
+    )
     swing_s = max(low_s, high_s, nominal_s) - min(low_s, high_s, nominal_s)
     return {
         "parameter": one.name,
@@ -142,11 +146,6 @@ def _row(one: Parameter, nominal_s: float, values: list[float], found: list[floa
         "swing_share": swing_s / nominal_s if nominal_s else 0.0,
         "elasticity": _elasticity(values[2:], sides_s),
     }
-
-
-def _same(nominal_s: float, makespan_s: float) -> float:
-    """Return a makespan, or the nominal one where the two differ by rounding."""
-    return nominal_s if abs(makespan_s - nominal_s) <= ROUNDING * nominal_s else makespan_s
 
 
 def _elasticity(values: list[float], makespans_s: list[float]) -> float:

@@ -92,7 +92,9 @@ def replayed(
         graph, policy, seed = case
         return _replay_row(graph, replace(of_pair[graph, policy], seed=seed).replay(by_name[graph], policy))
 
-    return _result(parallel_map(row, [(*pair, seed) for pair in pairs for seed in seeds]))
+    rows = parallel_map(row, [(*pair, seed) for pair in pairs for seed in seeds])
+    notes = [note for one in rows for note in one.pop("notes")]
+    return Result.of(rows, notes, draw_replayed)
 
 
 def _one_machine(graphs: Mapping[str, TaskGraph], machine: str | Path | Machine | None) -> Machine:
@@ -109,11 +111,6 @@ def _settled(scenario: Scenario, graph: TaskGraph, policy: Policy) -> Scenario:
     layout = policy.suited_or_best(scenario.layout)
     asked = replace(scenario, layout=layout)
     return replace(asked, layout=asked.layout_of(graph, policy) or BEST) if layout == BEST else asked
-
-
-def _result(rows: list[dict[str, Any]]) -> Result:
-    notes = [note for row in rows for note in row.pop("notes")]
-    return Result.of(rows, notes, draw_replayed)
 
 
 def _replay_row(graph: str, schedule: Schedule) -> dict[str, Any]:
@@ -242,18 +239,15 @@ def verdicts(
 
 def _compared(replays: pd.DataFrame, over: Over) -> Result:
     """Return the verdicts on replays."""
-    from simsched.document.result import Result
-
     logs, graphs, names = _logs(replays)
     if len(graphs) < 2 and over == "graphs":
         raise SimschedError("over='graphs' asks about graphs like these; give two of them at least")
-    rows = []
-    for place, graph in enumerate(graphs):
-        rows += [_row(graph, names, pair, logs[place]) for pair in combinations(range(len(names)), 2)]
+    pairs = [*combinations(range(len(names)), 2)]
+    rows = [_row(graph, names, pair, of) for graph, of in zip(graphs, logs, strict=True) for pair in pairs]
     if len(graphs) > 1:
         every = logs.mean(axis=0) if over == "seeds" else logs.mean(axis=2)
         every = every if over == "seeds" else every.T
-        rows += [_row(ALL, names, pair, every) for pair in combinations(range(len(names)), 2)]
+        rows += [_row(ALL, names, pair, every) for pair in pairs]
     frame = pd.DataFrame(rows)
     frame.insert(list(frame).index("p") + 1, "p_holm", holm(frame["p"]))
     lines = [_told(row) for row in frame.itertuples()]

@@ -92,8 +92,7 @@ def tune(
     """
     policies = _policies(policy, method, evaluations)
     scenario = Scenario.of(machine_for(graph, machine), None, costs, runtime, engine, seed, progress)
-    tuned = _Tuned(scenario, graph, policies)
-    trials = tuned.searched(method, layouts, reserved, evaluations)
+    trials = _Tuned(scenario, graph, policies).searched(method, layouts, reserved, evaluations)
     return trials.result(partial(draw_tuned, method=method, cores=scenario.machine.n_cores - reserved))
 
 

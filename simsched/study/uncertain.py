@@ -18,6 +18,7 @@ from simsched.machine import Machine
 from simsched.machine.confidence import ends
 from simsched.machine.schema import factor
 from simsched.machine.stated import Fact
+from simsched.multimap import multimap
 from simsched.replay.scenario import Scenario
 from simsched.spec import parse_path
 
@@ -146,13 +147,11 @@ class Uncertain:
 
     def _owners(self) -> Mapping[str, list[str]]:
         """Return the graph's kinds by the owner of their curves: a family, or the kind itself."""
-        found: dict[str, list[str]] = {}
-        for kind in kinds_of(self.graph):
-            family = self.scenario.costs.curve(kind).family
-            found.setdefault(family if family in ranges() else normalised(kind.removeprefix(OWN)), []).append(
-                kind
-            )
-        return found
+        families = [(self.scenario.costs.curve(kind).family, kind) for kind in kinds_of(self.graph)]
+        return multimap(
+            (family if family in ranges() else normalised(kind.removeprefix(OWN)), kind)
+            for family, kind in families
+        )
 
     def _with_curves(self, values: Mapping[str, float]) -> CostModel:
         if not values:
@@ -237,7 +236,12 @@ class MachineNumbers:
         z = [normal(one.name) for one in self.parameters]
         share = 1.0
         for _ in range(TRIES if self.parameters else 0):
-            values = {one.name: _between(one, share * of) for one, of in zip(self.parameters, z, strict=True)}
+            values = {
+                one.name: min(
+                    max(sampled_between(one.value, one.low, one.high, share * of), one.low), one.high
+                )
+                for one, of in zip(self.parameters, z, strict=True)
+            }
             try:
                 return replace(machine.varied(values), effects=machine.effects)
             except SimschedError:
@@ -251,7 +255,3 @@ def _numbers(machine: Machine) -> MachineNumbers:
     given |= parse_path(machine.spec).params.keys()
     uncertain = Uncertain(TaskGraph.from_edges([]), Scenario(machine))
     return MachineNumbers([one for one in uncertain.of_machine_together() if one.name not in given])
-
-
-def _between(one: Parameter, z: float) -> float:
-    return min(max(sampled_between(one.value, one.low, one.high, z), one.low), one.high)

@@ -60,12 +60,9 @@ class Range:
         """Return the number at a share of the way, in [0, 1)."""
         whole = isinstance(self.low, int) and isinstance(self.high, int)
         high = self.high + 1 if whole else self.high
-        value = self._between(high, share)
+        value = self.low * (high / self.low) ** share if self.log else self.low + share * (high - self.low)
         # Rounding must not pass the end.
         return min(floor(value), self.high) if whole else min(value, high)
-
-    def _between(self, high: float, share: float) -> float:
-        return self.low * (high / self.low) ** share if self.log else self.low + share * (high - self.low)
 
 
 @dataclass(frozen=True)
@@ -241,8 +238,7 @@ def sampled(axes: Sequence[Axis], design: Design, samples: int, seed: int) -> Ch
     generator = np.random.default_rng(seed)
     if design == "sobol":
         # Its points are balanced in powers of two.
-        sampler = qmc.Sobol(len(free), seed=generator)
-        shares = sampler.random_base2((samples - 1).bit_length())[:samples]
+        shares = qmc.Sobol(len(free), seed=generator).random_base2((samples - 1).bit_length())[:samples]
     else:
         shares = qmc.LatinHypercube(len(free), seed=generator).random(samples)
     for column, number in enumerate(free):

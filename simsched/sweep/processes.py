@@ -62,8 +62,7 @@ class Processes:
 
     def submit(self, points: list[int]) -> None:
         """Begin a batch."""
-        idle = next((worker for worker in self._workers if not worker.points), None)
-        worker = idle or self._started()
+        worker = next((worker for worker in self._workers if not worker.points), None) or self._started()
         worker.points = list(points)
         # `ended` notices one that died idle.
         with contextlib.suppress(OSError):

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from simsched.costs import CostModel
+from simsched.costs import CostModel, TaskCosts
 from simsched.errors import SpecError
-from simsched.graph import LabelColumn
+from simsched.graph import LabelColumn, TaskGraph
 from simsched.graph.shapes import with_times
 from simsched.policy import Layout, Policy
 from simsched.policy.layout import Best
@@ -21,8 +21,6 @@ from simsched.spec import Scalar, Spec, made
 from simsched.sweep.axes import Axis, Choices
 
 if TYPE_CHECKING:
-    from simsched.costs import TaskCosts
-    from simsched.graph import TaskGraph
     from simsched.graph.taskgraph import Seconds
     from simsched.machine import Machine, RuntimeProfile
     from simsched.schedule import Schedule
@@ -264,7 +262,12 @@ def _scaled(graph: TaskGraph, scaling: Scaling) -> TaskGraph:
     """
     if scaling == 1.0:
         return graph
-    factors = np.array([_factor(scaling, kind) for kind in graph.kinds.labels])[graph.kinds.codes]
+    factors = np.array(
+        [
+            float(scaling.get(kind, 1.0)) if isinstance(scaling, Mapping) else scaling
+            for kind in graph.kinds.labels
+        ]
+    )[graph.kinds.codes]
     if isinstance(scaling, Mapping) and (unknown := scaling.keys() - set(graph.kinds.labels)):
         raise SpecError(f"scalings: graph {graph.name!r} has no task of kind {min(unknown)!r}")
     work = np.where(np.isnan(graph.durations_s), factors, 1.0)
@@ -286,7 +289,3 @@ def _scaled_shapes(shapes: LabelColumn, work: Seconds) -> LabelColumn:
         for code, factor in set(pairs)
     }
     return LabelColumn.from_strings(texts[pair] for pair in pairs)
-
-
-def _factor(scaling: Scaling, kind: str) -> float:
-    return float(scaling.get(kind, 1.0)) if isinstance(scaling, Mapping) else scaling

@@ -19,7 +19,7 @@ from simsched.files import replacing
 from simsched.machine.stated import varied_spec
 from simsched.spec import Scalar, format_scalar
 from simsched.sweep.description import graph_id, identity
-from simsched.sweep.replaying import MACHINE_PREFIX, POLICY_PREFIX, Point, with_parameters
+from simsched.sweep.replaying import MACHINE_PREFIX, POLICY_PREFIX, Outcome, Point, with_parameters
 from simsched.text import one_line
 from simsched.version import version
 
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
-    from simsched.sweep.replaying import Outcome
     from simsched.sweep.sweep import Sweep
 
 #: Key of a file's own metadata.
@@ -167,8 +166,7 @@ def _check_values(file: Path, table: pa.Table, sealed: dict[str, Any], *, whole:
     digests = sealed.get("columns")
     if not isinstance(digests, dict) or (whole and set(digests) != set(table.column_names)):
         raise _refused(file, "is damaged: its columns are not those that were written")
-    found = _digests(table)
-    changed = [name for name, value in found.items() if digests.get(name) != value]
+    changed = [name for name, value in _digests(table).items() if digests.get(name) != value]
     if changed or sealed.get("rows") != len(table):
         raise _refused(
             file, f"is damaged: {one_line(', '.join(changed) or 'rows')} differ from what was written"

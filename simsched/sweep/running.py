@@ -120,19 +120,15 @@ class _Runner(Protocol):
     @property
     def slots(self) -> int:
         """Number of batches handed out at a time."""
-        ...
 
     def submit(self, points: list[int]) -> None:
         """Begin a batch."""
-        ...
 
     def ended(self) -> Iterable[Ended]:
         """Wait for one or more batches to end, and return them."""
-        ...
 
     def close(self) -> None:
         """Stop what still runs."""
-        ...
 
 
 def run(

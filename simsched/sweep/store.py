@@ -120,11 +120,6 @@ def _files(folder: Path) -> list[Path]:
     return [*([whole] if whole.exists() else []), *_parts_of(folder)]
 
 
-def _points_of(folder: Path, owner: Owner) -> set[int]:
-    """Return the numbers of the points that have a row."""
-    return {point for table in _tables(folder, owner, ["point"]) for point in table["point"].to_pylist()}
-
-
 def _all_rows(folder: Path, owner: Owner) -> pa.Table:
     """Return all rows by point, each once: a file that was being replaced may still have its parts."""
     import pyarrow as pa
@@ -192,9 +187,10 @@ class Store:
         self._owner = Owner(self._rows.last["sweep_id"], len(sweep))
         self._waiting: list[dict[str, Any]] = []
         self._opened = self._written = time.monotonic()
-        numbers = [int(part.stem) for part in _parts_of(folder)]
-        self._next = max(numbers, default=-1) + 1
-        self.done = _points_of(folder, self._owner)
+        self._next = max([int(part.stem) for part in _parts_of(folder)], default=-1) + 1
+        self.done = {
+            point for table in _tables(folder, self._owner, ["point"]) for point in table["point"].to_pylist()
+        }
         self.suspects = _suspects(folder, len(sweep)) - self.done
         self._begun: IO[str] | None = None
 
@@ -229,8 +225,7 @@ class Store:
         """
         if self._waiting:
             earlier, table = self._with_earlier(_table(self._waiting))
-            part = self.folder / "parts" / f"{self._next:06d}.parquet"
-            write_rows(part, table, self._owner.sweep_id)
+            write_rows(self.folder / "parts" / f"{self._next:06d}.parquet", table, self._owner.sweep_id)
             self._next, self._waiting = self._next + 1, []
             for replaced in earlier:
                 replaced.unlink()
@@ -355,8 +350,7 @@ def _suspects(folder: Path, points: int) -> set[int]:
         # Where the writer died while it wrote the last line, it had not begun what this names.
         if not line.endswith(b"\n"):
             break
-        named = _named(line, points)
-        if named is None:
+        if (named := _named(line, points)) is None:
             raise SweepError(
                 f"{notes}, line {number} is {line[:40]!r}, and not + or - and points below {points}; remove the file "
                 "and run again"

@@ -37,6 +37,7 @@ from simsched.sweep.replaying import (
     MACHINE_PREFIX,
     POLICY_PREFIX,
     Point,
+    Replayer,
     Scaling,
     asked_of,
     parameters_of,
@@ -237,7 +238,6 @@ class Sweep:
         >>> sweep.replay(1).policy, sweep.replay(1).makespan_s
         ('fifo', 4.0)
         """
-        from simsched.sweep.replaying import Replayer
         from simsched.sweep.rows import number_of
 
         return Replayer(self).schedule(number_of(self, row))

@@ -108,8 +108,7 @@ def _window(data: bytes, random: Random) -> Parts:
 
 def _element(data: bytes, random: Random) -> Parts:
     """Repeat an object or list of JSON, or an element of XML."""
-    found = list(_ELEMENT.finditer(data))
-    if not found:
+    if not (found := list(_ELEMENT.finditer(data))):
         return _lines(data, random)
     one = random.choice(found)
     between = b"" if one[0].startswith(b"<") else b","
@@ -117,8 +116,7 @@ def _element(data: bytes, random: Random) -> Parts:
 
 
 def _grown_word(data: bytes, random: Random) -> Parts:
-    found = list(_WORD.finditer(data))
-    if not found:
+    if not (found := list(_WORD.finditer(data))):
         return _window(data, random)
     at = random.choice(found).end()
     return data[:at], random.choice((b"x", b"9", b" ", b"xyz", b"[")), data[at:]

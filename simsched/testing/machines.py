@@ -61,14 +61,10 @@ def idle_numbers(
         fact.key
         for fact in machine.facts
         if fact.key not in left_out
-        and _may_change(fact)
+        # Of several numbers the first stays, and it may be the only one.
+        and not (isinstance(fact.value, tuple) and len(fact.value) == 1)
         and all(starmap(eq, zip_longest(observe(changed(machine, fact)), before)))
     ]
-
-
-def _may_change(fact: Fact) -> bool:
-    """Return whether a number may change: of several the first stays, and it may be the only one."""
-    return not (isinstance(fact.value, tuple) and len(fact.value) == 1)
 
 
 def _observed(machine: Machine) -> Iterator[object]:

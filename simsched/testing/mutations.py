@@ -100,8 +100,7 @@ def _splice(data: bytes, random: Random, others: Sequence[bytes]) -> bytes:
 
 def _number(data: bytes, random: Random, others: Sequence[bytes]) -> bytes:
     """Replace one number in text form by an extreme one."""
-    found = list(_NUMBER.finditer(data[:MAX_PARSED_B]))
-    if not found:
+    if not (found := list(_NUMBER.finditer(data[:MAX_PARSED_B]))):
         return data
     place = random.choice(found)
     return data[: place.start()] + random.choice(EXTREMES).encode() + data[place.end() :]

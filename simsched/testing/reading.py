@@ -258,8 +258,7 @@ def _written(folder: Path, files: Mapping[str, bytes]) -> tuple[Path, dict[str, 
     paths = {name: folder / f"{name}.data" for name in files}
     for name, path in paths.items():
         path.write_bytes(files[name])
-    main = paths.pop("main")
-    return main, {name: str(path) for name, path in paths.items()}
+    return paths.pop("main"), {name: str(path) for name, path in paths.items()}
 
 
 def _refused_well(message: str, paths: Sequence[str]) -> None:

@@ -58,8 +58,7 @@ class Chaos(ImageNetwork):
         net, x = images.net, images
         convolutions, units = NETWORKS[self.network]
         for layer, (maps, window, pool) in enumerate(convolutions, 1):
-            filters = (window, window, x.dims[-1], maps)
-            y = Convolution(net, f"conv{layer}", filters, padding="valid")(x)
+            y = Convolution(net, f"conv{layer}", (window, window, x.dims[-1], maps), padding="valid")(x)
             with net.within(f"conv{layer}"):
                 x = max_pool(tanh(y), pool, pool)
         x = flat(x)

@@ -28,7 +28,6 @@ class Cell(Protocol):
 
     def step(self, x: Tensor, state: State) -> State:
         """Return the next state from the input (batch, inputs) and the state."""
-        ...
 
 
 class Affine:

@@ -20,6 +20,7 @@ from simsched.graph.budget import budget
 from simsched.graph.contracting import contracted
 from simsched.graph.loading import Reader, plain_name
 from simsched.graph.report import KINDS_ARE
+from simsched.multimap import multimap
 from simsched.text import counted, printable
 from simsched.traces.bazel.profile import Profile
 from simsched.traces.shared.json_stream import shown, stream
@@ -113,8 +114,7 @@ class _ActionGraph:
             whole = told.get("execPath")
             parts, fragment = list[str](), told.get("pathFragmentId")
             while whole is None and fragment is not None and len(parts) < MAX_DEPTH:
-                one = fragments.get(str(fragment))
-                if one is None:
+                if (one := fragments.get(str(fragment))) is None:
                     raise place.error(f"pathFragmentId {shown(fragment)} is not there")
                 parts.append(place.text(one.get("label"), "label"))
                 fragment = one.get("parentId")
@@ -271,11 +271,12 @@ def _critical_edges(tasks: Spans, components: Sequence[tuple[str, int, int]]) ->
     components : list of (str, int, int)
         Name, start and finish of each; its action is the one of its name that starts nearest to it.
     """
-    called: dict[str, list[int]] = {}
     wanted = {_inner(name) for name, *_ in components}
-    for task, code in enumerate(tasks.scope.tolist()):
-        if tasks.labels[code] in wanted:
-            called.setdefault(tasks.labels[code], []).append(task)
+    called = multimap(
+        (tasks.labels[code], task)
+        for task, code in enumerate(tasks.scope.tolist())
+        if tasks.labels[code] in wanted
+    )
     starts = tasks.start_ns
     path = [
         min(called[_inner(name)], key=lambda task: abs(int(starts[task]) - start))

@@ -20,6 +20,7 @@ from simsched.costs.curves import DEVICE
 from simsched.errors import FormatError
 from simsched.graph import ImportReport, Recording, TaskGraph
 from simsched.graph.loading import Reader, head_of, plain_name
+from simsched.multimap import multimap
 from simsched.text import counted
 from simsched.traces.chakra.nodes import Pairs, is_chain, kind_of, of_nodes, work_of, written
 from simsched.traces.chakra.record import (
@@ -124,8 +125,7 @@ def _launched(parts: _Parts, calls: Calls) -> dict[int, list[int]]:
     found: dict[int, list[int]] = defaultdict(list)
     for number, record in enumerate(parts.device, len(calls.tasks)):
         for parent in record.parents:
-            task = calls.task_of.get(parts.alias.get(parent, parent))
-            if task is not None:
+            if (task := calls.task_of.get(parts.alias.get(parent, parent))) is not None:
                 found[task].append(number)
     return found
 
@@ -142,9 +142,10 @@ def _through(calls: Calls, launched: dict[int, list[int]]) -> Iterable[tuple[int
 
 
 def _on_streams(device: list[Record], first: int) -> Pairs:
-    streams: dict[int, list[int]] = defaultdict(list)
-    for number in sorted(range(len(device)), key=lambda i: device[i].id):
-        streams[device[number].stream].append(first + number)
+    streams = multimap(
+        (device[number].stream, first + number)
+        for number in sorted(range(len(device)), key=lambda i: device[i].id)
+    )
     return [edge for kernels in streams.values() for edge in pairwise(kernels)]
 
 
@@ -270,8 +271,7 @@ def _read(path: Path, *, data_deps: bool | str = False, tolerant: bool | str = F
         if metadata.get(key):
             report.facts[key] = str(metadata[key])[:60]
     build = of_nodes if as_written or not any(r.has_tensors() for r in records) else _of_operators
-    name = plain_name(path, ".json", ".et")
-    return build(path, records, report, name)
+    return build(path, records, report, plain_name(path, ".json", ".et"))
 
 
 CHAKRA = Reader(

@@ -66,8 +66,7 @@ def _messages_in(path: Path, mend: Mend | None = None) -> Iterator[tuple[int, by
 def _length(file: BinaryIO, path: Path, at: int) -> tuple[int, int] | None:
     value = 0
     for number in range(_MAX_VARINT_B):
-        byte = file.read(1)
-        if not byte:
+        if not (byte := file.read(1)):
             return (1, number) if number else None
         value |= (byte[0] & 0x7F) << (7 * number)
         if byte[0] < 0x80:

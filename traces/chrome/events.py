@@ -163,8 +163,7 @@ class _Reading:
         self._args.append(_args(event))
 
     def _flow(self, place: Place, event: dict[str, Any], phase: str) -> None:
-        ident = _flow_id(event)
-        if ident is None:
+        if (ident := _flow_id(event)) is None:
             self._counts["flows without id"] += 1
             return
         key = (_text(event, "cat"), _text(event, "name"), ident)

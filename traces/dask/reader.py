@@ -21,6 +21,7 @@ from simsched.graph.columns import plain_text
 from simsched.graph.contracting import contracted
 from simsched.graph.loading import Mend, Reader, open_plain, read_bounded
 from simsched.graph.report import KINDS_ARE
+from simsched.multimap import multimap
 from simsched.text import counted
 from simsched.traces.shared.json_stream import shown, stream
 from simsched.traces.shared.options import TOLERANT, given, mends_if
@@ -72,8 +73,7 @@ def _read_records(path: Path, mend: Mend | None) -> tuple[list[_Record], int]:
     for place, (_, value) in enumerate(stream(path, "item", "task_stream.item", mend=mend)):
         if not isinstance(value, dict):
             raise FormatError(f"{path}: record {place} is {shown(value)}; expected an object")
-        record = _record(f"{path}: record {place}", value)
-        if record is None:
+        if (record := _record(f"{path}: record {place}", value)) is None:
             dropped += 1
         else:
             found.append(record)
@@ -266,9 +266,7 @@ def _edges(
     file: Path, records: Sequence[_Record], before: Mapping[str, Sequence[str]], report: ImportReport
 ) -> list[tuple[int, int]]:
     """Return the edges between the executed tasks; through keys of the graph that were not executed."""
-    runs: dict[str, list[int]] = {}
-    for task, record in enumerate(records):
-        runs.setdefault(record.key, []).append(task)
+    runs = multimap((record.key, task) for task, record in enumerate(records))
     report.facts["graph_keys"] = len(before)
     before = _with_final(runs, before)
     finishes = {key: sorted((records[task].finish_ns, task) for task in tasks) for key, tasks in runs.items()}

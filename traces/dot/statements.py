@@ -147,8 +147,7 @@ class _Parser:
 
     def _next(self) -> None:
         """Go on to the next token: an id, an arrow, another mark, or the end of the text."""
-        found = _TOKEN.match(self._text, self._at)
-        if found is None:
+        if (found := _TOKEN.match(self._text, self._at)) is None:
             self._begin = _BLANK.match(self._text, self._at).end()  # type: ignore[union-attr]  # matches ""
             raise self._wrong()
         self._kind = kind = found.lastindex or 0

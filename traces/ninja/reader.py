@@ -96,8 +96,7 @@ def _found_by_compilers(path: Path) -> Iterator[tuple[str, list[str]]]:
 def _printed(path: Path) -> Iterator[tuple[str, list[str]]]:
     output, inputs = "", list[str]()
     for number, line in lines(path):
-        found = _OUTPUT.fullmatch(line)
-        if found is not None:
+        if (found := _OUTPUT.fullmatch(line)) is not None:
             if output:
                 yield output, inputs
             output, inputs = found["output"], []
@@ -188,8 +187,7 @@ class _Joined:
         FormatError
             If there are more edges than the budget of the load allows.
         """
-        step = self._producer.get(output)
-        if step is not None:
+        if (step := self._producer.get(output)) is not None:
             # A step may read what it writes.
             read = [file for file in inputs if self._producer.get(file, step) != step]
             self._edges += [(self._file[file], step) for file in read]

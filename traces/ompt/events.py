@@ -156,10 +156,8 @@ def read_log(path: Path, numbered: Iterable[tuple[int, str]], mend: Mend | None)
     """
     log = Log()
     for number, text in numbered:
-        if text.strip():
-            values = _parsed(path, number, text, mend)
-            if values is not None:
-                _add(log, _Line(path, number, values))
+        if text.strip() and (values := _parsed(path, number, text, mend)) is not None:
+            _add(log, _Line(path, number, values))
     # Each thread writes for itself; sorting is stable, so that its events within a nanosecond stay in order.
     log.events.sort(key=lambda event: event.ns)
     return log

@@ -17,6 +17,7 @@ from simsched.graph.budget import budget
 from simsched.graph.contracting import contracted
 from simsched.graph.loading import Reader, plain_name
 from simsched.graph.report import KINDS_ARE
+from simsched.multimap import multimap
 from simsched.text import counted
 from simsched.traces.ompt.events import Log, read_log
 from simsched.traces.ompt.run import Node, TaskRun
@@ -153,9 +154,7 @@ def _resolved(run: TaskRun) -> tuple[int, list[tuple[int, int]]]:
 
 def _kept(run: TaskRun, edges: list[tuple[int, int]], n: int) -> list[bool]:
     """Keep all pieces of tasks, and the empty nodes that precede one of them."""
-    before: dict[int, list[int]] = {}
-    for a, b in edges:
-        before.setdefault(b, []).append(a)
+    before = multimap((b, a) for a, b in edges)
     waiting = [i for i, node in enumerate(run.nodes) if node.task]
     useful = set(waiting)
     while waiting:

@@ -173,8 +173,7 @@ class TaskRun:
     @property
     def exclusive(self) -> int:
         """Tasks that exclude each other (`mutexinoutset`), which edges cannot express."""
-        depends = self._log.dependencies.values()
-        return sum(any(kind == MUTEXINOUTSET for _, kind in one) for one in depends)
+        return sum(any(kind == MUTEXINOUTSET for _, kind in one) for one in self._log.dependencies.values())
 
     def _task(self, number: int, region: Region | None = None) -> Task:
         if number not in self._by_id:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from simsched.errors import FormatError
+from simsched.multimap import multimap
 from simsched.traces.onnx.model import Model, Node
 from simsched.traces.onnx.proto import ITEMSIZE_B, Tensor, tensor_bytes
 from simsched.traces.onnxruntime.profile import Event
@@ -71,12 +72,8 @@ def match(file: Path, events: Sequence[Event], model: Model) -> list[Task | None
     FormatError
         If an event has no node, or which one is not certain, or the operator differs.
     """
-    nodes: dict[str, list[int]] = {}
-    for i, node in enumerate(model.nodes):
-        nodes.setdefault(_key(node.name, node.op_type), []).append(i)
-    groups: dict[str, list[Event]] = {}
-    for event in events:
-        groups.setdefault(_event_key(event, nodes), []).append(event)
+    nodes = multimap((_key(node.name, node.op_type), i) for i, node in enumerate(model.nodes))
+    groups = multimap((_event_key(event, nodes), event) for event in events)
     tasks: list[Task | None] = [None] * len(model.nodes)
     for key, group in groups.items():
         _check_counts(file, model, groups, group, len(nodes.get(key, ())))
@@ -246,7 +243,12 @@ class _View:
     def _with_absent(
         self, recorded: Sequence[Tensor], names: Sequence[str]
     ) -> tuple[tuple[Tensor, ...], float]:
-        places = _aligned(recorded, [self.known.get(n) for n in names], [self._may_lack(n) for n in names])
+        places = _aligned(
+            recorded,
+            [self.known.get(n) for n in names],
+            # Packed constants may be missing, and sequences, which have no shape.
+            [n in self.model.initialisers or n not in self.known for n in names],
+        )
         if places is None:
             expected = ", ".join(str(self.known.get(name, "not known")) for name in names)
             raise self._contradiction(
@@ -259,10 +261,6 @@ class _View:
         if any(name not in self.known for name in absent):
             return tuple(recorded), tensor_bytes(packed)
         return tuple(self.known[name] for name in names), tensor_bytes(packed)
-
-    def _may_lack(self, name: str) -> bool:
-        """Return whether an event may lack an input: packed constants; sequences, which have no shape."""
-        return name in self.model.initialisers or name not in self.known
 
     def _contradiction(self, here: str, there: str) -> FormatError:
         event = self.task.event

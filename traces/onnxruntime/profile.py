@@ -85,8 +85,7 @@ class _Fields(ObjectFields):
 
     def tensors(self, key: str) -> tuple[Tensor, ...] | None:
         """Return the tensors of a list like `[{"float": [16, 3, 32, 32]}]`; None where it is missing."""
-        value = self.values.get(key)
-        if value is None:
+        if (value := self.values.get(key)) is None:
             return None
         if not isinstance(value, list) or not all(isinstance(t, dict) and len(t) == 1 for t in value):
             raise self.wrong(key, value, 'a list like [{"float": [2, 3]}]')

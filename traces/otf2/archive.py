@@ -316,8 +316,7 @@ def _unpack(path: Path, head: bytes, stream: BinaryIO, folder: Path) -> None:
 
 def _copied(path: Path, stream: BinaryIO, size_B: int, out: BinaryIO | None) -> None:
     while size_B:
-        part = stream.read(min(size_B, CHUNK_B))
-        if not part:
+        if not (part := stream.read(min(size_B, CHUNK_B))):
             raise FormatError(f"{path}: the tar is cut off; was it copied completely?")
         size_B -= len(part)
         if out is not None:

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from simsched.multimap import multimap
 from simsched.traces.otf2 import events as ev
 from simsched.traces.otf2.archive import UNDEFINED
 from simsched.traces.otf2.definitions import Definitions
@@ -227,8 +228,7 @@ class Links:
     def _members(self, comm: int, location: int) -> list[int]:
         """Return the processes of a communicator, looked up once unless each process has its own."""
         if comm not in self._known:
-            members = self._told.members(comm)
-            if members is None:
+            if (members := self._told.members(comm)) is None:
                 return [self._told.locations[location].process]
             self._known[comm] = members
         return self._known[comm]
@@ -245,8 +245,7 @@ class Links:
         latest = max(begun, key=lambda location: begun[location])
         self.cuts.extend((there[location].before, begun[latest]) for location in takers)
         before = [there[location].earlier for location in givers]
-        after = [there[location].before for location in takers]
-        self._joined(begun[latest], -1, latest, before, after)
+        self._joined(begun[latest], -1, latest, before, [there[location].before for location in takers])
 
     def _joined(self, ticks: int, region: int, location: int, before: list[int], after: list[int]) -> None:
         """Let each of some pieces come after each of others, through an empty task where that takes fewer edges."""
@@ -268,10 +267,11 @@ class Links:
         forks = self._forks()
         for location, syncs in self._teams.items():
             self._in_teams(location, syncs, forks)
-        tasks: dict[tuple[int, int], list[tuple[int, int]]] = defaultdict(list)
-        for chain, ticks in self._completed.items():
-            if chain in self._teams_of:
-                tasks[self._teams_of[chain]].append((ticks, by_chain.last(chain)))
+        tasks = multimap(
+            (self._teams_of[chain], (ticks, by_chain.last(chain)))
+            for chain, ticks in self._completed.items()
+            if chain in self._teams_of
+        )
         for key, teams in forks.items():
             done = sorted(tasks.get(key, []))
             for team in teams:

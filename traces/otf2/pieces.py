@@ -103,12 +103,10 @@ def chains_of(events: Events, own: int, numbered: Callable[[Hashable], int], pro
     """
     places, values, around = [0], [own], list[int]()
     for mark in events.marks:
-        chain = _switched(mark, own, numbered, process, values[-1], around)
-        if chain is not None:
+        if (chain := _switched(mark, own, numbered, process, values[-1], around)) is not None:
             places.append(mark.event)
             values.append(chain)
-    lengths = np.diff(np.array([*places, len(events.ticks)]))
-    return np.repeat(np.array(values, np.int32), lengths)
+    return np.repeat(np.array(values, np.int32), np.diff(np.array([*places, len(events.ticks)])))
 
 
 def _switched(
@@ -152,8 +150,7 @@ def pieces(events: Events, region: Small, chain: Small, waits: Flags, counts: Co
     """
     delta = events.kind.copy()
     order = np.argsort(chain, kind="stable") if len(chain) and chain.min() != chain.max() else None
-    top = _tops(delta, region, chain, order)
-    if top is None:
+    if (top := _tops(delta, region, chain, order)) is None:
         _mend(delta, region, chain, order, counts)
         return pieces(replace(events, kind=delta), region, chain, waits, counts)
     following = np.append(events.ticks[1:], events.ticks[-1:])

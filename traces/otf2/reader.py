@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from simsched.errors import FormatError
 from simsched.graph import ImportReport, LabelColumn, TaskGraph
-from simsched.graph.adjacency import Csr
+from simsched.graph.adjacency import Csr, place_in
 from simsched.graph.build import called, tell_merged
 from simsched.graph.edges import adjacency
 from simsched.graph.loading import Reader, plain_name
@@ -137,8 +137,7 @@ def _sorted(run: Run, with_flows: bool) -> tuple[Small, npt.NDArray[np.float64]]
     order = np.lexsort((~run.joined, tasks.finish, tasks.start))
     if not with_flows:
         order = order[~run.joined[order]]
-    place = np.empty(len(tasks.start), np.int32)
-    place[order] = np.arange(len(order), dtype=np.int32)
+    place = place_in(order, len(tasks.start))
     for name, column in vars(tasks).items():
         setattr(tasks, name, picked(column, order))
     run.in_task = run.in_task[order]

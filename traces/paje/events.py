@@ -56,8 +56,7 @@ class Event(Line):
 
     def time_ns(self, unit_ns: int) -> int:
         """Return the time of the event, in nanoseconds."""
-        time_ns = whole_ns(self.text("Time"), unit_ns, most_ns=LATEST_NS)
-        if time_ns is None:
+        if (time_ns := whole_ns(self.text("Time"), unit_ns, most_ns=LATEST_NS)) is None:
             raise self.wrong(
                 "Time", "a decimal number, at most the year 2262; which unit= does the trace count in?"
             )
@@ -92,8 +91,7 @@ def events(
         if text.startswith("%"):
             header.add(number, text[1:].split())
         elif text and not text.startswith("#"):
-            definition = known.get(text.split(maxsplit=1)[0])
-            if definition is None:
+            if (definition := known.get(text.split(maxsplit=1)[0])) is None:
                 pass_over(path, f"line {number} is {shown(text)}; the header defines no such event", mend)
             elif definition.name in wanted:
                 values = dict(zip(definition.fields, _words(line, definition), strict=False))

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from simsched.graph import ImportReport, TaskGraph
 from simsched.graph.contracting import Edge
 from simsched.graph.loading import Mend, Reader, plain_name
 from simsched.graph.shapes import format_shape
+from simsched.multimap import multimap
 from simsched.text import counted
 from simsched.traces.paje.events import WANTED, Interval, Trace, events
 from simsched.traces.shared.json_stream import shown
@@ -134,8 +134,7 @@ def _tasks(path: Path, trace: Trace, states: object, report: ImportReport) -> li
     jobs = any("JobId" in interval.event.values for interval in trace.intervals)
     if states is not None:
         wanted = {name.strip() for name in states.split(",")}
-        unknown = sorted(wanted.difference(names))
-        if unknown:
+        if unknown := sorted(wanted.difference(names)):
             raise FormatError(
                 f"{path}: states names {shown(unknown[0])}; the trace has {shown(', '.join(names), 300)}"
             )
@@ -241,9 +240,7 @@ def _edges(
 
 def _linked(trace: Trace, tasks: Sequence[Interval]) -> list[Edge]:
     """Return, for each link, the last task that had ended at its start, and the first one after its end."""
-    on: dict[str, list[int]] = defaultdict(list)
-    for i, interval in enumerate(tasks):
-        on[interval.track[0]].append(i)
+    on = multimap((interval.track[0], i) for i, interval in enumerate(tasks))
     starts = {c: [tasks[i].start_ns for i in members] for c, members in on.items()}
     by_finish = {c: sorted(members, key=lambda i: tasks[i].finish_ns) for c, members in on.items()}
     finishes = {c: [tasks[i].finish_ns for i in members] for c, members in by_finish.items()}

@@ -14,6 +14,7 @@ from simsched.errors import GraphError
 from simsched.graph import ImportReport, TaskGraph
 from simsched.graph.budget import budget
 from simsched.graph.loading import plain_name
+from simsched.multimap import multimap
 from simsched.text import counted, printable
 from simsched.traces.paraver.records import Records
 from simsched.traces.paraver.tasks import Interval, Key, TaskTrace, tasks_of
@@ -69,13 +70,12 @@ def taskwaits(trace: TaskTrace, keys: Sequence[Key]) -> list[tuple[list[int], li
     list of (list of int, list of int)
         Indices of the tasks that the same task created since the taskwait before, and until the one after.
     """
-    children: dict[Key, list[tuple[int, int]]] = {}
-    for task, key in enumerate(keys):
-        if key in trace.created and (parent := trace.created[key][1]) is not None:
-            children.setdefault(parent, []).append((trace.created[key][0], task))
-    waits: dict[Key, list[int]] = {}
-    for time_ns, parent in sorted(trace.taskwaits):
-        waits.setdefault(parent, []).append(time_ns)
+    children = multimap(
+        (parent, (trace.created[key][0], task))
+        for task, key in enumerate(keys)
+        if key in trace.created and (parent := trace.created[key][1]) is not None
+    )
+    waits = multimap((parent, time_ns) for time_ns, parent in sorted(trace.taskwaits))
     return [
         pair for parent, times in waits.items() for pair in pairwise(_groups(children.get(parent, []), times))
     ]
@@ -83,9 +83,7 @@ def taskwaits(trace: TaskTrace, keys: Sequence[Key]) -> list[tuple[list[int], li
 
 def _groups(created: list[tuple[int, int]], waits: list[int]) -> list[list[int]]:
     """Return the tasks between the taskwaits, without empty groups."""
-    groups: dict[int, list[int]] = {}
-    for time_ns, task in sorted(created):
-        groups.setdefault(bisect_left(waits, time_ns), []).append(task)
+    groups = multimap((bisect_left(waits, time_ns), task) for time_ns, task in sorted(created))
     return list(groups.values())
 
 
@@ -243,8 +241,7 @@ def _tell(
             "communications; all were kept"
         )
     parents = set(keys)
-    nested = sum(trace.created[key][1] in parents for key in keys if key in trace.created)
-    if nested:
+    if nested := sum(trace.created[key][1] in parents for key in keys if key in trace.created):
         facts["tasks_inside_tasks"] = nested
         report.note(
             f"{counted(nested, 'task')} created inside other tasks; no edge keeps one behind the other"

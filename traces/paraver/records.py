@@ -156,8 +156,7 @@ def _communication(
     table: _Table, path: Path, line: int, words: list[bytes], unit_ns: int, vocabulary: Vocabulary
 ) -> None:
     table.kinds["communications"] += 1
-    event = vocabulary.tag(int(words[14]))
-    if event is None:
+    if (event := vocabulary.tag(int(words[14]))) is None:
         return
     fields = [int(word) for word in words[1:]]
     # The runtime records itself; between processes these are messages of MPI with arbitrary tags.

@@ -164,8 +164,7 @@ class Vocabulary:
 
     def _running(self) -> int:
         """Return the thread state in which the body of a task runs."""
-        number = self._number(Event.STATE)
-        states = self.labels.values.get(number, {}) if self.labels is not None else {}
+        states = self.labels.values.get(self._number(Event.STATE), {}) if self.labels is not None else {}
         return next((value for value, label in states.items() if label.lower() == RUNNING_LABEL), RUNNING)
 
     def _number(self, event: Event) -> int:
@@ -218,8 +217,7 @@ class Header:
 
 def read_header(path: Path, line: bytes) -> Header:
     """Return the contents of the first line of a trace, or raise `FormatError`."""
-    found = _HEADER.match(plain_text(line))
-    if found is None:
+    if (found := _HEADER.match(plain_text(line))) is None:
         raise FormatError(
             f"{path}: line 1: {shown(plain_text(line))} is not a header of Paraver; expected "
             "#Paraver (date):duration_ns:nodes(cpus):applications:..."

@@ -241,8 +241,7 @@ def _operator(name: str) -> str:
 def _numbers(value: Any) -> tuple[int, ...]:
     """Return an argument's whole numbers; () if it has none."""
     if isinstance(value, str):
-        found = _LIST.fullmatch(value.strip())
-        if found is None:
+        if (found := _LIST.fullmatch(value.strip())) is None:
             return (_TRUTHS[value],) if value in _TRUTHS else ()
         value = [int(number) for number in found[1].split(",")]
     if isinstance(value, bool | int):

@@ -8,7 +8,6 @@ the awaited kernels.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections import defaultdict
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from itertools import pairwise
@@ -20,6 +19,7 @@ from simsched.costs.curves import DEVICE
 from simsched.errors import FormatError
 from simsched.graph import ImportReport, TaskGraph
 from simsched.graph.loading import plain_name
+from simsched.multimap import multimap
 from simsched.text import counted
 from simsched.traces.pytorch.aten import short
 from simsched.traces.pytorch.events import Step
@@ -70,10 +70,10 @@ class _Host:
     def on_lanes(self) -> dict[int, list[int]]:
         """Return the indices of the segments of each thread, by their start."""
         if not self._on:
-            found: dict[int, list[int]] = defaultdict(list)
-            for index in sorted(range(len(self.segments)), key=lambda i: self.segments[i].start_ns):
-                found[self.segments[index].lane].append(index)
-            self._on = dict(found)
+            self._on = multimap(
+                (self.segments[index].lane, index)
+                for index in sorted(range(len(self.segments)), key=lambda i: self.segments[i].start_ns)
+            )
         return self._on
 
     def before(self, lane: int, moment_ns: int) -> int | None:
@@ -104,10 +104,11 @@ def _cut(tasks: list[Task], lanes: dict[int, int], streams: Streams, waited: dic
         Kernels that each waiting call waited for, by its correlation.
     """
     launches = {kernel.correlation for kernel in streams.kernels} - {UNKNOWN}
-    calls: dict[int, list[RuntimeCall]] = defaultdict(list)
-    for call in streams.calls.values():
-        if (call.correlation in launches or call.correlation in waited) and call.lane in lanes:
-            calls[lanes[call.lane]].append(call)
+    calls = multimap(
+        (lanes[call.lane], call)
+        for call in streams.calls.values()
+        if (call.correlation in launches or call.correlation in waited) and call.lane in lanes
+    )
     for of_lane in calls.values():
         of_lane.sort(key=lambda call: call.start_ns)
     host = _Host()
@@ -301,10 +302,11 @@ def _draw(
 
 def _between_streams(edges: _Edges, streams: Streams, first: int) -> None:
     """Add the waits of streams for events of other ones; calls are numbered in order."""
-    on: dict[tuple[int, int], list[tuple[int, int]]] = {}
-    for number, kernel in enumerate(streams.kernels):
-        for device in {kernel.device, UNKNOWN}:
-            on.setdefault((device, kernel.stream), []).append((kernel.correlation, number))
+    on = multimap(
+        ((device, kernel.stream), (kernel.correlation, number))
+        for number, kernel in enumerate(streams.kernels)
+        for device in {kernel.device, UNKNOWN}
+    )
     for kernels in on.values():
         kernels.sort()
     for wait in streams.waits.values():

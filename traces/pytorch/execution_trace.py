@@ -19,6 +19,7 @@ from simsched.errors import FormatError
 from simsched.graph.budget import budget
 from simsched.graph.loading import Mend
 from simsched.graph.shapes import MAX_RANK, format_shape
+from simsched.multimap import multimap
 from simsched.traces.pytorch.aten import Call, Dims, flops, shape_attributes
 from simsched.traces.shared.json_elements import objects
 from simsched.traces.shared.json_stream import shown
@@ -220,11 +221,7 @@ class ExecutionTrace:
         A call is then within one task at most: walks from all tasks together see every call once. The circles of a
         damaged file, where a call is within itself, are within no task.
         """
-        inner: dict[int, list[Node]] = {}
-        for node in self.nodes.values():
-            if node.io is None:
-                inner.setdefault(node.parent, []).append(node)
-        return inner
+        return multimap((node.parent, node) for node in self.nodes.values() if node.io is None)
 
 
 def read_execution_trace(

@@ -137,8 +137,7 @@ def _possible(edges: list[tuple[int, int]], tasks: list[Task]) -> list[tuple[int
 def _require_same_run(path: Path, trace: ExecutionTrace, tasks: list[Task]) -> None:
     joined = 0
     for task in tasks:
-        node = trace.by_rf_id.get(task.event.rf_id or 0)
-        if node is None:
+        if (node := trace.by_rf_id.get(task.event.rf_id or 0)) is None:
             continue
         joined += 1
         if node.name != task.event.name:

@@ -7,7 +7,7 @@ after its content: some 70 bytes each, less than half of their text.
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +17,7 @@ import numpy as np
 from simsched.errors import FormatError
 from simsched.graph.budget import budget
 from simsched.graph.loading import Mend
+from simsched.multimap import multimap
 from simsched.traces.pytorch.events import Lanes, Table, Window, arguments, times
 from simsched.traces.shared.json_elements import Elements, require_msgspec
 from simsched.traces.shared.places import Place
@@ -170,11 +171,10 @@ class Streams:
 
     def by_stream(self) -> dict[int, list[int]]:
         """Return the indices of the kernels of each lane, by start; simultaneous ones by their launch."""
-        found: dict[int, list[int]] = defaultdict(list)
         when = [(kernel.start_ns, kernel.correlation, kernel.order) for kernel in self.kernels]
-        for index in sorted(range(len(when)), key=when.__getitem__):
-            found[self.kernels[index].lane].append(index)
-        return found
+        return multimap(
+            (self.kernels[index].lane, index) for index in sorted(range(len(when)), key=when.__getitem__)
+        )
 
 
 def _is_of_device(category: object) -> bool:
@@ -291,12 +291,10 @@ def _take(found: Survey, place: Place, number: int, event: RawEvent, tolerant: b
             name = place.text(arguments(event, place).name, "args.name")
             found.lanes.name(event.pid, event.tid, name, place)
         return
-    when_ns = _when(found, place, event, tolerant)
-    if when_ns is None:
+    if (when_ns := _when(found, place, event, tolerant)) is None:
         found.counts[role] -= 1
         return
-    step = _STEP.fullmatch(place.text(event.name, "name"))
-    if step is None:
+    if (step := _STEP.fullmatch(place.text(event.name, "name"))) is None:
         found.table.add(event, when_ns, role == "annotations", number, place)
         return
     window = Window(int(step[1]), *when_ns)
@@ -324,6 +322,5 @@ def _when(found: Survey, place: Place, event: RawEvent, tolerant: bool) -> tuple
 
 def _take_device(found: Survey, place: Place, number: int, event: RawEvent, tolerant: bool) -> None:
     found.counts[_role(event)] += 1
-    when_ns = _when(found, place, event, tolerant)
-    if when_ns is not None:
+    if (when_ns := _when(found, place, event, tolerant)) is not None:
         found.streams.add(event, when_ns, found.lanes, number, place)

@@ -254,8 +254,7 @@ def _names(tasks: list[Task]) -> list[str]:
 
 def _noted_threads(metadata: dict[str, Any], place: Place) -> int | None:
     """Return the threads of an operator as noted by the recorder, None where they are not."""
-    noted = metadata.get("threads")
-    if noted is None:
+    if (noted := metadata.get("threads")) is None:
         return None
     threads = place.integer(noted, "threads")
     if not 1 <= threads <= MAX_THREADS:

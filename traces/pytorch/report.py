@@ -242,8 +242,7 @@ def _compiled(graph: TaskGraph, nesting: Nesting, edges: Edges) -> None:
 
 def _tracing_cost(graph: TaskGraph, path: Path, held: Survey) -> None:
     report, place = graph.report, Place(path, "simsched")
-    untraced = held.metadata.get("untraced_step_s")
-    if untraced is None:
+    if (untraced := held.metadata.get("untraced_step_s")) is None:
         report.note(
             f"tracing cost is inside the times and unknown: {report.facts['operators']} operators were recorded, and a "
             "few microseconds each are usual; compare with an untraced step"

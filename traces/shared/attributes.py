@@ -213,8 +213,7 @@ class Nodes:
             )
             return None
         labels = [plain_text(row["lane"]) for row in rows]
-        names = self._lanes()
-        if names is None:
+        if (names := self._lanes()) is None:
             names = list(dict.fromkeys(labels))
             place = {name: lane for lane, name in enumerate(names)}
             lanes = [place[label] for label in labels]
@@ -254,8 +253,7 @@ def rows(graph: TaskGraph) -> Iterator[dict[str, str | int | float]]:
         columns[BY_KIND] = [
             math.nan if math.isnan(row[0]) else json.dumps(row) for row in graph.seconds_by_kind.tolist()
         ]
-    run = graph.recording
-    if run is not None:
+    if (run := graph.recording) is not None:
         columns |= {
             "start_s": run.start_s.tolist(),
             "finish_s": run.finish_s.tolist(),

@@ -177,8 +177,7 @@ def paired(
         if opens:
             open_.append((row, called))
             continue
-        place = _innermost(open_, called)
-        if place is None:
+        if (place := _innermost(open_, called)) is None:
             counts["ended, never begun"] += 1
         else:
             firsts[found], lasts[found] = open_.pop(place)[0], row

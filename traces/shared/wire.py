@@ -89,8 +89,7 @@ class Wire:
                 continue
             place = self.at
             held = self._held(min(place + 20, end or place + 20))
-            head = header(held)
-            if head is None:
+            if (head := header(held)) is None:
                 if _whole_fields(held) < 0:
                     raise self.wrong(place, "no field of protobuf")
                 self._cut_off(place)
@@ -133,8 +132,7 @@ class Wire:
         if end is not None:
             wanted = min(wanted, end - self.at)
         while len(self._buffer) - self._begin < wanted:
-            more = self._stream.read(PIECE_B)
-            if not more:
+            if not (more := self._stream.read(PIECE_B)):
                 break
             self._buffer, self._begin = self._buffer[self._begin :] + more, 0
         return min(len(self._buffer) - self._begin, wanted)
@@ -152,8 +150,7 @@ class Wire:
     def _skip(self, place: int) -> bool:
         """Go on to a place; return whether it is in the file."""
         while self.at < place:
-            there = self._left(place, PIECE_B)
-            if not there:
+            if not (there := self._left(place, PIECE_B)):
                 return False
             self._pass(there)
         return True

@@ -188,8 +188,7 @@ def _handles(rows: Sequence[Record]) -> Objects:
         for handle, size_B, (reads, _) in accesses:
             if reads:
                 key = rank, handle
-                number = now.get(key)
-                if number is None:
+                if (number := now.get(key)) is None:
                     number = now[key] = found.add(size_B)
                 found.read(number, task)
         for handle, size_B, (_, writes) in accesses:

@@ -101,8 +101,7 @@ class Record(Line):
 
     def whole(self, key: str) -> int | None:
         """Return a whole number; None where it is missing."""
-        value = self.values.get(key)
-        if value is None:
+        if (value := self.values.get(key)) is None:
             return None
         if not _WHOLE.fullmatch(value):
             raise self.wrong(key, "a whole number")
@@ -110,11 +109,9 @@ class Record(Line):
 
     def time_ns(self, key: str) -> int | None:
         """Return a time in nanoseconds; None where it is missing."""
-        value = self.values.get(key)
-        if value is None:
+        if (value := self.values.get(key)) is None:
             return None
-        time_ns = whole_ns(value, NS_PER_MS)
-        if time_ns is None:
+        if (time_ns := whole_ns(value, NS_PER_MS)) is None:
             raise self.wrong(key, "milliseconds as a decimal number, at most 104 days")
         return time_ns
 

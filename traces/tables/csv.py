@@ -237,8 +237,7 @@ def _numbers(path: Path, column: str, texts: pd.Series[Any]) -> Any:
 
 
 def _whole(path: Path, column: str, texts: pd.Series[Any]) -> Any:
-    values = _as_whole(texts)
-    if values is None:
+    if (values := _as_whole(texts)) is None:
         # pandas writes floats where other cells of a column are unknown.
         texts = texts.replace({r"^([0-9]+)\.0+$": r"\1"}, regex=True)
         values = _as_whole(texts)

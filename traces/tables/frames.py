@@ -78,8 +78,7 @@ def beside(path: Path, suffix: str) -> Path:
     >>> beside(Path("a.tasks.csv"), ".csv").name
     'a.edges.csv'
     """
-    stem = _stem(path, suffix)
-    if stem is None:
+    if (stem := _stem(path, suffix)) is None:
         raise FormatError(f"{path}: tasks and edges are two files; call this one NAME.tasks{suffix}")
     return path.with_name(f"{stem}.edges{suffix}")
 
@@ -95,8 +94,7 @@ def to_tables(graph: TaskGraph) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the tables of a graph: those of `TaskGraph.to_frames`, with `task` and the recording as columns."""
     tasks, edges = graph.to_frames()
     tasks = tasks.reset_index()
-    run = graph.recording
-    if run is not None:
+    if (run := graph.recording) is not None:
         tasks["start_s"], tasks["finish_s"], tasks["lane"] = run.start_s, run.finish_s, run.lanes
         tasks["lane_name"] = [run.lane_names[lane] for lane in run.lanes.tolist()]
     return tasks, edges

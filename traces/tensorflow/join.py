@@ -15,6 +15,7 @@ from pathlib import Path
 from simsched.errors import FormatError
 from simsched.graph.budget import budget
 from simsched.graph.shapes import numel
+from simsched.multimap import multimap
 from simsched.traces.shared.objects import Objects
 from simsched.traces.tensorflow.records import MAX_STEPS, Definition, Execution, Joined, Tensor
 
@@ -133,8 +134,7 @@ class _Graphs:
 
     def input_of(self, node: Definition, name: str) -> int | None:
         """Return the node that makes an input; for a name made by partitioning (`x/_7`), the node `x`."""
-        source = self._in_graph.get((node.graph, name))
-        if source is None:
+        if (source := self._in_graph.get((node.graph, name))) is None:
             candidates = self.by_name.get(name) or self.by_name.get(name.rpartition("/_")[0], [])
             source = candidates[0] if candidates else None
         return source
@@ -146,10 +146,8 @@ class _Joining:
     def __init__(self, path: Path, graphs: _Graphs, own: Sequence[int], result: Joined) -> None:
         self._path, self._graphs, self._result = path, graphs, result
         self._steps = 0
-        self._runs: dict[int, list[int]] = {}
+        self._runs = multimap((node, task) for task, node in enumerate(own))
         self._finishes: dict[int, tuple[list[int], list[tuple[int, int]]]] = {}
-        for task, node in enumerate(own):
-            self._runs.setdefault(node, []).append(task)
         result.repeated = sum(len(tasks) > 1 for tasks in self._runs.values())
 
     def join(self) -> None:
@@ -324,11 +322,7 @@ def outputs(run: Joined) -> Objects:
 
 def _slots(inputs: tuple[str, ...]) -> dict[str, list[int]]:
     """Return the outputs that a node reads of each other one."""
-    slots: dict[str, list[int]] = {}
-    for name in inputs:
-        if not name.startswith("^"):
-            slots.setdefault(base_name(name), []).append(slot_of(name))
-    return slots
+    return multimap((base_name(name), slot_of(name)) for name in inputs if not name.startswith("^"))
 
 
 def _size_B(tensor: Tensor | None) -> float:

@@ -12,6 +12,7 @@ from typing import Any
 from simsched.errors import FormatError
 from simsched.graph.columns import plain_text
 from simsched.graph.shapes import MAX_RANK, numel
+from simsched.multimap import multimap
 from simsched.traces.shared.json_stream import shown
 from simsched.traces.tensorflow.flops import ATTRIBUTES as WINDOWS
 from simsched.traces.tensorflow.messages import DTYPES, REFERENCE
@@ -102,13 +103,11 @@ def execution(path: Path, place: int, device: str, stats: Any) -> Execution | No
     FormatError
         If it has no name, or a time or a shape is impossible.
     """
-    name = plain_text(stats.node_name)
-    if not name:
+    if not (name := plain_text(stats.node_name)):
         raise FormatError(f"{path}: record {place} of {shown(device)} has no node_name; is this RunMetadata?")
     where = f"{path}: record {place} ({shown(name)})"
     unit, factor = ("nanos", 1) if stats.all_start_nanos else ("micros", 1000)
-    start = getattr(stats, f"all_start_{unit}")
-    if not start:
+    if not (start := getattr(stats, f"all_start_{unit}")):
         return None
     rel = [getattr(stats, f"{point}_rel_{unit}") for point in ("op_start", "op_end", "all_end")]
     for value in (start, *rel):
@@ -145,8 +144,7 @@ def definition(path: Path, graph: int, node: Any, in_function: bool) -> Definiti
     FormatError
         If it has no name, or a shape is impossible.
     """
-    name = plain_text(node.name)
-    if not name:
+    if not (name := plain_text(node.name)):
         raise FormatError(f"{path}: a node of graph {graph} has no name; is this a GraphDef?")
     kept: dict[str, Any] = {}
     shapes: tuple[Dims | None, ...] = ()
@@ -300,9 +298,7 @@ def add_kernels(run: Joined, kernels: Sequence[Execution]) -> int:
         How many kernels have no such op.
     """
     first = len(run.tasks)
-    ops: dict[str, list[int]] = {}
-    for task, execution in enumerate(run.tasks):
-        ops.setdefault(execution.name, []).append(task)
+    ops = multimap((execution.name, task) for task, execution in enumerate(run.tasks))
     on_stream: dict[str, list[int]] = {}
     unowned = 0
     for i, kernel in enumerate(sorted(kernels, key=lambda e: (e.start_ns, e.finish_ns, e.place)), first):

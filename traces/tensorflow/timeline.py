@@ -122,8 +122,7 @@ def _execution(
     name, op = args.get("name"), args.get("op")
     if not isinstance(name, str) or not name:
         raise fields.wrong("args.name", name, "the name of a node")
-    device = devices.get(shown(fields.values.get("pid")))
-    if device is None:
+    if (device := devices.get(shown(fields.values.get("pid")))) is None:
         raise FormatError(
             f"{fields.path}: {fields.where} is of process {shown(fields.values.get('pid'))}, which has no name "
             "before it"

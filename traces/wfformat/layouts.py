@@ -172,8 +172,7 @@ def read_instance(path: Path, mend: Mend | None) -> Instance:
     executed_before = set[str]()
     for place, value in executions:
         fields = _Fields(path, f"execution {place}", value)
-        executed = by_id.get(fields.text("id"))
-        if executed is None:
+        if (executed := by_id.get(fields.text("id"))) is None:
             found.unknown += 1
         else:
             found.repeated += executed.id in executed_before
@@ -189,8 +188,7 @@ class _Fields(ObjectFields):
     def text(self, *keys: str) -> str:
         """Return the string in the first existing field; "" where there is none."""
         for key in keys:
-            value = self.values.get(key)
-            if value is not None:
+            if (value := self.values.get(key)) is not None:
                 if not isinstance(value, str | int):
                     raise self.wrong(key, value, "a string")
                 return plain_text(value)
@@ -207,8 +205,7 @@ class _Fields(ObjectFields):
     def number(self, *keys: str) -> float:
         """Return the number in the first existing field; NaN where there is none."""
         for key in keys:
-            value = self.values.get(key)
-            if value is not None:
+            if (value := self.values.get(key)) is not None:
                 if type(value) not in (int, Decimal, float) or not 0 <= value <= 2**63:
                     raise self.wrong(key, value, "a number from 0 to 2**63")
                 return float(value)

@@ -233,8 +233,7 @@ def _edges(path: Path, found: Instance, report: ImportReport) -> list[tuple[int,
         report.note(f"{counted(len(one_sided), 'edge')} named by only one of the two ends; all are kept.")
     edges = by_parents | by_children
     if not edges:
-        edges = references.of_files
-        if edges:
+        if edges := references.of_files:
             report.note(
                 "No task names parents or children: edges are from the task that writes a file to its readers."
             )

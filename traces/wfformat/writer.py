@@ -55,7 +55,14 @@ def _write(graph: TaskGraph, path: Path) -> None:
         if graph.data is not None:
             file.write(b'\n],"files":[\n')
             sizes = enumerate(graph.data.size_B.tolist())
-            _put_all(file, ({"id": _file(i), "sizeInBytes": _plain(size)} for i, size in sizes if size >= 0))
+            _put_all(
+                file,
+                (
+                    {"id": _file(i), "sizeInBytes": int(size) if size.is_integer() else size}
+                    for i, size in sizes
+                    if size >= 0
+                ),
+            )
         file.write(b"\n]}")
         known = [task for task in range(graph.n_tasks) if not math.isnan(graph.durations_s[task])]
         if known:
@@ -90,10 +97,6 @@ def _id(task: int) -> str:
 
 def _file(number: int) -> str:
     return f"object{number:07d}"
-
-
-def _plain(size_B: float) -> int | float:
-    return int(size_B) if size_B.is_integer() else size_B
 
 
 def _files(graph: TaskGraph) -> tuple[Csr | None, Csr | None]:
@@ -135,7 +138,6 @@ def _executed(graph: TaskGraph, task: int) -> dict[str, Any]:
 
 
 def _makespan_s(graph: TaskGraph) -> float:
-    run = graph.recording
-    if run is not None:
+    if (run := graph.recording) is not None:
         return float(run.finish_s.max() - run.start_s.min())
     return float(graph.critical_path_s) if not math.isnan(graph.critical_path_s) else 0.0

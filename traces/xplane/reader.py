@@ -14,7 +14,6 @@ from __future__ import annotations
 import re
 from array import array
 from bisect import bisect_right
-from collections import defaultdict
 from collections.abc import Set
 from functools import cache, partial
 from itertools import pairwise
@@ -29,6 +28,7 @@ from simsched.graph import ImportReport, TaskGraph
 from simsched.graph.budget import budget
 from simsched.graph.contracting import contracted
 from simsched.graph.loading import Reader, plain_name
+from simsched.multimap import multimap
 from simsched.traces.shared.choice import OPTIONS, Choice, dropped
 from simsched.traces.shared.json_stream import shown
 from simsched.traces.shared.options import mends_if
@@ -109,14 +109,11 @@ class Program:
             If the program is a cycle.
         """
         kept = [name in ran for name in self._names]
-        found: dict[str, list[str]] = defaultdict(list)
         try:
             pairs = contracted(self._edges, kept)
         except GraphError as error:
             raise FormatError(f"{self._path}: the HLO of a program: {error}") from None
-        for a, b in pairs:
-            found[self._names[b]].append(self._names[a])
-        return found
+        return multimap((self._names[b], self._names[a]) for a, b in pairs)
 
 
 TASKS = ("ops", "spans")
@@ -225,8 +222,7 @@ def _operations(path: Path, space: Space, report: ImportReport) -> Small:
         if number not in programs:
             data = space.programs.get(number)
             programs[number] = None if data is None else Program(path, data)
-        program = programs[number]
-        if program is None:
+        if (program := programs[number]) is None:
             alone[tasks] = True
         else:
             for edge in _within(spans, tasks.tolist(), program):
@@ -261,9 +257,7 @@ def _runs(run: Small) -> dict[int, Small]:
 
 def _within(spans: Spans, tasks: list[int], program: Program) -> list[tuple[int, int]]:
     """Return the edges of a run; of an operation that ran several times, as in a loop, the last finished one counts."""
-    of: dict[str, list[int]] = defaultdict(list)
-    for task in tasks:
-        of[spans.labels[spans.name[task]]].append(task)
+    of = multimap((spans.labels[spans.name[task]], task) for task in tasks)
     # What an iteration of a loop hands to the next is no operand: its operations keep the order of their line.
     again = np.array(sorted(task for each in of.values() if len(each) > 1 for task in each), np.int64)
     found = [(a, b) for a, b in again[in_order(spans.lane[again])].tolist()]
@@ -284,10 +278,7 @@ def _in_turn(
     spans: Spans, space: Space, runs: dict[int, Small], waiting: npt.NDArray[np.bool_]
 ) -> list[tuple[int, int]]:
     """Return edges from the last task of each run to those of the next run of its device that wait for no other."""
-    of: dict[str, list[Small]] = defaultdict(list)
-    for run, tasks in runs.items():
-        if run >= 0:
-            of[space.runs[run][2]].append(tasks)
+    of = multimap((space.runs[run][2], tasks) for run, tasks in runs.items() if run >= 0)
     found = []
     for each in of.values():
         for one, other in pairwise(each):

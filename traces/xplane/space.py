@@ -220,8 +220,7 @@ def _silent(sentence: str) -> None:
 def _values(event: Any, tables: _Tables, wanted: dict[int, str]) -> dict[str, int | str]:
     found: dict[str, int | str] = {}
     for stat in event.stats:
-        name = wanted.get(stat.metadata_id)
-        if name is None:
+        if (name := wanted.get(stat.metadata_id)) is None:
             continue
         if stat.HasField("ref_value"):
             found[name] = tables.stats.get(stat.ref_value, "")

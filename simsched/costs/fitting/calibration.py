@@ -30,6 +30,7 @@ from simsched.drawing import Axes
 from simsched.errors import CostError
 from simsched.later import later
 from simsched.machine import RuntimeProfile
+from simsched.multimap import multimap
 from simsched.renamed import old_arguments
 
 #: The name of the running host as a machine.
@@ -294,12 +295,7 @@ class Calibration:
         >>> {kind: [fit.points for fit in found] for kind, found in fits.items()}
         {'MatMul': [3]}
         """
-        found: dict[str, list[Fit]] = {}
-        for one in self.ops:
-            for fit in one.fits:
-                if fit.points > 2:
-                    found.setdefault(one.op.kind, []).append(fit)
-        return found
+        return multimap((one.op.kind, fit) for one in self.ops for fit in one.fits if fit.points > 2)
 
     def points(self) -> pd.DataFrame:
         """Return one row per point; see `points_frame`.

@@ -18,6 +18,7 @@ from simsched.costs.fitting.interpolation import Method, WidthCurve
 from simsched.costs.fitting.points import MeasuredOp, Op, Point, Sharing
 from simsched.errors import CostError
 from simsched.machine import Machine
+from simsched.multimap import multimap
 
 Thing = TypeVar("Thing")
 #: Returns measured seconds of an op on so many threads.
@@ -267,9 +268,7 @@ def _of_sharing(
     """Return the error of each climb on each count, whether it is untried, and whether a wider one was tried."""
     truth = np.array([row[sharing] for row in measured], np.float64)
     widths = np.arange(1, truth.shape[1] + 1)
-    alike: dict[tuple[int, ...], list[int]] = {}
-    for place, climb in enumerate(climbs):
-        alike.setdefault(tuple(sorted(climb.tried[sharing])), []).append(place)
+    alike = multimap((tuple(sorted(climb.tried[sharing])), place) for place, climb in enumerate(climbs))
     predicted, untried, within = truth.copy(), np.ones(truth.shape, bool), np.ones(truth.shape, bool)
     for tried, places in alike.items():
         rows = [[climbs[place].tried[sharing][width] for width in tried] for place in places]

@@ -109,8 +109,7 @@ class MeasuredCurves:
 
     def sampled(self, generator: np.random.Generator) -> MeasuredCurves:
         """Return curves through points sampled within the errors of their medians."""
-        ops = sampled_ops(self.ops, generator)
-        return replace(self, ops=ops, work_seed=int(generator.integers(2**62)))
+        return replace(self, ops=sampled_ops(self.ops, generator), work_seed=int(generator.integers(2**62)))
 
     def curve(self, op: MeasuredOp, sharing: Sharing = "apart") -> WidthCurve:
         """Return the curve through an op's points of one sharing, or of the other where it was not measured."""

@@ -10,6 +10,7 @@ from typing import Literal, get_args
 import pandas as pd
 
 from simsched.errors import CostError
+from simsched.multimap import multimap
 
 #: "shared": two threads of a tile share its L2, and tiles are filled in sequence; "apart": one thread per tile.
 Sharing = Literal["shared", "apart"]
@@ -278,10 +279,8 @@ def measured_ops(rows: Iterable[tuple[Op, Point]]) -> tuple[MeasuredOp, ...]:
     >>> [(str(one.op), len(one.points)) for one in measured_ops(rows)]
     [('MatMul(8x8;8x8)', 2), ('Add(8x8;8x8)', 1)]
     """
-    found: dict[tuple[str, str], tuple[Op, list[Point]]] = {}
-    for op, point in rows:
-        found.setdefault((op.kind, op.shape), (op, []))[1].append(point)
-    return tuple(MeasuredOp(op, tuple(points)) for op, points in found.values())
+    found = multimap(((op.kind, op.shape), (op, point)) for op, point in rows)
+    return tuple(MeasuredOp(each[0][0], tuple(point for _, point in each)) for each in found.values())
 
 
 def points_frame(ops: Sequence[MeasuredOp]) -> pd.DataFrame:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from simsched.costs.fitting.points import points_frame
+from simsched.costs.fitting.points import Interval, MeasuredOp, points_frame
 from simsched.document.parts import Facts, Part
 from simsched.document.result import table_of
 from simsched.units import format_time
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from simsched.costs.fitting.calibration import Calibration
-    from simsched.costs.fitting.points import Interval, MeasuredOp
 
 
 def summary(calibration: Calibration) -> dict[str, object]:

@@ -27,25 +27,15 @@ def sigma_of_spread(spread: float) -> float:
     return asinh(spread) / NormalDist().inv_cdf(0.75)
 
 
-def _standard_error(point: Point, usual: float) -> float:
-    """Return the standard error of the log of a point's seconds, the median of its runs.
-
-    Parameters
-    ----------
-    point : Point
-    usual : float
-        Spread of a point that states none.
-    """
-    return MEDIAN * sigma_of_spread(usual if point.spread is None else point.spread) / sqrt(point.runs)
-
-
 def sampled_ops(ops: Sequence[MeasuredOp], generator: np.random.Generator) -> tuple[MeasuredOp, ...]:
     """Return the ops with every point sampled anew; points without a spread have the median of the others'."""
     spreads = [point.spread for one in ops for point in one.points if point.spread is not None]
     usual = median(spreads) if spreads else 0.0
 
     def sampled(point: Point) -> Point:
-        error = _standard_error(point, usual) * generator.standard_normal()
+        # The standard error of the log of a median of runs.
+        spread = usual if point.spread is None else point.spread
+        error = MEDIAN * sigma_of_spread(spread) / sqrt(point.runs) * generator.standard_normal()
         return replace(point, seconds=point.seconds * exp(error))
 
     return tuple(replace(one, points=tuple(sampled(point) for point in one.points)) for one in ops)

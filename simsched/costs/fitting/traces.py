@@ -326,8 +326,7 @@ def curves_from_traces(graphs: Sequence[TaskGraph], widths: Sequence[int] | None
 
 
 def _taken(graph: TaskGraph, found: Match) -> Array:
-    padded = np.append(graph.durations_s, np.nan)
-    return np.asarray(padded[found.of])
+    return np.asarray(np.append(graph.durations_s, np.nan)[found.of])
 
 
 def _ops(graph: TaskGraph, seconds: Array, widths: Sequence[int]) -> tuple[tuple[MeasuredOp, ...], int]:

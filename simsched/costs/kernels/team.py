@@ -8,7 +8,6 @@ from math import ceil
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from simsched.costs.kernels.library import StreamParameters
 from simsched.errors import CostError
@@ -118,7 +117,9 @@ class Team:
         reached_Bps = (
             float(machine.reach_Bps[cores])
             if self.ways == 1
-            else machine.team_Bps(_threads(machine.n_cores, cores, self.ways))
+            else machine.team_Bps(
+                (np.arange(self.ways)[:, None] * machine.n_cores + np.arange(cores)).ravel()
+            )
         )
         return MOVED_OVER_NAMED * reached_Bps / self.executors
 
@@ -148,11 +149,6 @@ class Team:
             if not cached_share or l2 is None
             else seconds + cached_share * named_B / (self.used_tiles * l2)
         )
-
-
-def _threads(n_cores: int, cores: int, ways: int) -> npt.NDArray[np.int64]:
-    """Return the hardware threads of the first `cores` cores, the first `ways` of each."""
-    return (np.arange(ways)[:, None] * n_cores + np.arange(cores)).ravel()
 
 
 class Work(NamedTuple):

@@ -125,7 +125,7 @@ def _operands(seen: Seen) -> _Operands | None:
         return None
     last = _has_channels_last(seen.kind)
     for channels_last in (last, not last):
-        turned = [_turned(dims) if channels_last else dims for dims in tensors]
+        turned = [(dims[0], dims[3], dims[1], dims[2]) if channels_last else dims for dims in tensors]
         if (found := _matched(tensors, turned, channels_last, seen)) is not None:
             return found
     return None
@@ -142,11 +142,6 @@ def _has_channels_last(kind: str) -> bool:
     return name.startswith(("Conv2D", "_FusedConv2D", "DepthwiseConv2d", "_Mkl")) or name.lower().startswith(
         "nhwc"
     )
-
-
-def _turned(dims: Dims) -> Dims:
-    """Return images of NHWC as NCHW."""
-    return (dims[0], dims[3], dims[1], dims[2])
 
 
 def _matched(tensors: list[Dims], images: list[Dims], last: bool, seen: Seen) -> _Operands | None:
@@ -188,7 +183,15 @@ def _weights(tensors: list[Dims], images: list[Dims], last: bool, seen: Seen) ->
     if last and "depthwise" in seen.kind.lower():
         groups = x[1]
     if x[0] == dy[0] and x[1] % groups == 0 and dy[1] % groups == 0:
-        made = _Operands(x[0], x[1], dy[1], groups, (x[2], x[3]), _window(seen), (dy[2], dy[3]))
+        made = _Operands(
+            x[0],
+            x[1],
+            dy[1],
+            groups,
+            (x[2], x[3]),
+            _directions_of(seen, "window", 1) if "window" in seen.attributes else NO_SIDES,
+            (dy[2], dy[3]),
+        )
         made = _with_taps(made, seen)[0] if made.taps == NO_SIDES else made
         if not seen.flops > 0 or _agrees(made, seen.flops):
             return made
@@ -216,10 +219,6 @@ def _tells_taps(seen: Seen) -> bool:
     return (
         seen.flops > 0 or "window" in seen.attributes or sum(len(dims) in (3, 4) for dims in seen.shape) > 2
     )
-
-
-def _window(seen: Seen) -> Sides:
-    return _directions_of(seen, "window", 1) if "window" in seen.attributes else NO_SIDES
 
 
 def _with_all(dy: Dims, x: Dims, w: Dims, last: bool, seen: Seen) -> _Operands | None:
@@ -422,8 +421,7 @@ def _windows(
 
 
 def _candidates(image: Sides, taps: Sides) -> Iterator[tuple[Sides, Sides, Sides]]:
-    same = _same(taps)
-    paddings = dict.fromkeys([same, (0, 0), *((p, p) for p in range(1, PADDINGS))])
+    paddings = dict.fromkeys([_same(taps), (0, 0), *((p, p) for p in range(1, PADDINGS))])
     paddings |= dict.fromkeys((p, q) for p in range(taps[0]) for q in range(taps[1]) if max(p, q) < PADDINGS)
     for stride in STRIDES:
         for padding in paddings:

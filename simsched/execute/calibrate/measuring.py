@@ -109,8 +109,7 @@ def thread_costs(machine: str | Machine = "host", widths: Iterable[int] | None =
         wrong = chosen[0] if chosen[0] < 1 else chosen[-1]
         raise EngineError(f"a team of {wrong} threads; {host} has 1 to {len(cpus)}")
     regions = [_region(cpus[:width]) for width in chosen]
-    woken = [_wake_up_s(cpu) for cpu in cpus[:MOST_WOKEN]]
-    return overheads_of(regions, float(np.median(woken)))
+    return overheads_of(regions, float(np.median([_wake_up_s(cpu) for cpu in cpus[:MOST_WOKEN]])))
 
 
 def overheads_of(regions: Sequence[Region], wake_up_s: float | None = None) -> Overheads:

@@ -65,8 +65,7 @@ def alone_s(execution: Execution) -> tuple[Floats, float]:
         Of the core-seconds of tasks that overlapped others, the share of ops that were also measured alone; NaN where
         no tasks overlapped.
     """
-    runs = [_observed(schedule) for schedule in execution.counting]
-    seen = pd.concat(runs)
+    seen = pd.concat([_observed(schedule) for schedule in execution.counting])
     alone = seen[seen["overlap"] <= ALONE].groupby(["op", "width"])["seconds"].agg(["median", "size"])
     medians = alone.loc[alone["size"] >= FEWEST, "median"]
     of_median = _observed(execution.schedule)

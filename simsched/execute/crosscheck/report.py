@@ -124,11 +124,6 @@ def _all_kinds_table(check: CrossCheck) -> Table:
     return _kinds("Kinds of tasks over all cases", kinds_frame(pd.concat([case.tasks for case in cases])))
 
 
-def _kinds_table(case: Checked) -> Table:
-    """Return one row per kind of a case."""
-    return _kinds("Kinds of tasks", case.kinds)
-
-
 def _kinds(caption: str, kinds: pd.DataFrame) -> Table:
     rows = [
         (
@@ -324,7 +319,7 @@ def _case(case: Checked, most: int) -> Iterator[Part]:
             f"Of the work done while other tasks ran, {percent(apart)} is of ops that were also measured alone; "
             "interference of the others counts as kernel times."
         )
-    yield from (_kinds_table(case), _worst_table(case), Bullets(case.notes))
+    yield from (_kinds("Kinds of tasks", case.kinds), _worst_table(case), Bullets(case.notes))
 
 
 def _bars(case: Checked) -> str:

@@ -71,7 +71,10 @@ def sizes(
     own = {plain(k): v for k, v in options.items()}.get(plain(kind), {})
     seen = rules.Seen(parse_shape(shape), flops, {**defaults, **own}, frozenset(own), bytes_B)
     found = operator.rule(seen)
-    return None if found is None or not _possible(found) else (operator.kernel, tuple(found))
+    # Sizes beyond what BLAS counts, and empty tensors: nothing to run.
+    if found is None or not all(0 <= size < 2**31 for size in found):
+        return None
+    return operator.kernel, tuple(found)
 
 
 def stands_in(kind: str) -> bool:
@@ -109,19 +112,15 @@ def check_options(options: Options) -> None:
                 )
 
 
-def _possible(found: list[int]) -> bool:
-    # Sizes beyond what BLAS counts, and empty tensors: nothing to run.
-    return all(0 <= size < 2**31 for size in found)
-
-
 @cache
 def _table() -> tuple[dict[str, _Operator], dict[str, int]]:
     table: dict[str, Any] = tomllib.loads((files(__package__) / "operators.toml").read_text("utf-8"))
-    found: dict[str, _Operator] = {}
-    for entry in table["operator"]:
-        for alike in ("kinds", "alike"):
-            for kind in entry.get(alike, ()):
-                found[kind] = _Operator(entry["kernel"], _rule(entry["rule"]), alike == "alike")
+    found = {
+        kind: _Operator(entry["kernel"], _rule(entry["rule"]), alike == "alike")
+        for entry in table["operator"]
+        for alike in ("kinds", "alike")
+        for kind in entry.get(alike, ())
+    }
     for rule in ("unary", "binary"):
         for alike, kernels in table[rule].items():
             for kernel, kinds in kernels.items():

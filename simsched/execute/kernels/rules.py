@@ -188,8 +188,7 @@ def embedding(seen: Seen) -> Sizes | None:
 
 def split(seen: Seen) -> Sizes | None:
     """A tensor split into equal parts of its last axis, one per element of a further vector; or numbers."""
-    x = _copied(seen)
-    if x is None:
+    if (x := _copied(seen)) is None:
         return None
     parts = seen.given["parts"]
     vectors = [dims for dims in seen.shape if len(dims) == 1 and dims != x]
@@ -202,8 +201,7 @@ def split(seen: Seen) -> Sizes | None:
 
 def slice_(seen: Seen) -> Sizes | None:
     """A tensor whose last axis is copied in part from its beginning: as its bytes show, else a given part."""
-    x = _copied(seen)
-    if x is None:
+    if (x := _copied(seen)) is None:
         return None
     outer, taken = math.prod(x[:-1]), -(-x[-1] // seen.given["parts"])
     if "parts" not in seen.pinned and 0 < seen.bytes_B < math.inf:

@@ -72,8 +72,7 @@ def convolution(seen: Seen) -> Sizes | None:
     """Images, filters and perhaps a bias; NCHW, or NHWC with filters of HWIO."""
     if len(seen.shape) < 2:
         return None
-    layout = _images(seen.shape[0], seen.shape[1])
-    if layout is None:
+    if (layout := _images(seen.shape[0], seen.shape[1])) is None:
         return None
     n, c, h, w, f, kh, kw, groups = layout
     windows = _windows_by_flops(seen, layout) or _windows(seen, kh, kw)
@@ -189,8 +188,7 @@ Images = tuple[int, int, int]
 
 def pooling(seen: Seen) -> Sizes | None:
     """Images of NCHW, or of NHWC where only those are square."""
-    images = _planes(seen)
-    if images is None:
+    if (images := _planes(seen)) is None:
         return None
     found = _of_bytes(seen, images, _of_flops(seen, images, list(_pools(seen, *images[1:]))))
     return _pooling(images, found[0]) if found else None
@@ -206,8 +204,7 @@ def global_pooling(seen: Seen) -> Sizes | None:
 
 def pooling_gradient(seen: Seen) -> Sizes | None:
     """Gradient of the output and, perhaps after the output itself, images; NCHW."""
-    pair = _gradient_and_planes(seen)
-    if pair is None:
+    if (pair := _gradient_and_planes(seen)) is None:
         return None
     (*_, out_h, out_w), (*planes, h, w) = pair
     return _gradient(seen, (math.prod(planes), h, w), (out_h, out_w))
@@ -223,8 +220,7 @@ def pooling_gradient_last(seen: Seen) -> Sizes | None:
 
 def even_pooling_gradient(seen: Seen) -> Sizes | None:
     """Gradient of the output, images; windows that are side by side, as in adaptive pooling."""
-    pair = _gradient_and_planes(seen)
-    if pair is None:
+    if (pair := _gradient_and_planes(seen)) is None:
         return None
     (*_, out_h, out_w), (*planes, h, w) = pair
     if h % out_h or w % out_w:

@@ -261,8 +261,7 @@ class Operands:
             starts.append(place[task])
             before = [t for t in graph.predecessors.neighbours(task).tolist() if t in place]
             for i, size in enumerate(work.kernels[work.kernel_of[task]].inputs):
-                maker = next((t for t in before if size_of[t] == size), None)
-                if maker is not None:
+                if (maker := next((t for t in before if size_of[t] == size), None)) is not None:
                     before.remove(maker)
                     starts.append(place[maker])
                     continue

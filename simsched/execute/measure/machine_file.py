@@ -16,6 +16,7 @@ from simsched.machine import Machine
 from simsched.machine.confidence import FACTORS
 from simsched.machine.memory import LATENCY_S, saturated_Bps
 from simsched.machine.schema import Confidence
+from simsched.multimap import multimap
 
 Table = dict[str, Any]
 Rows = Sequence[Mapping[str, Any]]
@@ -122,9 +123,9 @@ class Numbers:
 
     def _times(self, host: Machine) -> dict[str, Table]:
         """Return the median of a cache line's times by how near two cores are."""
-        found: dict[str, list[float]] = {}
-        for row in self.lines:
-            found.setdefault(_near(host, row["first"], row["second"]), []).append(row["line_s"] * 1e9)
+        found = multimap(
+            (_near(host, row["first"], row["second"]), row["line_s"] * 1e9) for row in self.lines
+        )
         return {
             key: quantity(
                 Interval(float(np.median(times)), min(times), max(times)),

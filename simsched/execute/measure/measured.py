@@ -149,8 +149,7 @@ class Measured:
         """Return the machine file of the host, as `simsched.machine` reads it."""
         alone = [row for row in _records(self.products) if row["threads"] == 1]
         clocks, streams, lines = (_records(table) for table in (self.clocks, self.streams, self.lines))
-        numbers = Numbers(clocks, streams, lines, alone, self.calibration.overheads)
-        content = numbers.content(self.host)
+        content = Numbers(clocks, streams, lines, alone, self.calibration.overheads).content(self.host)
         return toml({**content, "title": f"{self.host.title}; measured {self.calibration.date}".strip()})
 
     def save(self, path: str | Path) -> None:

@@ -64,8 +64,7 @@ class Gaps:
         """Return the gaps of a schedule, in the order of its tasks."""
         free = free_s(schedule)
         cause = np.where(np.isnan(free), FIRST, np.where(schedule.ready_s > free, WAKE_UP, DISPATCH))
-        since = np.fmax(free, schedule.ready_s)
-        seconds = np.maximum(schedule.start_s - since, 0.0)
+        seconds = np.maximum(schedule.start_s - np.fmax(free, schedule.ready_s), 0.0)
         cause[(cause == DISPATCH) & (seconds > _longest_usual_s(seconds[cause == DISPATCH]))] = INTERRUPTED
         overlap = np.maximum(np.nan_to_num(free) - schedule.start_s, 0.0)
         return cls(seconds, cause.astype(np.int8), float(overlap.sum()))

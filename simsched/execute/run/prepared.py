@@ -165,8 +165,7 @@ class Prepared:
         """
         crew = crews.on(self.threads.cpus)
         stats, times, teams = self._static(crew) if isinstance(self.plan, StaticPlan) else self._corun(crew)
-        alone_s = times.finish_s - times.start_s
-        measured = schedule_of(self.plan, times, teams, alone_s, "measured")
+        measured = schedule_of(self.plan, times, teams, times.finish_s - times.start_s, "measured")
         return MeasuredRun(
             schedule=replace(measured, notes=self.notes),
             stolen=float("nan") if self.threads.share else _stolen(stats),
@@ -258,8 +257,7 @@ def prepared(cases: Iterable[Asked], settings: Settings) -> list[Prepared]:
         if id(graph) not in programs:
             programs[id(graph)] = _program(graph, settings, len(cpus))
         program, notes = programs[id(graph)]
-        limit = settings.timeout_s
-        if limit is None:
+        if (limit := settings.timeout_s) is None:
             limit = 30 + 20 * float(plan.problem.costs.one_core_s.sum())
         found.append(Prepared(plan, program, threads_of(plan, cpus, settings.scheduler), limit, notes))
     return found
@@ -268,8 +266,7 @@ def prepared(cases: Iterable[Asked], settings: Settings) -> list[Prepared]:
 def _plan(graph: Any, host: Machine, chosen: Policy, layout: Any, settings: Settings) -> Plan:
     check_graph(graph)
     check_inputs(settings.costs, None, settings.seed)
-    costs = (settings.costs or CostModel()).on(graph, host)
-    problem = Problem(graph, host, costs, None, settings.seed)
+    problem = Problem(graph, host, (settings.costs or CostModel()).on(graph, host), None, settings.seed)
     choice = layouts.chosen(chosen, problem, host.runtime, layout)
     problem = replace(problem, layout=choice.layout)
     # The software's costs occur for real: no profile states them here.

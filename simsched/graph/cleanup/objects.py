@@ -38,8 +38,7 @@ def of_kept(graph: TaskGraph, dropped: Mask, index: Places, report: ImportReport
     report : ImportReport
         Told of objects that are lost because their dropped producer has several sources.
     """
-    data = graph.data
-    if data is None:
+    if (data := graph.data) is None:
         return None
     of, by = data.readers.sources(), data.readers.indices
     stays = ~dropped[by]

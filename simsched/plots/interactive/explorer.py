@@ -69,7 +69,13 @@ class Explorer:
     @cached_property
     def html(self) -> str:
         """The page as HTML5: everything is in it, and it loads nothing."""
-        return self._page(self._facts())
+        return self._page(
+            "".join(
+                facts_table(f"Schedule {number}" if len(self.schedules) > 1 else "Schedule", one.summary())
+                + listed(one.notes)
+                for number, one in enumerate(self.schedules, 1)
+            )
+        )
 
     def _page(self, below: str = "") -> str:
         names = " and ".join(dict.fromkeys(one.graph.name for one in self.schedules))
@@ -108,13 +114,6 @@ class Explorer:
         page = self.html.encode("utf-8", "backslashreplace")
         with replacing(path) as file:
             file.write(page)
-
-    def _facts(self) -> str:
-        return "".join(
-            facts_table(f"Schedule {number}" if len(self.schedules) > 1 else "Schedule", one.summary())
-            + listed(one.notes)
-            for number, one in enumerate(self.schedules, 1)
-        )
 
     def __repr__(self) -> str:
         return f"<Explorer: {self.description}>"
@@ -300,5 +299,4 @@ def packed(message: dict[str, Any]) -> bytes:
 
     text = json.dumps(message, default=place).encode()
     text += b" " * (-len(text) % ALIGNED)
-    head = len(text).to_bytes(ALIGNED, "little")
-    return b64encode(zlib.compress(b"".join([head, text, *arrays]), 1))
+    return b64encode(zlib.compress(b"".join([len(text).to_bytes(ALIGNED, "little"), text, *arrays]), 1))

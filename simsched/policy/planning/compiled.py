@@ -15,8 +15,7 @@ from simsched.policy.platform import Platform
 
 def order_of(platform: Platform) -> Index:
     """Return the tasks, each before its successors."""
-    order = platform.successors.topological_order
-    if order is None:
+    if (order := platform.successors.topological_order) is None:
         raise GraphError("a platform's tasks wait for each other in a cycle")
     return order
 

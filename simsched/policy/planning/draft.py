@@ -122,8 +122,7 @@ class Draft:
 
     def withdraw(self, task: int) -> None:
         """Undo the placement of a task."""
-        slot = (self.start[task], self.finish[task], task)
-        self.slots[self.executor[task]].remove(slot)
+        self.slots[self.executor[task]].remove((self.start[task], self.finish[task], task))
         self.executor[task] = -1
         for successor in self.platform.successors.neighbours(task).tolist():
             self.waiting[successor] += 1

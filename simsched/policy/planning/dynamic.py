@@ -39,8 +39,7 @@ def plan_dynamic(platform: Platform) -> Assignment:
     [0, 0, 1]
     """
     priorities = Priorities(platform)
-    native = find()
-    if native is not None:
+    if (native := find()) is not None:
         found = native.plan_dynamic(bound(native, platform), priorities.b_level, priorities.messages)
         return assignment(found)
     return _plan_in_python(platform, priorities.b_level.tolist(), priorities.messages.tolist())

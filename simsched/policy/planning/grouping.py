@@ -43,8 +43,7 @@ def plan_groups(platform: Platform) -> Assignment:
     after = np.empty(platform.successors.n)
     after[order_of(platform)] = np.arange(len(after))
     order = np.lexsort((after, -Priorities(platform).b_level)).astype(np.int32)
-    native = find()
-    if native is not None:
+    if (native := find()) is not None:
         return assignment(native.plan_groups(bound(native, platform), order))
     draft = Draft(platform, insertion=False)
     for tasks in _groups(draft, order):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -17,10 +16,8 @@ from simsched.policy.planning.compiled import assignment, bound, flat
 from simsched.policy.planning.draft import Draft, best
 from simsched.policy.planning.priorities import Priorities, positions
 from simsched.policy.platform import Platform
-
-if TYPE_CHECKING:
-    from simsched.policy.policy import Discipline
-    from simsched.policy.problem import Problem
+from simsched.policy.policy import Discipline
+from simsched.policy.problem import Problem
 
 
 def plan_list(
@@ -69,8 +66,7 @@ def plan_list(
     >>> plan.executor.tolist(), plan.order.tolist()
     ([0, 0, 1], [2, 0, 1])
     """
-    native = find()
-    if native is None:
+    if (native := find()) is None:
         return _plan_in_python(platform, position, insertion, by_finish, extra, pinned)
     extras = np.empty(0) if extra is None else flat(extra)
     pins = np.empty(0, np.int32) if pinned is None else pinned
@@ -140,8 +136,7 @@ def plan_clusters(platform: Platform, cluster: Index, start: Floats | None = Non
     shared = len(np.unique(executors)) < len(executors)
     by_start = start is not None and not shared
     position = positions(start if start is not None and not shared else -Priorities(platform).b_level)
-    pinned = executors[cluster]
-    return plan_list(platform, position, insertion=not by_start, by_finish=True, pinned=pinned)
+    return plan_list(platform, position, insertion=not by_start, by_finish=True, pinned=executors[cluster])
 
 
 def _executors(platform: Platform, cluster: Index) -> Index:
@@ -223,8 +218,7 @@ def plan_lookahead(platform: Platform, position: Index) -> Assignment:
     >>> plan_lookahead(platform, positions([0, 1, 2])).executor.tolist()
     [0, 0, 1]
     """
-    native = find()
-    if native is not None:
+    if (native := find()) is not None:
         return assignment(native.plan_lookahead(bound(native, platform), position))
     draft = Draft(platform, insertion=True)
     for task in draft.by_position(position):

@@ -66,8 +66,7 @@ def plan_pairs(
     """
     levels = np.zeros(platform.successors.n) if level is None else level
     columns = platform.kind_of if column_of is None else column_of
-    native = find()
-    if native is None:
+    if (native := find()) is None:
         return _plan_in_python(platform, rule, extra, levels, batched, columns)
     found = native.plan_pairs(
         bound(native, platform), rule, flat(extra), np.ascontiguousarray(columns, np.int32), levels, batched

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from simsched.graph.adjacency import Index
+from simsched.graph.adjacency import Index, place_in
 from simsched.graph.columns import Floats
 from simsched.graph.taskgraph import Seconds
 from simsched.native import find
@@ -117,17 +117,13 @@ def positions(*keys: npt.ArrayLike) -> Index:
     >>> positions([3.0, 1.0, 3.0], [0.0, 5.0, -1.0]).tolist()
     [2, 0, 1]
     """
-    order = np.lexsort([np.asarray(key) for key in reversed(keys)])
-    found = np.empty(len(order), np.int32)
-    found[order] = np.arange(len(order), dtype=np.int32)
-    return found
+    return place_in(np.lexsort([np.asarray(key) for key in reversed(keys)]))
 
 
 def _upward(platform: Platform, seconds: Seconds, messages: Seconds) -> Floats:
     """Return `seconds[i] + max(messages[e] + result of the successor by e, 0 if none)` for every task i."""
     graph, order = platform.successors, order_of(platform)
-    native = find()
-    if native is not None:
+    if (native := find()) is not None:
         return np.asarray(native.upward_levels(bound(native, platform), seconds, messages))
     result, weights = seconds.tolist(), messages.tolist()
     starts, targets = graph.indptr.tolist(), graph.indices.tolist()
@@ -140,8 +136,7 @@ def _upward(platform: Platform, seconds: Seconds, messages: Seconds) -> Floats:
 def _downward(platform: Platform, seconds: Seconds, messages: Seconds) -> Floats:
     """Return the greatest `result[i] + seconds[i] + messages[e]` of the edges e to every task, 0 if none."""
     graph, order = platform.successors, order_of(platform)
-    native = find()
-    if native is not None:
+    if (native := find()) is not None:
         return np.asarray(native.downward_levels(bound(native, platform), seconds, messages))
     own, weights = seconds.tolist(), messages.tolist()
     result = [0.0] * graph.n
@@ -159,8 +154,7 @@ def optimistic_costs(platform: Platform) -> npt.NDArray[np.float64]:
     The successor runs on the same executor, or on the best one after a mean message.
     """
     graph, seconds, order = platform.successors, platform.kind_seconds, order_of(platform)
-    native = find()
-    if native is not None:
+    if (native := find()) is not None:
         found = native.optimistic_costs(bound(native, platform), platform.mean_message_s)
         return np.asarray(found).reshape(-1, seconds.shape[1])
     used = np.unique(platform.kind_of)

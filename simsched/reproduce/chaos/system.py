@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from math import ceil
 
-import pandas as pd
-
-from simsched.drawing import Axes
 from simsched.machine import Machine, machine as machine_of
 from simsched.parameters import one_of, positive, whole
-from simsched.plots.published import curves, grouped_bars
 from simsched.reproduce.chaos.team import MACHINE
 from simsched.reproduce.chaos.training import Training
+from simsched.reproduce.pictures import bars, lines
 from simsched.reproduce.published import Published
 from simsched.reproduce.system import Drawing, Predicted, Prediction, System, Verdict
 
@@ -75,29 +73,6 @@ class PerformanceModel:
         if threads in printed["threads"]:
             return float(printed[network][printed["threads"].index(threads)])
         return float(self.machine.tables["contention"].contention_s(threads, network))
-
-
-def _times(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
-    return curves(frame[frame["quantity"] == "time"], "threads", "network", "training (h)", ax)
-
-
-def _over_xeon(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
-    chosen = frame[frame["quantity"].str.startswith("speed-up")]
-    return curves(chosen, "threads", "network", "speed-up over a sequential Xeon E5", ax)
-
-
-def _layers(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
-    named = frame.assign(layers=frame["network"] + ", " + frame["layer"])
-    return curves(named, "threads", "layers", "speed-up over one thread", ax)
-
-
-def _minutes(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
-    return curves(frame, "threads", "network", "training (min)", ax)
-
-
-def _strategies(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
-    setting = frame["network"] + ", " + frame["threads"].astype(str) + " threads"
-    return grouped_bars(frame.assign(setting=setting), "setting", "variant", "training (min)", ax)
 
 
 NETWORKS = ("small", "medium", "large")
@@ -203,13 +178,20 @@ class Chaos(System):
 
     def pictures(self) -> Mapping[str, Drawing]:
         """Return times and speed-ups by threads, and strategies as bars."""
+        minutes = partial(lines, "threads", "{network}", "training (min)", "")
         return {
-            "Table 8": _minutes,
-            "Fig. 5, 8": _times,
-            "Fig. 7": _over_xeon,
-            "Table 6": _layers,
-            "Table 8, workers": _minutes,
-            "Strategies": _strategies,
+            "Table 8": minutes,
+            "Fig. 5, 8": partial(lines, "threads", "{network}", "training (h)", "time"),
+            "Fig. 7": partial(
+                lines,
+                "threads",
+                "{network}",
+                "speed-up over a sequential Xeon E5",
+                "speed-up over the sequential Xeon E5",
+            ),
+            "Table 6": partial(lines, "threads", "{network}, {layer}", "speed-up over one thread", ""),
+            "Table 8, workers": minutes,
+            "Strategies": partial(bars, "{network}, {threads} threads", "{variant}", "training (min)", ""),
         }
 
 

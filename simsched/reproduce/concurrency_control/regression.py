@@ -47,11 +47,9 @@ class Model(Protocol):
 
     def learn(self, rows: Floats, target: Floats) -> None:
         """Learn `target`, shape (n,), from `rows`, shape (n, features)."""
-        ...
 
     def predict(self, rows: Floats) -> Floats:
         """Return one number per row."""
-        ...
 
 
 @dataclass

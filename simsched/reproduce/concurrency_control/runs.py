@@ -15,14 +15,13 @@ import numpy as np
 
 from simsched.machine import RuntimeProfile, machine as machine_of
 from simsched.policies.corun import CoRun
-from simsched.policy import CandidateRule, Start, policy
+from simsched.policy import CandidateRule, Problem, Start, View, policy
 from simsched.replay import simulate
 from simsched.reproduce.concurrency_control.op_times import MACHINE, controlled, network_costs, network_graph
 from simsched.schedule import Schedule
 from simsched.spec import Spec
 
 if TYPE_CHECKING:
-    from simsched.policy import Problem, View
     from simsched.reproduce.concurrency_control.system import ConcurrencyControl
 
 

@@ -16,34 +16,14 @@ from simsched.plots.canvas import OKABE_ITO, open_axes, outside_legend, plain
 from simsched.reproduce.concurrency_control.ops import PublishedOps
 from simsched.reproduce.concurrency_control.profiling import hill_climbing
 from simsched.reproduce.concurrency_control.runs import Runs
+from simsched.reproduce.pictures import bars
 from simsched.reproduce.system import Drawing, Predicted, Prediction, System, Verdict
-
-
-def _uniform(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
-    times = frame[frame["quantity"] == "time"]
-    setting = times["inter_op"].astype(str) + " x " + times["intra_op"].astype(str)
-    return grouped_bars(times.assign(setting=setting), "setting", "network", "training step (ms)", ax)
 
 
 def _widths(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     best = frame[frame["quantity"] == "best threads"]
     size = best["input"].map(lambda dims: "x".join(map(str, dims)))
     return grouped_bars(best.assign(size=size), "size", "op", "best threads", ax, log=False)
-
-
-def _pairs(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
-    times = frame[frame["quantity"] == "time of 1000 runs"]
-    return grouped_bars(times, "strategy", "quantity", "1000 runs of both (s)", ax, log=False)
-
-
-def _accuracies(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
-    chosen = frame[frame["quantity"] == "accuracy"]
-    return grouped_bars(chosen, "network", "x", "accuracy of hill climbing", ax, log=False)
-
-
-def _steps(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
-    gains = frame[frame["quantity"] == "improvement"]
-    return grouped_bars(gains, "network", "step", "improvement", ax, log=False)
 
 
 def _events(runs: Runs, frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
@@ -65,20 +45,6 @@ def _events(runs: Runs, frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     ax.set_ylim(0, None)
     outside_legend(ax, handles, labels)
     return ax
-
-
-def _pictures_of(system: ConcurrencyControl) -> Mapping[str, Drawing]:
-    """Return the drawing of each table; the ops at each event come from a separate replay."""
-    return {**_TABLES, "Fig. 4": partial(_events, Runs(system))}
-
-
-_TABLES: Mapping[str, Drawing] = {
-    "Table I": _uniform,
-    "Table II": _widths,
-    "Table III": _pairs,
-    "Table V": _accuracies,
-    "Fig. 3": _steps,
-}
 
 
 #: Networks whose numbers are published.
@@ -226,7 +192,16 @@ class ConcurrencyControl(System):
 
     def pictures(self) -> Mapping[str, Drawing]:
         """Return bars by setting, op, interval, step and network, and ops that run event by event."""
-        return _pictures_of(self)
+        return {
+            "Table I": partial(bars, "{inter_op} x {intra_op}", "{network}", "training step (ms)", "time"),
+            "Table II": _widths,
+            "Table III": partial(
+                bars, "{strategy}", "{quantity}", "1000 runs of both (s)", "time of 1000 runs", log=False
+            ),
+            "Table V": partial(bars, "{network}", "{x}", "accuracy of hill climbing", "accuracy", log=False),
+            "Fig. 3": partial(bars, "{network}", "{step}", "improvement", "improvement", log=False),
+            "Fig. 4": partial(_events, Runs(self)),
+        }
 
 
 class _Profiles:

@@ -100,8 +100,7 @@ def _best(on: str, column: Column, system: str) -> CrossedCell:
     runs = (
         CrossedCell(on, system, column, choice, _replay(column, choice)) for choice in RULES[system](column)
     )
-    best = min(runs, key=lambda run: run.schedule.makespan_s, default=None)
-    if best is None:
+    if (best := min(runs, key=lambda run: run.schedule.makespan_s, default=None)) is None:
         machine = column.machine
         raise SpecError(
             f"{system} has no worker on {machine.spec}: it keeps cores for itself, and there are {machine.n_cores} "

@@ -178,8 +178,7 @@ class Column:
         graph = self._part(parts)
         costs = self.costs.on(graph, self.machine)
         alone = replace(graph, durations_s=costs.one_core_s, bytes_B=costs.traffic_B, recorded_on=None)
-        groups = np.unique(labels, return_inverse=True)[1]
-        return merged(alone, groups, ImportReport(graph.name), kind=kind)
+        return merged(alone, np.unique(labels, return_inverse=True)[1], ImportReport(graph.name), kind=kind)
 
 
 def _costing(*, measured: bool) -> tuple[Callable[[Workload, Machine], TaskGraph], CostModel]:

@@ -206,8 +206,6 @@ class Crossed:
         mean_corunning as in `Schedule.metrics`; over_best, makespan over the shortest of that workload and machine;
         over_own, makespan over that of the policy of the workload's own system, NaN where it did not run.
         """
-        from simsched.document.result import Result
-
         frame = pd.DataFrame([run.record() for run in self.runs])
         cell = ["on", "workload_of", "workload"]
         best = frame.groupby(cell)["makespan_s"].transform("min")

@@ -8,27 +8,22 @@ from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
 from itertools import product
 from statistics import mean
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from simsched.costs import CostModel
-from simsched.drawing import Axes
+from simsched.graph import TaskGraph
 from simsched.machine import Machine, machine as machine_of
 from simsched.parameters import one_of, positive, text
 from simsched.policies.tensorflow import chunked, one_threaded
-from simsched.policy import policy
+from simsched.policy import Policy, policy
 from simsched.replay import simulate
+from simsched.reproduce.pictures import bars
 from simsched.reproduce.system import Drawing, Predicted, Prediction, System, Verdict
 from simsched.schedule import Schedule
 from simsched.spec import Scalar, Spec
 from simsched.workloads import workload
-
-if TYPE_CHECKING:
-    from simsched.graph import TaskGraph
-    from simsched.policy import Policy
 
 #: Number of random orders averaged for the naive queue's time.
 DRAWS = 5
@@ -319,17 +314,10 @@ class Graphi(System):
     def pictures(self) -> Mapping[str, Drawing]:
         """Return bars by network in the paper's form."""
         return {
-            "Table 2": partial(_bars, "network", "layout", RATIO),
-            "Fig. 5": partial(
-                _bars, "network", "size", "TensorFlow time over Graphi time, best layout of each"
-            ),
-            "Fig. 6": partial(_bars, "of", "layout", "time over sequential time"),
+            table: partial(bars, label, group, quantity, quantity, log=False)
+            for table, label, group, quantity in (
+                ("Table 2", "{network}", "{layout}", RATIO),
+                ("Fig. 5", "{network}", "{size}", "TensorFlow time over Graphi time, best layout of each"),
+                ("Fig. 6", "{network} {size}", "{layout}", "time over sequential time"),
+            )
         }
-
-
-def _bars(label: str, group: str, quantity: str, frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
-    from simsched.plots.published import grouped_bars
-
-    rows = frame[frame["quantity"] == quantity]
-    rows = rows.assign(of=rows["network"] + " " + rows["size"])
-    return grouped_bars(rows, label, group, quantity, ax, log=False)

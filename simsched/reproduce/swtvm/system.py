@@ -5,16 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from statistics import fmean
 from typing import Any
 
-import pandas as pd
-
-from simsched.drawing import Axes
 from simsched.errors import MachineError
 from simsched.graph import TaskGraph
 from simsched.machine import machine as machine_of
 from simsched.parameters import one_of, text
+from simsched.reproduce.pictures import bars
 from simsched.reproduce.published import Published
 from simsched.reproduce.system import Drawing, Predicted, Prediction, System, Verdict
 from simsched.workloads import workload
@@ -174,7 +173,7 @@ class SwTvm(System):
 
     def pictures(self) -> Mapping[str, Drawing]:
         """Return logarithmic bars of the three costings by layer."""
-        return dict.fromkeys(NETWORKS, _bars)
+        return dict.fromkeys(NETWORKS, partial(bars, "{layer}", "{costing}", "time (ms)", "time"))
 
 
 class _LayerTimes:
@@ -281,9 +280,3 @@ def _most_at_conv1(predicted: Predicted) -> Verdict:
     found = _speedups(predicted, OVER_NO_REUSE)
     most = max(found, key=found.__getitem__)
     return most == "conv1", f"{most} {found[most]:.3g}, conv1 {found['conv1']:.3g}"
-
-
-def _bars(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
-    from simsched.plots.published import grouped_bars
-
-    return grouped_bars(frame[frame["quantity"] == "time"], "layer", "costing", "time (ms)", ax)

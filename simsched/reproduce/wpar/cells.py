@@ -257,8 +257,7 @@ class Runs:
             self.costs.machine_of(setting, mini_batches),
         )
         workers = min(cores, mini_batches if system == "seq" else widest(setting, mini_batches))
-        seconds = self.costs.seconds(graph, setting, mini_batches, workers)
-        graph = replace(graph, durations_s=seconds)
+        graph = replace(graph, durations_s=self.costs.seconds(graph, setting, mini_batches, workers))
         if workers > machine.n_cores // machine.n_domains:
             graph = replace(graph, durations_s=self.costs.over_two_sockets(graph, setting, workers))
         return simulate(graph, machine, POLICIES[system], (cores, 1))

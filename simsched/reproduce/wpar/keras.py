@@ -91,8 +91,7 @@ class Keras:
 
     def work(self, setting: Setting) -> Work:
         """Return the work of a batch for the framework."""
-        few = min(setting.steps, ALIKE)
-        found = self._steps(setting, few)
+        found = self._steps(setting, min(setting.steps, ALIKE))
         if setting.steps > ALIKE:
             found = found + (setting.steps - ALIKE) * (self._steps(setting, ALIKE + 1) - found)
         ops, other_s, product_s = found[0, 0], found[1], found[2]

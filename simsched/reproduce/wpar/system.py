@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -15,7 +16,8 @@ from simsched.errors import MachineError
 from simsched.graph.taskgraph import Seconds
 from simsched.machine import Machine, machine as machine_of
 from simsched.parameters import positive, text, whole
-from simsched.plots.published import curves, grouped_bars
+from simsched.plots.published import grouped_bars
+from simsched.reproduce.pictures import bars, lines
 from simsched.reproduce.system import Drawing, Predicted, Prediction, System, Verdict
 from simsched.reproduce.wpar.cells import CellCosts, Runs, Setting
 from simsched.reproduce.wpar.keras import Keras
@@ -35,30 +37,12 @@ def _times(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
 
 def _by_cores(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     layers = frame["layers"].min()
-    shown = _named(frame[frame["layers"] == layers])
-    return curves(shown, "cores", "run", f"speed-up over Seq on one core, {layers} layers", ax)
+    title = f"speed-up over Seq on one core, {layers} layers"
+    return lines("cores", RUN, title, "", frame[frame["layers"] == layers], ax)
 
 
-def _busy(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
-    named = _named(frame).assign(on=frame["cores"].astype(str) + " cores")
-    return grouped_bars(named, "run", "on", "share of time that cores are busy", ax, log=False)
-
-
-def _over_keras(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
-    layers = frame["mode"] + ", " + frame["layers"].astype(str) + " layers"
-    return grouped_bars(frame.assign(run=layers), "run", "system", "speed-up over Keras", ax, log=False)
-
-
-def _tasks(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
-    layers = frame["layers"].astype(str) + " layers"
-    return grouped_bars(frame.assign(run=layers), "run", "quantity", "tasks, milliseconds", ax)
-
-
-def _named(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the frame with a column that names system and mini-batches."""
-    return frame.assign(run=frame["system"] + ", mini-batches: " + frame["mini_batches"].astype(str))
-
-
+#: Name of a run: its system, and the parts of a batch.
+RUN = "{system}, mini-batches: {mini_batches}"
 FIGURES, SPEEDUP = "Fig. 10, 11", "speed-up over Seq on one core"
 
 
@@ -197,9 +181,13 @@ class WPar(System):
         return {
             "Table 4": _times,
             "Fig. 10, 11": _by_cores,
-            "Fig. 12": _busy,
-            "Fig. 14": _over_keras,
-            "Table 6": _tasks,
+            "Fig. 12": partial(
+                bars, RUN, "{cores} cores", "share of time that cores are busy", "", log=False
+            ),
+            "Fig. 14": partial(
+                bars, "{mode}, {layers} layers", "{system}", "speed-up over Keras", "", log=False
+            ),
+            "Table 6": partial(bars, "{layers} layers", "{quantity}", "tasks, milliseconds", ""),
         }
 
     def schedule(self, system: str, mini_batches: int, cores: int, layers: int = 8) -> Schedule:
@@ -227,12 +215,18 @@ class Numbers:
         self.system = system
         inputs = system.published().inputs
         machine = _checked(machine_of(system.machine))
-        measured_s = _reference(inputs["reference"]["rows"])
+        # Measured seconds by system; the first row is that of large batches.
+        rows = inputs["reference"]["rows"]
+        settings = [Setting("lstm", 6, *row[:4]) for row in rows]
+        seconds = np.array([row[4:] for row in rows], np.float64) / 1e3
+        measured_s = {
+            name: dict(zip(settings, column.tolist(), strict=True))
+            for name, column in zip(("keras", "seq", "wpar"), seconds.T, strict=True)
+        }
         reference = next(iter(measured_s["seq"]))
         costs = CellCosts(machine, float(inputs["outer_cache"]["core_Bps"]), system.remote, system.packing)
         self.runs = self._calibrated(costs, reference, measured_s)
-        keras = Keras(machine, CORES, system.fused, system.remote)
-        self.keras = keras.calibrated(measured_s["keras"])
+        self.keras = Keras(machine, CORES, system.fused, system.remote).calibrated(measured_s["keras"])
 
     def _calibrated(
         self, costs: CellCosts, reference: Setting, measured_s: Mapping[str, Mapping[Setting, float]]
@@ -317,13 +311,3 @@ def _checked(machine: Machine) -> Machine:
 def _run(*, mini_batches: int, cores: int, **network: Any) -> tuple[Setting, int, int]:
     """Return the setting, the number of mini-batches and the number of cores of a run."""
     return Setting(**network), mini_batches, cores
-
-
-def _reference(rows: Sequence[Sequence[Any]]) -> Mapping[str, Mapping[Setting, float]]:
-    """Return the measured seconds of the reference rows by system; the first row is that of large batches."""
-    settings = [Setting("lstm", 6, *row[:4]) for row in rows]
-    seconds = np.array([row[4:] for row in rows], np.float64) / 1e3
-    return {
-        name: dict(zip(settings, column.tolist(), strict=True))
-        for name, column in zip(("keras", "seq", "wpar"), seconds.T, strict=True)
-    }

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 from simsched.errors import GraphError
-from simsched.workloads.tensor import ELEMENT_B, Dims, Tensor
+from simsched.workloads.tensor import ELEMENT_B, Tensor
 
 
 def transposed(x: Tensor) -> Tensor:
@@ -161,11 +161,10 @@ def concat(parts: Sequence[Tensor]) -> Tensor:
 
     def gradient(dy: Tensor) -> Iterator[Tensor | None]:
         for part in parts:
-            yield _sliced(dy, part.dims) if part.trained else None
+            yield (
+                dy.net.op("Slice", [dy], part.dims, 0.0, bytes_B=2 * ELEMENT_B * math.prod(part.dims))
+                if part.trained
+                else None
+            )
 
     return parts[0].net.op("ConcatV2", parts, (*front, sum(part.dims[-1] for part in parts)), 0.0, gradient)
-
-
-def _sliced(x: Tensor, dims: Dims) -> Tensor:
-    """Return a part of a tensor, of the given shape; the rest is not read. It has no gradient."""
-    return x.net.op("Slice", [x], dims, 0.0, bytes_B=2 * ELEMENT_B * math.prod(dims))

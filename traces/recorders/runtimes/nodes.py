@@ -91,8 +91,7 @@ def model(network: Network) -> tuple[bytes, dict[str, npt.NDArray[np.float32]]]:
         [helper.make_tensor_value_info(key, kind, None) for key in _unread(network)],
         [onnx.numpy_helper.from_array(arrays[key], key) for key in sorted(weights)],
     )
-    opsets = [helper.make_opsetid("", OPSET)]
-    made = helper.make_model(graph, opset_imports=opsets, ir_version=IR_VERSION)
+    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=IR_VERSION)
     # Outputs need shapes.
     text: bytes = onnx.shape_inference.infer_shapes(made).SerializeToString()
     return text, inputs

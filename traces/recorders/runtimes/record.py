@@ -291,8 +291,7 @@ def record(
 
 def has(runtime: str, name: str, workers: int) -> bool:
     """Return whether a runtime has a program, and as many workers."""
-    framework = FRAMEWORKS.get(runtime)
-    if framework is None:
+    if (framework := FRAMEWORKS.get(runtime)) is None:
         return name in PROGRAMS
     return name in framework.programs and workers <= (framework.most or workers)
 

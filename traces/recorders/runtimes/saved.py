@@ -43,8 +43,7 @@ def save(runs: Sequence[Run], folder: Path) -> None:
     table(runs).to_csv(folder / RUNS, index=False)
     frames = []
     for run in runs:
-        found = run.graph.recording
-        if found is not None:
+        if (found := run.graph.recording) is not None:
             lanes = [int(found.lane_names[lane].split()[-1]) for lane in found.lanes.tolist()]
             times = {"start_ns": found.start_s * 1e9, "finish_ns": found.finish_s * 1e9, "worker": lanes}
             frame = pd.DataFrame(times).round().astype(np.int64)

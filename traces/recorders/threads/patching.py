@@ -156,11 +156,9 @@ def _known(owner: object) -> tuple[Recording, Task] | None:
 
 def _submit(original: _Method) -> _Method:
     def submit(self: Any, fn: _Method, /, *args: Any, **kwargs: Any) -> Any:
-        recording = active()
-        if recording is None:
+        if (recording := active()) is None:
             return original(self, fn, *args, **kwargs)
-        task = recording.context.submit(kind_of(fn), (*args, *kwargs.values()))
-        if task is None:
+        if (task := recording.context.submit(kind_of(fn), (*args, *kwargs.values()))) is None:
             return original(self, fn, *args, **kwargs)
         future = original(self, Call(fn, task, recording), *args, **kwargs)
         setattr(future, _MARK, task)
