@@ -182,32 +182,43 @@ def with_core(content: Mapping[str, Any], spec: Spec) -> Table:
     >>> machine = ss.machine("generic[cores=96,core=neoverse-v2,bandwidth_Bps=5.3e11,domains=1]")
     >>> machine.n_cores, machine.bandwidth_Bps, machine.core_flops < machine.peak_flops
     (96, 530000000000.0, True)
+    >>> ss.machine("generic[cores=128,core=zen3,sockets=2]").n_domains
+    2
     """
     if content["structure"].get("kind") != "flat":
         raise MachineError(
             f"{spec}: the file states what its cores are; core=... is for generic, for files of hwloc, and for host"
         )
-    numbers = CoreNumbers(core_named(str(spec.params["core"])))
-    asked, built = spec.params.get("cores"), int(numbers.known["cores"].value)
-    count = int(asked) if is_whole(asked, 1, 2**20) else built
+    numbers, params = CoreNumbers(core_named(str(spec.params["core"]))), spec.params
+    sockets = int(params["sockets"]) if is_whole(params.get("sockets"), 1, 1024) else 1
+    asked, built = params.get("cores"), int(numbers.known["cores"].value)
+    count = int(asked) if is_whole(asked, 1, 2**20) else built * sockets
+    structure = dict(content["structure"]) | {"other_tile": numbers.times()["same_l3"]}
+    mode = _mode(numbers, count // sockets, built)
+    if "sockets" in params:
+        structure = {"kind": "sockets", "sockets": [count // sockets] * sockets, **numbers.times()}
+        mode["bandwidth"]["value"] *= sockets
+        mode["bandwidth"]["source"] += f"; times {sockets}, for so many sockets"
+    else:
+        mode = {key: value for key, value in mode.items() if key not in OF_SOCKETS}
     cores = numbers.cores(count)
     cores["smt_ways"]["value"] = 1
     made = {
         **{key: content[key] for key in ("schema", "name")},
         "title": f"{count} x {numbers.core.title}",
         "cores": {key: value for key, value in cores.items() if not key.endswith("throughput")},
-        "structure": dict(content["structure"]) | {"other_tile": numbers.times()["same_l3"]},
-        "memory": {"mode": MODE, "modes": {MODE: _flat_mode(numbers, count, built)}},
+        "structure": structure,
+        "memory": {"mode": MODE, "modes": {MODE: mode}},
         "runtime": numbers.runtime(count),
     }
-    if mistakes := list(_impossible(made, spec.params)):
+    if mistakes := list(_impossible(made, params, count)):
         raise refusal(MachineError, str(spec), mistakes)
     return made
 
 
-def _flat_mode(numbers: CoreNumbers, count: int, built: int) -> Table:
-    """Return the memory of identical cores: that of a socket, which is a guess where it has other cores."""
-    mode = {key: value for key, value in numbers.mode().items() if key not in OF_SOCKETS}
+def _mode(numbers: CoreNumbers, count: int, built: int) -> Table:
+    """Return the memory of so many cores: that of a socket, which is a guess where it has other cores."""
+    mode = numbers.mode()
     one = mode["bandwidth"]
     if count != built and not one["source"].startswith(ASSUMED):
         why = f"as a socket of {built} cores: {one['source']}"
@@ -215,22 +226,24 @@ def _flat_mode(numbers: CoreNumbers, count: int, built: int) -> Table:
     return mode
 
 
-def _impossible(content: Table, params: Mapping[str, Scalar]) -> Iterator[str]:
+def _impossible(content: Table, params: Mapping[str, Scalar], cores: int) -> Iterator[str]:
     """Yield what cannot be of a machine that brackets describe, and why."""
     for key, value in params.items():
         if key.startswith(POSITIVE) and is_number(value) and float(value) <= 0:
             yield f"{key}={value:g}: nothing of a machine is 0 or less; leave it out for what the table says"
-    cores, domains = content["cores"]["count"]["value"], params.get("domains", 1)
-    if is_whole(domains, 1) and cores % int(domains):
-        yield f"domains={domains}: {cores} cores are not {domains} equal domains; cores must be a multiple of domains"
+    for key in ("domains", "sockets"):
+        parts = params.get(key, 1)
+        if is_whole(parts, 1) and cores % int(parts):
+            yield f"{key}={parts}: {cores} cores are not {parts} equal {key}; cores must be a multiple of {key}"
+    if {"domains", "sockets"} <= params.keys():
+        yield "domains and sockets: each socket is one domain; give one of the two"
     clock_GHz = _number(params, "cores.clock", content["cores"]["clock"])
     if clock_GHz > 0 and not CLOCKS_GHZ[0] <= clock_GHz <= CLOCKS_GHZ[1]:
         yield f"cores.clock={clock_GHz:g}: in GHz; processors run at {CLOCKS_GHZ[0]:g} to {CLOCKS_GHZ[1]:g}"
-    yield from _impossible_bandwidths(content, params)
+    yield from _impossible_bandwidths(content["memory"]["modes"][MODE], params, cores)
 
 
-def _impossible_bandwidths(content: Table, params: Mapping[str, Scalar]) -> Iterator[str]:
-    mode, count = content["memory"]["modes"][MODE], content["cores"]["count"]["value"]
+def _impossible_bandwidths(mode: Table, params: Mapping[str, Scalar], count: int) -> Iterator[str]:
     one, every = (_number(params, f"{key}_Bps", mode[key]) for key in ("core_bandwidth", "bandwidth"))
     if one <= 0 or every <= 0:
         return

@@ -97,6 +97,8 @@ class CoreModel(Numbers):
         Ranges of model numbers, ends included; of Arm the parts.
     names : str
         Pattern that names of such processors have; "" for any.
+    sold_as : str
+        Pattern of the names that such processors are sold under, as `core_sold_as` simplifies them; "" for none.
     kind : str
         Pattern of the kind of core, where processors of these numbers have several.
     aliases : list of str
@@ -112,6 +114,7 @@ class CoreModel(Numbers):
     family: int | None = None
     models: tuple[_Range, ...] = ()
     names: str = ""
+    sold_as: str = ""
     kind: str = ""
     aliases: tuple[str, ...] = ()
     streams_stores: bool = False
@@ -183,7 +186,7 @@ def core_named(name: str) -> CoreModel:
     Raises
     ------
     MachineError
-        If there is none of that name; with the nearest ones.
+        If there is none of that name; with the nearest ones, or that of a chip of this name.
 
     Examples
     --------
@@ -194,10 +197,42 @@ def core_named(name: str) -> CoreModel:
     wanted = str(name).strip().lower().replace("_", "-").replace(" ", "-")
     known = {alias.lower(): one for one in cores_file().core for alias in (*one.aliases, one.name)}
     if wanted not in known:
-        near = get_close_matches(wanted, known, n=3)
+        sold = core_sold_as(wanted)
+        near = [sold.name] if sold else get_close_matches(wanted, known, n=3)
         there = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(known_cores())}"
         raise MachineError(f"core={short(name)}: no such core is known; {there}")
     return known[wanted]
+
+
+def core_sold_as(name: str) -> CoreModel | None:
+    """Return the microarchitecture of processors sold under a name; None where the table has none.
+
+    Examples
+    --------
+    >>> from simsched.hwmodels.cores import core_sold_as
+    >>> core_sold_as("epyc-7763").name, core_sold_as("Intel(R) Xeon(R) CPU E5-2680 v3 @ 2.50GHz").name
+    ('zen3', 'haswell')
+    """
+    shown = re.sub(r"\((r|tm)\)|@.*|\b(cpu|processor)\b", " ", name[:100].lower())
+    plain = re.sub(r"(?<=\d)x\d$", "", " ".join(re.findall(r"[a-z0-9]+", shown)))
+    return next((one for one in cores_file().core if one.sold_as and re.search(one.sold_as, plain)), None)
+
+
+def describable(name: str) -> str:
+    """Return what describes a chip that is not built in, as the middle of a message; "" where its cores are unknown.
+
+    Examples
+    --------
+    >>> from simsched.hwmodels.cores import describable
+    >>> describable("graviton3")
+    'its cores are known (Arm Neoverse V1): generic[core=neoverse-v1,cores=N,sockets=1,bandwidth_Bps=...]'
+    """
+    core = core_sold_as(name)
+    if core is None:
+        return ""
+    return (
+        f"its cores are known ({core.title}): generic[core={core.name},cores=N,sockets=1,bandwidth_Bps=...]"
+    )
 
 
 def core_of(package: Package, kind: str = "") -> CoreModel | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
@@ -12,11 +13,12 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from simsched.errors import FormatError, MachineError, SpecError
+from simsched.errors import FormatError, MachineError, SimschedError, SpecError
 from simsched.files import parse_toml, read_small
 from simsched.machine.build import built
 from simsched.machine.machine import Machine
-from simsched.plugins import named, registered
+from simsched.mistakes import short
+from simsched.plugins import meant, named, registered
 from simsched.spec import Spec, parse, parse_path
 
 #: Most bytes of a machine file; those of simsched have at most some tens of thousands.
@@ -143,17 +145,30 @@ def _with_pairs(
 
 
 def _built_in(text: str, suffixes: tuple[str, ...]) -> Machine:
-    files = f".toml or {', '.join(suffixes)}"
-    no_file = f"{text!r} is neither the name of a machine nor a file whose name ends with {files}"
-    try:
-        spec = parse(text)
-    except SpecError as error:
-        if "/" not in text and "." not in text:
-            raise
-        raise MachineError(no_file) from error
-    if "." in spec.name and spec.name not in registered("machines"):
-        raise MachineError(no_file)
+    name = text.partition("[")[0].strip()
+    if name not in registered("machines"):
+        raise _unknown(name, text, suffixes)
+    spec = parse(text)
     return _from(named("machines", spec.name)(), spec)
+
+
+def _unknown(name: str, text: str, suffixes: tuple[str, ...]) -> SimschedError:
+    """Return the error of a name that is no machine's, which says how the chip that it may be is described."""
+    # A number of a product says more than letters: an EPYC 9654 is in epyc-9654x2.
+    numbers = re.findall(r"\d{3,}", name)
+    near = meant(
+        "machines", next((one for one in registered("machines") if any(n in one for n in numbers)), name)
+    )
+    if described := named("machine_cores", "describable")(name):
+        return SpecError(f"no machine is called {short(name)}; {described}{near}")
+    if "/" in text or "." in name:
+        files = f".toml or {', '.join(suffixes)}"
+        return MachineError(
+            f"{short(text)} is neither the name of a machine nor a file whose name ends with {files}"
+        )
+    there = ", ".join(registered("machines"))
+    other = "any other chip is generic[core=NAME,cores=N,bandwidth_Bps=...], a TOML file or lstopo's XML file"
+    return SpecError(f"no machine is called {short(name)}; there are: {there}; {other}{near}")
 
 
 def _readers() -> dict[str, MachineReader]:

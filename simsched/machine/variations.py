@@ -227,6 +227,8 @@ def _set_sockets(content: dict[str, Any], value: Scalar, where: str) -> None:
     if not is_whole(value, 1, 1024):
         raise MachineError(f"{where}: expected a whole number of sockets from 1 to 1024")
     before, count = len(sizes), int(value)
+    if count == before:
+        return
     for key in ("sockets", "domains", "l3", "clusters"):
         if key in structure:
             structure[key] = structure[key][: len(structure[key]) // before] * count

@@ -54,6 +54,9 @@ def test_every_core_makes_a_machine(core):
         ("domains=5", "domains=5: 96 cores are not 5 equal domains"),
         ("domains=97", "domains=97: 96 cores are not 97 equal domains"),
         ("domains=0", "domains=0: nothing"),
+        ("sockets=5", "sockets=5: 96 cores are not 5 equal sockets"),
+        ("sockets=2,domains=2", "each socket is one domain; give one of the two"),
+        ("sockets=x", "expected a whole number of sockets"),
         ("bandwidth_Bps=0", "bandwidth_Bps=0: nothing"),
         ("bandwidth_Bps=-1e11", "nothing of a machine is 0 or less"),
         ("bandwidth_Bps=530", "is an exponent missing"),
@@ -140,3 +143,34 @@ def test_a_sentence_of_several_domains():
     assert np.bincount(machine.structure.domain_of).tolist() == [24] * 4
     assert machine.bandwidth_Bps == pytest.approx(99.4e9)
     assert machine.varied({"cores": 48}).n_domains == 4
+
+
+@pytest.mark.parametrize("core", known_cores())
+def test_a_sentence_of_two_sockets_is_two_sockets(core):
+    one, two = (ss.machine(f"generic[core={core},sockets={count}]") for count in (1, 2))
+    assert (two.n_cores, two.n_domains) == (2 * one.n_cores, 2)
+    assert two.bandwidth_Bps == pytest.approx(2 * one.bandwidth_Bps)
+    assert (two.one_core_Bps, two.core_flops) == (one.one_core_Bps, one.core_flops)
+    assert str(ss.machine(str(two))) == str(two)
+    # The file is of the whole machine: nothing of it is extrapolated.
+    assert two.content["cores"]["count"]["value"] == two.n_cores
+    same, other = two.structure.times.same_l3_s, two.structure.times.other_socket_s
+    assert same <= other
+
+
+def test_cores_of_a_sentence_are_divided_among_its_sockets():
+    machine = ss.machine("generic[cores=128,core=neoverse-v2,sockets=2]")
+    assert (machine.n_cores, machine.n_domains) == (128, 2)
+    assert machine.structure.domain_of[[0, 63, 64, 127]].tolist() == [0, 0, 1, 1]
+    # Tasks that move much: each socket's half of the cores fills its own memory, in half the time of one socket.
+    graph = ss.TaskGraph.from_edges([0.1] * 256, bytes_B=[1e9] * 256, kinds="copy")
+    took = [
+        ss.simulate(
+            graph,
+            f"generic[cores={cores},core=neoverse-v2,sockets={n}]",
+            "critical-path",
+            layout=f"{cores}x1",
+        )
+        for cores, n in ((64, 1), (128, 2))
+    ]
+    assert took[1].makespan_s == pytest.approx(took[0].makespan_s / 2, rel=0.05)

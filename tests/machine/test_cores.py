@@ -2,9 +2,10 @@
 
 import pytest
 
-from simsched.errors import MachineError
-from simsched.hwmodels.cores import core_named, core_of, cores_file, known_cores
+from simsched.errors import MachineError, SpecError
+from simsched.hwmodels.cores import core_named, core_of, core_sold_as, cores_file, known_cores
 from simsched.hwmodels.topology import Package
+from simsched.machine import machine
 
 INTEL, AMD = "GenuineIntel", "AuthenticAMD"
 
@@ -80,3 +81,55 @@ def test_chips_of_a_core():
     assert "bandwidth" in known_cores()["haswell"].of("Intel(R) Xeon(R) CPU E5-2695 v3")
     assert "bandwidth" not in known_cores()["haswell"].of("Intel(R) Core(TM) i7-4770")
     assert cores_file().assumed.sharpness.value == 4.5
+
+
+SOLD_AS = {
+    "nehalem": ["Xeon X5570", "E5520"], "westmere": ["Xeon X5650", "E7-4870"], "sandy-bridge": ["E5-2670", "i7-2600K"],
+    "ivy-bridge": ["Xeon E5-2690 v2", "Core i5-3570"], "haswell": ["xeon-e5-2680v3", "i7-4790"],
+    "broadwell": ["Intel(R) Xeon(R) CPU E5-2699 v4 @ 2.20GHz", "Xeon D-1541"],
+    "skylake": ["Core i5-8250U", "i9-10900K", "Intel(R) Xeon(R) CPU E3-1240 v5 @ 3.50GHz"],
+    "skylake-sp": ["Xeon Platinum 8175M", "Xeon Gold 6130", "W-2145"],
+    "cascade-lake": ["Xeon Gold 6248R", "Platinum 8280"],
+    "ice-lake": ["i7-1165G7"], "ice-lake-sp": ["Xeon Platinum 8380", "xeon-6338"],
+    "sapphire-rapids": ["Xeon Platinum 8480+", "xeon-max-9480", "Xeon w9-3495X"],
+    "emerald-rapids": ["INTEL(R) XEON(R) PLATINUM 8592+", "xeon-8592"], "granite-rapids": ["Xeon 6972P", "xeon-6787p"],
+    "sierra-forest": ["Xeon 6740E"], "golden-cove": ["12th Gen Intel(R) Core(TM) i7-12700", "i9-14900K"],
+    "gracemont-n": ["Intel(R) N100"], "knl": ["Xeon Phi 7290"], "knc": ["Xeon Phi 5110P", "phi-7110"],
+    "zen": ["AMD EPYC 7551 32-Core Processor", "EPYC 3151", "Ryzen 7 1800X", "Threadripper 2990WX"],
+    "zen2": ["EPYC 7H12", "epyc-7742x2", "Ryzen 9 3950X"], "zen3": ["AMD EPYC 7763 64-Core Processor", "EPYC 75F3"],
+    "zen4": ["EPYC 9354P", "epyc-9684X", "AMD Ryzen 9 7950X 16-Core Processor", "Threadripper PRO 7995WX"],
+    "zen4c": ["EPYC 9754", "EPYC 8534P"], "zen5": ["epyc-9755", "EPYC 9575F", "Ryzen 9 9950X"],
+    "zen5c": ["EPYC 9965", "epyc-9845"], "zen5-mobile": ["Ryzen AI 9 HX 370"],
+    "cortex-a72": ["graviton", "Raspberry Pi 4"],
+    "neoverse-n1": ["graviton2", "Ampere Altra Max"], "neoverse-v1": ["AWS Graviton3", "graviton-3e"],
+    "neoverse-n2": ["Azure Cobalt 100"], "neoverse-v2": ["Google Axion"], "thunderx2": ["ThunderX2 CN9980"],
+    "taishan-v110": ["Kunpeng 920-6426"], "firestorm": ["M1 Max"], "c920": ["Sophgo SG2042"],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "core"), [(name, core) for core, names in SOLD_AS.items() for name in names]
+)
+def test_a_chip_by_the_name_it_is_sold_under_is_described(name, core):
+    assert core_sold_as(name).name == core
+    with pytest.raises(SpecError, match=rf"no machine is called .*generic\[core={core},cores=N,"):
+        machine(name)
+    assert machine(f"generic[core={core},cores=8]").n_cores == 8
+
+
+@pytest.mark.parametrize(
+    "name", ["m2", "h100", "EPYC", "Xeon", "EPYC 7004", "7763", "i7", "Ryzen", "", "graviton9"]
+)
+def test_a_name_of_many_or_of_unknown_chips_is_not_guessed(name):
+    assert core_sold_as(name) is None
+    with pytest.raises(SpecError, match=r"there are: a64fx, .*; any other chip is generic\[core=NAME"):
+        machine(name)
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [("Xeon Phi 7210", "knl-7210"), ("EPYC 9654", "epyc-9654x2"), ("graviton3", "graviton4")],
+)
+def test_what_is_built_in_is_named_beside(name, meant):
+    with pytest.raises(SpecError, match=rf"did you mean {meant}\?"):
+        machine(name)
