@@ -34,7 +34,7 @@ from simsched.text import counted
 from simsched.traces.chrome.writer import EXECUTORS, write_trace
 from simsched.traces.recorders.threads.patching import activate, active, patched
 from simsched.traces.recorders.threads.tasks import Lane, Part, Recording
-from simsched.traces.shared.libraries import cpu_model
+from simsched.traces.shared.libraries import GLOBAL_LOCK, cpu_model
 from simsched.version import version
 
 __all__ = ["record", "task"]
@@ -153,10 +153,7 @@ def write(recording: Recording, path: Path) -> None:
 def _doubts(recording: Recording) -> Iterator[str]:
     locked = getattr(sys, "_is_gil_enabled", lambda: True)()
     if locked and any(part.lane[0] == 0 and part.lane[1] != get_ident() for part in recording.parts):
-        yield (
-            "Python's global lock lets one thread at a time run Python code, which replays do not know: more cores "
-            "help only tasks that release it, as NumPy, compression and I/O do, and waits for it are recorded as work"
-        )
+        yield GLOBAL_LOCK
     running = accumulate(change for _, change in sorted(_changes(recording)))
     most, cpus = max(running, default=0), usable_cpus()
     if most > cpus:
