@@ -40,8 +40,8 @@ Replay = Callable[[Mapping[str, float]], Schedule]
 ROUNDING = 1e-9
 #: Remark where nothing has a swing.
 UNMOVED = Note(
-    "none of the numbers moves the makespan: recorded durations and their dependencies set it; with recorded_on= "
-    "they are carried to the machine by its numbers",
+    "none of the numbers moves the makespan: recorded durations and their dependencies set it; on a named chip, "
+    "and with recorded_on= where the file does not say it, they are carried there by its numbers",
     Weight.DOUBT,
 )
 

@@ -24,6 +24,7 @@ from simsched.graph.report import KINDS_ARE
 from simsched.multimap import multimap
 from simsched.text import counted
 from simsched.traces.shared.json_stream import shown, stream
+from simsched.traces.shared.libraries import GLOBAL_LOCK
 from simsched.traces.shared.options import TOLERANT, given, mends_if
 from simsched.traces.shared.timeline import LATEST_NS, chain, numbered, recording, whole_ns
 
@@ -229,9 +230,13 @@ def _read(path: Path, *, graph: str | Path | None = None, tolerant: bool | str =
             "The task stream alone records no dependencies: the tasks of each thread are a chain. Give the low-level "
             "graph as graph=."
         )
-        return _graph(path, records, chain(record.lane for record in records), report)
-    file = given(path, "graph", graph, "the graph's dependencies")
-    return _graph(path, records, _edges(file, records, _read_dependencies(file), report), report)
+        edges = chain(record.lane for record in records)
+    else:
+        file = given(path, "graph", graph, "the graph's dependencies")
+        edges = _edges(file, records, _read_dependencies(file), report)
+    threads = {record.lane for record in records}
+    report.doubt(GLOBAL_LOCK, when=len({lane.rpartition(" thread ")[0] for lane in threads}) < len(threads))
+    return _graph(path, records, edges, report)
 
 
 DASK = Reader(

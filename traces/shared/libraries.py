@@ -15,6 +15,11 @@ from simsched.graph import ImportReport
 from simsched.graph.recording import RecordedOn
 from simsched.text import one_line
 
+#: Doubt about tasks of a Python program that ran on threads of one process.
+GLOBAL_LOCK = (
+    "Python's global lock lets one thread at a time run Python code, which replays do not know: more cores help only "
+    "tasks that release it, as NumPy, compression and I/O do, and waits for it are recorded as work"
+)
 #: Characters of a processor's name.
 MOST_CHARACTERS = 200
 

@@ -55,6 +55,14 @@ def test_alone_a_chain_a_thread(tmp_path: Path, wrapped: bool) -> None:
     assert "chain" in graph.report.notes[0]
 
 
+def test_threads_of_one_worker_take_turns_at_python(tmp_path: Path) -> None:
+    """Replays on more cores have pure Python compute on all of them, and nothing said that it does not."""
+    doubt = "Python's global lock lets one thread at a time"
+    assert any(doubt in note for note in load(write(tmp_path, records())).report.doubts)
+    apart = [record(A, 0.5, 1), {**record(B, 0.75, 2), "worker": "v"}]
+    assert not any(doubt in note for note in load(write(tmp_path, apart)).report.doubts)
+
+
 def test_dependencies_go_through_fused_keys(tmp_path: Path) -> None:
     told = {"dependencies": {C: ["fused"], "fused": [A, "lost"], "lost": []}}
     for value in (told, told["dependencies"]):

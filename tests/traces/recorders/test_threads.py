@@ -219,11 +219,28 @@ def test_the_global_lock_is_a_doubt_where_threads_ran_tasks(
         with task("alone"):
             pass
 
+    monkeypatch.setattr("simsched.traces.recorders.threads.usable_cpus", lambda: 8)
     monkeypatch.setattr("sys._is_gil_enabled", lambda: True, raising=False)
     assert recorded(pool).report.doubts[0].startswith("Python's global lock lets one thread at a time")
     assert recorded(stretch).report.doubts == []
     monkeypatch.setattr("sys._is_gil_enabled", lambda: False, raising=False)
     assert recorded(pool).report.doubts == []
+
+
+def test_more_threads_than_cpus_are_a_doubt(
+    recorded: Callable[..., TaskGraph], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Hashes on four threads of two CPUs took half as long again: of two, 80 ms were predicted for 63."""
+    together = threading.Barrier(3)
+
+    def pool() -> None:
+        with ThreadPoolExecutor(3) as threads:
+            list(threads.map(lambda _: together.wait(10), range(3)))
+
+    said = "up to 3 tasks ran at once on 2 CPUs"
+    for cpus, doubts in ((2, 1), (3, 0)):
+        monkeypatch.setattr("simsched.traces.recorders.threads.usable_cpus", lambda cpus=cpus: cpus)
+        assert sum(said in doubt for doubt in recorded(pool).report.doubts) == doubts
 
 
 def test_failures_and_cancelled_futures(recorded: Callable[..., TaskGraph]) -> None:

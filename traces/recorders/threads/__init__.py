@@ -21,16 +21,20 @@ import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
+from itertools import accumulate
 from pathlib import Path
+from threading import get_ident
 from typing import Any
 
 from simsched.errors import SimschedError
 from simsched.files import check_place
 from simsched.graph.loading import plain_name
+from simsched.system import usable_cpus
+from simsched.text import counted
 from simsched.traces.chrome.writer import EXECUTORS, write_trace
 from simsched.traces.recorders.threads.patching import activate, active, patched
-from simsched.traces.recorders.threads.tasks import Lane, Part, Recording, this_lane
-from simsched.traces.shared.libraries import cpu_model
+from simsched.traces.recorders.threads.tasks import Lane, Part, Recording
+from simsched.traces.shared.libraries import GLOBAL_LOCK, cpu_model
 from simsched.version import version
 
 __all__ = ["record", "task"]
@@ -148,13 +152,23 @@ def write(recording: Recording, path: Path) -> None:
 
 def _doubts(recording: Recording) -> Iterator[str]:
     locked = getattr(sys, "_is_gil_enabled", lambda: True)()
-    if locked and any(
-        lane[:2] != this_lane()[:2] and lane[0] == 0 for lane in {part.lane for part in recording.parts}
-    ):
+    if locked and any(part.lane[0] == 0 and part.lane[1] != get_ident() for part in recording.parts):
+        yield GLOBAL_LOCK
+    running = accumulate(change for _, change in sorted(_changes(recording)))
+    most, cpus = max(running, default=0), usable_cpus()
+    if most > cpus:
         yield (
-            "Python's global lock lets one thread at a time run Python code, which replays do not know: more cores "
-            "help only tasks that release it, as NumPy, compression and I/O do, and waits for it are recorded as work"
+            f"up to {most} tasks ran at once on {counted(cpus, 'CPU')}: their waits for a CPU are recorded as work; "
+            f"record {counted(cpus, 'worker')}"
         )
+
+
+def _changes(recording: Recording) -> Iterator[tuple[int, int]]:
+    """Yield the times at which more or fewer tasks run, and by how many; at one time the ends come first."""
+    for part in recording.parts:
+        if part.finish_ns > part.start_ns:
+            yield part.start_ns, 1
+            yield part.finish_ns, -1
 
 
 def _notes(recording: Recording) -> Iterator[str]:

@@ -224,7 +224,7 @@ class Context:
         """Begin the next part of the task."""
         if self.task is not None and self._open is None:
             number = 0 if self.task.last is None else self.task.last.number + 1
-            part = Part(self.task, number, this_lane(), tuple(self.frontier), perf_counter_ns())
+            part = Part(self.task, number, _this_lane(), tuple(self.frontier), perf_counter_ns())
             self._open = self.task.last = part
             self.recording.parts.append(part)
 
@@ -234,7 +234,7 @@ class Context:
         if len(self.frontier) > MOST_DIRECT:
             now_ns = perf_counter_ns()
             join = Task(-1, "wait", now_ns, tuple(self.frontier))
-            join.last = Part(join, 0, this_lane(), join.after, now_ns, now_ns)
+            join.last = Part(join, 0, _this_lane(), join.after, now_ns, now_ns)
             self.recording.parts.append(join.last)
             self.frontier = {join.last: None}
         return tuple(self.frontier)
@@ -271,14 +271,8 @@ class Context:
             self.reopen()
 
 
-def this_lane() -> Lane:
-    """Return the lane of the calling thread.
-
-    Examples
-    --------
-    >>> this_lane()[0]
-    0
-    """
+def _this_lane() -> Lane:
+    """Return the lane of the calling thread."""
     thread = threading.current_thread()
     return 0, thread.ident or 0, thread.name
 
