@@ -15,7 +15,8 @@ from simsched.costs.curves import REFERENCE_S
 from simsched.costs.width_table import WidthTable
 from simsched.errors import CostError
 from simsched.graph import TaskGraph
-from simsched.graph.adjacency import Csr, Index, ReadOnly
+from simsched.graph.adjacency import Csr, Index
+from simsched.graph.columns import ReadOnly
 from simsched.graph.taskgraph import Seconds
 
 Width = int | npt.NDArray[np.integer]

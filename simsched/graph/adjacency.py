@@ -9,20 +9,13 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from simsched.graph.columns import ReadOnly
+
 Index = npt.NDArray[np.int32]
 Ints = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 #: Nodes or edges that are looked at together, so that millions take no further memory.
 _BLOCK = 1 << 17
-
-
-class ReadOnly:
-    """Base of dataclasses whose arrays cannot be changed in place: they are shared, and handed out as views."""
-
-    def __post_init__(self) -> None:
-        for column in vars(self).values():
-            if isinstance(column, np.ndarray):
-                column.setflags(write=False)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""Text columns that hold a million strings without a million Python objects."""
+"""Columns that cannot be changed in place, and text in them: a million strings without a million Python objects."""
 
 from __future__ import annotations
 
@@ -11,12 +11,19 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from simsched.graph.adjacency import ReadOnly
-
 #: Numbers of any meaning: operations, bytes; `simsched.graph.recording.Seconds` where they are times.
 Floats = npt.NDArray[np.float64]
 
 _BLOCK = 1 << 17
+
+
+class ReadOnly:
+    """Base of dataclasses whose arrays cannot be changed in place: they are shared, and handed out as views."""
+
+    def __post_init__(self) -> None:
+        for column in vars(self).values():
+            if isinstance(column, np.ndarray):
+                column.setflags(write=False)
 
 
 def plain_text(value: object) -> str:

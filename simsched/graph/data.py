@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from simsched.errors import GraphError
-from simsched.graph.adjacency import Csr, Index, ReadOnly, pointers
+from simsched.graph.adjacency import Csr, Index, pointers
 from simsched.graph.checks import refuse_sizes, refuse_where, whole
-from simsched.graph.columns import Floats
+from simsched.graph.columns import Floats, ReadOnly
 from simsched.graph.edges import pairs_of
 
 #: Producer of objects that no task writes: the graph's inputs.

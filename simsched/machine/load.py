@@ -154,7 +154,7 @@ def _built_in(text: str, suffixes: tuple[str, ...]) -> Machine:
 def _unknown(name: str, text: str, suffixes: tuple[str, ...]) -> SimschedError:
     """Return the error of a name that is no machine's, which says how the chip that it may be is described."""
     # A number of a product says more than letters: an EPYC 9654 is in epyc-9654x2.
-    numbers = re.findall(r"\d{3,}", name)
+    numbers = re.findall(r"\d{4,}", name)
     near = meant(
         "machines", next((one for one in registered("machines") if any(n in one for n in numbers)), name)
     )

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from simsched.graph.adjacency import Csr, Index, Ints, ReadOnly
+from simsched.graph.adjacency import Csr, Index, Ints
+from simsched.graph.columns import ReadOnly
 
 if TYPE_CHECKING:
     import pandas as pd

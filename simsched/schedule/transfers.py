@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from simsched.graph.adjacency import Index, ReadOnly, steps
+from simsched.graph.adjacency import Index, steps
+from simsched.graph.columns import ReadOnly
 from simsched.graph.import_facts import covered_s
 
 if TYPE_CHECKING:

@@ -133,3 +133,10 @@ def test_a_name_of_many_or_of_unknown_chips_is_not_guessed(name):
 def test_what_is_built_in_is_named_beside(name, meant):
     with pytest.raises(SpecError, match=rf"did you mean {meant}\?"):
         machine(name)
+
+
+def test_a_short_number_means_no_other_vendors_chip():
+    """An i7-920 was asked whether it meant a Kunpeng 920."""
+    with pytest.raises(SpecError, match="nehalem") as told:
+        machine("i7-920")
+    assert "kunpeng" not in str(told.value)
