@@ -83,7 +83,8 @@ def predict(
         Weak scaling by copies: the fewest cores run the graph once, twice as many run two independent copies of it.
     samples : int
         Replays of each core count: the first with nominal costs and machine, the others with both sampled
-        (docs/predicting.md), and noise from separate seeds, from `seed` on; 1 for no interval.
+        (docs/predicting.md; others with another `seed`), and noise from separate seeds, from `seed` on; 1 for no
+        interval.
 
     Returns
     -------
@@ -196,11 +197,13 @@ def _sampled(points: Sequence[Point], seeds: Sequence[int]) -> list[list[float]]
         return [[] for _ in points]
     scenario = points[0].scenario
     numbers = MachineNumbers.of(scenario.machine)
-    costs = {seed: scenario.costs.sampled(np.random.default_rng([seed, 1])) for seed in seeds}
+    # Worlds of one seed are no worlds of the next: whoever tries another one wants to see how far the ends move.
+    worlds = {seed: (scenario.seed << 32) + seed - scenario.seed for seed in seeds}
+    costs = {seed: scenario.costs.sampled(np.random.default_rng([worlds[seed], 1])) for seed in seeds}
 
     def sampled_s(pair: tuple[Point, int]) -> float:
         point, seed = pair
-        machine = numbers.sampled(point.scenario.machine, seed)
+        machine = numbers.sampled(point.scenario.machine, worlds[seed])
         world = replace(point.scenario, machine=machine, costs=costs[seed].while_busy(point.busy), seed=seed)
         # Only the makespan is kept: schedules of a million tasks would fill the memory.
         return replace(point, scenario=world).replay().makespan_s

@@ -55,6 +55,14 @@ def test_both_engines_have_the_same_samples():
     assert found[0][columns].equals(found[1][columns])
 
 
+def test_worlds_of_one_seed_are_no_worlds_of_the_next():
+    """Of three samples, an end is the nominal makespan or that of a world."""
+    pairs = [ss.predict(PRODUCTS, "generic", "fifo", [4], seed=seed, samples=3) for seed in range(6)]
+    ends = [end for (row,) in (pair.itertuples() for pair in pairs) for end in (row.low_s, row.high_s)]
+    others = [end for end in ends if end != pairs[0].makespan_s[0]]
+    assert len(set(others)) == len(others) >= 6
+
+
 @settings(max_examples=8)
 @given(seed=st.integers(0, 2**31))
 def test_intervals_hold_the_prediction_and_come_from_the_seed(seed):
