@@ -83,8 +83,7 @@ def predict(
         Weak scaling by copies: the fewest cores run the graph once, twice as many run two independent copies of it.
     samples : int
         Replays of each core count: the first with nominal costs and machine, the others with both sampled
-        (docs/predicting.md; others with another `seed`), and noise from separate seeds, from `seed` on; 1 for no
-        interval.
+        (docs/predicting.md), others by another `seed`, and noise from separate seeds, from it on; 1 for no interval.
 
     Returns
     -------
