@@ -104,6 +104,26 @@ def run(
         say_facts(facts, notes)
 
 
+BoundOption = Annotated[
+    Bound,
+    typer.Option(
+        "--bound",
+        help="Lower bound that gaps are measured from: quick (critical path, area), thorough (two more bounds) or "
+        "optimum (proven by CP-SAT, for small graphs).",
+    ),
+]
+SamplesOption = Annotated[
+    int | None,
+    typer.Option(
+        "--samples",
+        metavar="N",
+        min=1,
+        help="Replays of each policy, for intervals and how often each is the fastest; 1 for none. Default: 20, or 1 "
+        "where a policy plans before the replay.",
+    ),
+]
+
+
 @reading_command("compare rnn -p fifo -p corun", "compare rnn --out charts")
 def compare(
     context: typer.Context,
@@ -115,15 +135,9 @@ def compare(
     seed: SeedOption = 0,
     noise: NoiseOption = "0",
     library: LibraryOption = None,
-    bound: Annotated[
-        Bound,
-        typer.Option(
-            "--bound",
-            help="Lower bound that gaps are measured from: quick (critical path, area), thorough (two more bounds) or "
-            "optimum (proven by CP-SAT, for small graphs).",
-        ),
-    ] = "quick",
+    bound: BoundOption = "quick",
     limit: LimitOption = 20.0,
+    samples: SamplesOption = None,
     json_: JsonOption = False,
     out: Annotated[
         Path | None,
@@ -141,17 +155,20 @@ def compare(
     from simsched.replay.best_layout import MOST_REPLAYS
     from simsched.replay.scenario import Scenario
     from simsched.schedule.export import make_folder, write_gallery
-    from simsched.study.compare import best_bounds, comparison_frame, replays
+    from simsched.study.compare import best_bounds, comparison_frame, replays, samples_of, worlds_of
+    from simsched.study.worlds import sample_seeds
 
     if out is not None:
         make_folder(out)
     model, tasks = ss.CostModel(noise=noise, library=library), graph_of(graph, context)
     target = machine_for(tasks, machine)
     policies = policies_or_all(policy, target)
-    with progress_bar(tasks.n_tasks * len(policies) * MOST_REPLAYS, "replaying") as progress:
+    seeds = sample_seeds(seed, samples or samples_of(policies))
+    with progress_bar(tasks.n_tasks * len(policies) * (MOST_REPLAYS + len(seeds)), "replaying") as progress:
         scenario = Scenario.of(target, layout, model, None, engine, seed, progress)
         schedules, sequential = replays(scenario, tasks, policies)
-    frame = comparison_frame(schedules, sequential, best_bounds(scenario, tasks, bound, limit))
+        worlds_s = worlds_of(scenario, schedules, seeds)
+    frame = comparison_frame(schedules, sequential, best_bounds(scenario, tasks, bound, limit), worlds_s)
     if not json_:
         say(
             f"{tasks.name}: {counted(tasks.n_tasks, 'task')}, {counted(tasks.n_edges, 'edge')}, "

@@ -35,8 +35,8 @@ def comparison(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     ----------
     frame : DataFrame
         Result of `simsched.compare` or `simsched.machines`: policy, layout, makespan_s, bound_s, speedup, and where
-        there are any machine, low_s and high_s; the first row is at the top. A row without makespan is a run that
-        failed.
+        there are any machine, low_s, high_s and fastest_share; the first row is at the top. A row without makespan is a
+        run that failed.
     ax : Axes, optional
         Where to draw; a new figure when not given.
 
@@ -86,14 +86,16 @@ def comparison(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
 
 
 def _bar_texts(frame: pd.DataFrame) -> list[str]:
-    pairs = zip(frame["makespan_s"].astype(float), frame["speedup"], strict=True)
-    return [_bar_text(seconds, speedup) for seconds, speedup in pairs]
+    shares = frame["fastest_share"] if "fastest_share" in frame else [np.nan] * len(frame)
+    rows = zip(frame["makespan_s"].astype(float), frame["speedup"], shares, strict=True)
+    return [_bar_text(*row) for row in rows]
 
 
-def _bar_text(seconds: float, speedup: float) -> str:
+def _bar_text(seconds: float, speedup: float, fastest_share: float) -> str:
     if not np.isfinite(seconds):
         return " failed"
-    return f" {format_time(seconds)}" + (f" (×{speedup:.3g})" if np.isfinite(speedup) else "")
+    often = f", fastest in {fastest_share:.0%}" if fastest_share > 0 else ""
+    return f" {format_time(seconds)}" + (f" (×{speedup:.3g})" if np.isfinite(speedup) else "") + often
 
 
 def _row_names(frame: pd.DataFrame) -> list[str]:

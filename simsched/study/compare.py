@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, get_args
 
+import numpy as np
 import pandas as pd
 
 from simsched.costs import CostModel
@@ -17,9 +18,10 @@ from simsched.drawing import Axes
 from simsched.errors import SpecError
 from simsched.exact import optimum
 from simsched.graph import TaskGraph
+from simsched.intervals import spread
 from simsched.machine import Machine, RuntimeProfile
 from simsched.plots.policies import comparison
-from simsched.policy import Layout, Policy, policy as policy_of
+from simsched.policy import Layout, PlannedPolicy, Policy, policy as policy_of
 from simsched.policy.installed import policies_or_all
 from simsched.progress import shows_progress
 from simsched.replay.advice import advised
@@ -30,6 +32,7 @@ from simsched.schedule.caveats import notes_of
 from simsched.schedule.one_core import OneCore, one_core
 from simsched.spec import Bound, Engine
 from simsched.study.binding import bottleneck
+from simsched.study.worlds import SAMPLES, Case, fastest_shares, sample_seeds, sampled_s, undecided
 
 #: Columns that are not displayed: `bound_s` is the best of the bounds.
 HIDDEN = ("critical_path_s", "area_s", "mean_corunning")
@@ -48,6 +51,7 @@ def compare(
     *,
     bound: Bound = "quick",
     limit_s: float = 20.0,
+    samples: int | None = None,
     progress: Callable[[int], object] | None = None,
 ) -> Result:
     """Compare policies by replaying a graph under each of them.
@@ -63,6 +67,10 @@ def compare(
         `simulate(layout="best")` finds it; a note reports where the best would save over 10 % over a given one.
     bound, limit_s
         The lower bound that gaps are measured from, and the seconds to search for an optimum; see `best_bounds`.
+    samples : int, optional
+        Replays of each policy: the first with nominal costs and machine, the others in worlds that could be true, the
+        same for all policies (docs/predicting.md), each with the layout of the first. 1 for no interval; when not
+        given, 20, or 1 where a policy plans before the replay, which can take long.
 
     Returns
     -------
@@ -80,12 +88,20 @@ def compare(
     'cost curves: 3 serial'
     """
     scenario = Scenario.of(machine_for(graph, machine), layout, costs, runtime, engine, seed, progress)
-    schedules, sequential = replays(scenario, graph, policies)
-    return comparison_frame(schedules, sequential, best_bounds(scenario, graph, bound, limit_s))
+    chosen = policies_or_all(policies, scenario.machine)
+    seeds = sample_seeds(seed, samples_of(chosen) if samples is None else samples)
+    schedules, sequential = replays(scenario, graph, chosen)
+    limits = best_bounds(scenario, graph, bound, limit_s)
+    return comparison_frame(schedules, sequential, limits, worlds_of(scenario, schedules, seeds))
+
+
+def samples_of(policies: Sequence[Policy]) -> int:
+    """Return how many replays of each policy there are by default."""
+    return 1 if any(isinstance(one, PlannedPolicy) for one in policies) else SAMPLES
 
 
 def replays(
-    scenario: Scenario, graph: TaskGraph, policies: str | Sequence[str | Policy | type[Policy]] | None
+    scenario: Scenario, graph: TaskGraph, policies: Sequence[Policy]
 ) -> tuple[list[Schedule], Schedule]:
     """Return the schedules that `compare` compares, one for each policy, and that of `sequential`."""
 
@@ -93,15 +109,27 @@ def replays(
         suited = replace(scenario, layout=policy.suited_or_best(scenario.layout))
         return advised(suited.replay(graph, policy))
 
-    schedules = [replay(policy) for policy in policies_or_all(policies, scenario.machine)]
+    schedules = [replay(policy) for policy in policies]
     sequential = next((s for s in schedules if s.policy == BASELINE), None)
     return schedules, sequential or replay(policy_of(BASELINE))
+
+
+def worlds_of(scenario: Scenario, schedules: Sequence[Schedule], seeds: range) -> list[list[float]]:
+    """Return the makespans of each schedule in all worlds, in seconds, its own first."""
+    cases = [
+        Case(scenario, schedule.graph, schedule.inputs.policy).settled(schedule)
+        for schedule in schedules
+        if schedule.inputs
+    ]
+    others = sampled_s(cases, seeds[1:])
+    return [[schedule.makespan_s, *rest] for schedule, rest in zip(schedules, others, strict=True)]
 
 
 def comparison_frame(
     schedules: Sequence[Schedule],
     sequential: Schedule,
     limits: Bounds,
+    worlds_s: Sequence[Sequence[float]],
 ) -> Result:
     """Return the table of some schedules of one graph on one machine.
 
@@ -112,11 +140,15 @@ def comparison_frame(
         What `over_sequential` is measured against.
     limits : Bounds
         Their lower bounds, as `best_bounds` returns them.
+    worlds_s : sequence of sequence of float
+        Makespans of each in all worlds, in seconds, as `worlds_of` returns them.
 
     Returns
     -------
     Result
-        policy, layout; layout_by, its origin (`simsched.schedule.inputs.Inputs`); makespan_s; speedup, over one core
+        policy, layout; layout_by, its origin (`simsched.schedule.inputs.Inputs`); makespan_s; low_s and high_s, between
+        which 95 % of such replays fall (as `predict` has them), and fastest_share, the share of the worlds in which no
+        other policy is faster by over 0.5 %, all three NaN without samples; speedup, over one core
         that runs every task alone; over_sequential, the makespan of sequential over this one; utilization;
         critical_path_s, area_s (lower bounds for every policy); bound_s, the best bound known; bound_from, its name;
         gap, the distance from it (makespan over bound_s, minus 1); mean_corunning (tasks); binds, binds_share, the
@@ -129,7 +161,17 @@ def comparison_frame(
         return found
 
     frame = pd.DataFrame(parallel_map(row, schedules))
-    return Result.of(frame, (*notes_of(schedules), *_one_core(sequential).notes), comparison, HIDDEN)
+    intervals, nominal_s = [spread(row) for row in worlds_s], frame["makespan_s"]
+    sampled = {
+        "low_s": np.minimum([one.low for one in intervals], nominal_s),
+        "high_s": np.maximum([one.high for one in intervals], nominal_s),
+        "fastest_share": fastest_shares(worlds_s),
+    }
+    for place, name in enumerate(sampled, start=list(frame.columns).index("makespan_s") + 1):
+        frame.insert(place, name, sampled[name])
+    notes = *undecided(frame, "policy"), *notes_of(schedules), *_one_core(sequential).notes
+    certain = () if (frame["low_s"] < frame["high_s"]).any() else tuple(sampled)
+    return Result.of(frame, notes, comparison, (*HIDDEN, *certain))
 
 
 def best_bounds(

@@ -15,10 +15,8 @@ from simsched.costs import CostModel
 from simsched.document.result import Result
 from simsched.errors import SimschedError, SpecError
 from simsched.graph import TaskGraph
-from simsched.graph.taskgraph import Seconds
-from simsched.intervals import LEVEL, SAME
 from simsched.machine import Machine, machine as machine_of
-from simsched.notes import Note, Weight, weight_of
+from simsched.notes import Note, weight_of
 from simsched.plots.policies import comparison
 from simsched.plugins import registered
 from simsched.policy import Policy, RankPolicy
@@ -31,14 +29,13 @@ from simsched.replay.scenario import Scenario
 from simsched.schedule import Schedule
 from simsched.spec import Engine
 from simsched.study.binding import advice
-from simsched.study.predict import HIDDEN, SAMPLES, Point, quiet, rows_of, sample_seeds
+from simsched.study.predict import HIDDEN, quiet, rows_of
+from simsched.study.worlds import SAMPLES, Case, fastest_shares, sample_seeds, undecided
 
 #: Registered machines that are no chip, or another one on each system: compared only by name.
 NAMED_ALONE = ("generic", "host")
 #: Policies whose best layout is searched: those of the shortest replays with an estimated layout.
 FINALISTS = 2
-#: Machines that the note names where it is not decided which is the fastest.
-MOST_NAMED = 4
 #: Replays on one machine at most, without samples, of up to eight policies.
 MOST_REPLAYS_EACH = 8 + FINALISTS * MOST_REPLAYS
 
@@ -165,7 +162,7 @@ def _row(
 ) -> dict[str, Any]:
     machine = scenario.machine
     policy, schedule = _best(graph, scenario, _suited(policies, machine))
-    (row,) = rows_of([Point(scenario, graph, policy, schedule)], seeds)
+    (row,) = rows_of([Case(scenario, graph, policy, schedule)], seeds)
     makespan_s, power_W = row["makespan_s"], np.nan if machine.power_W is None else machine.power_W
     return {
         "machine": machine.spec,
@@ -199,7 +196,7 @@ def _best(graph: TaskGraph, scenario: Scenario, policies: Sequence[Policy]) -> t
 
 def _result(rows: Sequence[dict[str, Any]]) -> Result:
     notes = merged_notes({row["machine"]: row.pop("notes") for row in rows})
-    shares = _fastest_shares([row.pop("worlds_s") for row in rows])
+    shares = fastest_shares([row.pop("worlds_s") for row in rows])
     frame = pd.DataFrame(rows).drop(columns="knee").assign(fastest_share=shares)
     frame = frame.sort_values("makespan_s", kind="stable", na_position="last", ignore_index=True)
     shortest_s = float(frame["makespan_s"].min())
@@ -210,28 +207,16 @@ def _result(rows: Sequence[dict[str, Any]]) -> Result:
     of_rows = [f"{one}: {note}" for one, note in zip(frame["machine"], frame["note"], strict=True) if note]
     return Result.of(
         frame,
-        [*_undecided(frame), *notes, *of_rows, *advice(frame, "machine", "on {}"), *_power_notes(frame)],
+        [
+            *undecided(frame, "machine"),
+            *notes,
+            *of_rows,
+            *advice(frame, "machine", "on {}"),
+            *_power_notes(frame),
+        ],
         comparison,
         (*HIDDEN, "tasks", "layout_by", "bound_s", *quiet(frame)),
     )
-
-
-def _fastest_shares(worlds_s: Sequence[Sequence[float]]) -> Seconds:
-    """Return for each machine in which share of the sampled worlds none is faster; NaN if unknown."""
-    table = np.array(worlds_s)
-    shares: Seconds = (table <= np.nanmin(table, axis=0) * (1 + SAME)).mean(axis=1)
-    return np.where(np.isnan(table[:, 0]) | (table.shape[1] == 1), np.nan, shares)
-
-
-def _undecided(frame: pd.DataFrame) -> list[str]:
-    """Return a note where another machine than the first may well be the fastest."""
-    if not frame["fastest_share"][0] < LEVEL:
-        return []
-    often = frame.nlargest(MOST_NAMED, "fastest_share")
-    shares = zip(often["machine"], often["fastest_share"], strict=True)
-    named = ", ".join(f"{machine} in {share:.0%}" for machine, share in shares if share > 0)
-    said = f"which machine is the fastest is not decided; of the worlds that were sampled, {named}"
-    return [Note(said, Weight.DOUBT)]
 
 
 def merged_notes(notes: Mapping[str, Sequence[str]]) -> list[str]:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from itertools import product
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ from simsched.costs import CostModel, TaskCosts
 from simsched.costs.own_machine import machine_for
 from simsched.defaults import POLICY
 from simsched.document.result import Result
-from simsched.errors import LayoutError, SimschedError
+from simsched.errors import LayoutError
 from simsched.explain import Explanation
 from simsched.graph import TaskGraph
 from simsched.intervals import spread
@@ -38,10 +37,8 @@ from simsched.spec import Engine
 from simsched.study.binding import advice, bottleneck, bound_by
 from simsched.study.core_counts import core_counts, grown, knee
 from simsched.study.parts import PARTS, parts_of, with_growth
-from simsched.study.uncertain import MachineNumbers
+from simsched.study.worlds import SAMPLES, Case, sample_seeds, sampled_s
 
-#: Default number of replays of each core count.
-SAMPLES = 20
 #: Columns that the display leaves out; notes of a row are below the table.
 HIDDEN = ("critical_path_s", "area_s", "samples", "note", "utilization", *PARTS)
 #: Remark on an interval without width.
@@ -110,7 +107,7 @@ def predict(
     """
     scenario = Scenario.of(machine_for(graph, machine), None, costs, runtime, engine, seed, progress)
     counts, nearest = _whole(scenario.machine, cores)
-    rows = rows_of(_points(scenario, graph, policy, counts, width, weak), sample_seeds(seed, samples))
+    rows = rows_of(_cases(scenario, graph, policy, counts, width, weak), sample_seeds(seed, samples))
     return _result(rows, weak or callable(graph), nearest)
 
 
@@ -133,32 +130,6 @@ def quiet(frame: pd.DataFrame) -> list[str]:
     return marks + ["tasks"] * (frame["tasks"].nunique() == 1)
 
 
-@dataclass(frozen=True, eq=False)
-class Point:
-    """A graph and a policy in a scenario, of so many cores or on some machine.
-
-    Parameters
-    ----------
-    scenario : Scenario
-    graph : TaskGraph
-    policy : Policy
-    nominal : Schedule, optional
-        Its replay with the nominal costs, where there has been one.
-    busy : float, optional
-        Threads that are busy on average in that replay.
-    """
-
-    scenario: Scenario
-    graph: TaskGraph
-    policy: Policy
-    nominal: Schedule | None = None
-    busy: float | None = None
-
-    def replay(self) -> Schedule:
-        """Return the schedule of the point's scenario."""
-        return self.scenario.replay(self.graph, self.policy)
-
-
 def _whole(machine: Machine, cores: Sequence[int] | str | None) -> tuple[list[int], list[str]]:
     """Return core counts of whole tiles and kinds, each once, and notes on those that were no such counts."""
     targets = [machine.varied({"cores": count}) for count in core_counts(cores, machine)]
@@ -166,18 +137,18 @@ def _whole(machine: Machine, cores: Sequence[int] | str | None) -> tuple[list[in
     return [*counts], [note for target in targets for note in rounded(target)]
 
 
-def _points(
+def _cases(
     scenario: Scenario,
     graph: TaskGraph | Callable[[int], TaskGraph],
     policy: str | Policy | type[Policy],
     cores: Sequence[int],
     width: int | None,
     weak: bool,
-) -> list[Point]:
+) -> list[Case]:
     chosen = policy_of(policy)
     machines = (scenario.machine.varied({"cores": count}) for count in cores)
     return [
-        Point(replace(scenario, machine=target, layout=_layout(target, width)), one, chosen)
+        Case(replace(scenario, machine=target, layout=_layout(target, width)), one, chosen)
         for one, target in zip(grown(graph, cores, weak), machines, strict=True)
     ]
 
@@ -190,67 +161,30 @@ def _layout(machine: Machine, width: int | None) -> Layout | Best:
     return Layout(max(machine.n_cores // int(width), 1), int(width))
 
 
-def _sampled(points: Sequence[Point], seeds: Sequence[int]) -> list[list[float]]:
-    """Return each point's makespans, in seconds, with machine, costs and noise sampled from each seed."""
-    if not seeds:
-        return [[] for _ in points]
-    scenario = points[0].scenario
-    numbers = MachineNumbers.of(scenario.machine)
-    # Worlds of one seed are no worlds of the next: whoever tries another one wants to see how far the ends move.
-    worlds = {seed: (scenario.seed << 32) + seed - scenario.seed for seed in seeds}
-    costs = {seed: scenario.costs.sampled(np.random.default_rng([worlds[seed], 1])) for seed in seeds}
-
-    def sampled_s(pair: tuple[Point, int]) -> float:
-        point, seed = pair
-        machine = numbers.sampled(point.scenario.machine, worlds[seed])
-        world = replace(point.scenario, machine=machine, costs=costs[seed].while_busy(point.busy), seed=seed)
-        # Only the makespan is kept: schedules of a million tasks would fill the memory.
-        return replace(point, scenario=world).replay().makespan_s
-
-    found = parallel_map(sampled_s, [*product(points, seeds)])
-    return [found[i * len(seeds) : (i + 1) * len(seeds)] for i in range(len(points))]
-
-
-def sample_seeds(seed: int, samples: int) -> range:
-    """Return the seeds of the samples, the first for the nominal replay.
-
-    Raises
-    ------
-    SimschedError
-        If the number of samples is impossible.
-    """
-    if not is_whole(samples, 1):
-        raise SimschedError(f"samples is {samples!r}; expected a whole number, at least 1")
-    return range(seed, seed + samples)
-
-
-def rows_of(points: Sequence[Point], seeds: range) -> list[dict[str, Any]]:
-    """Return a row for each point, all on one machine, of any numbers of its cores.
+def rows_of(cases: Sequence[Case], seeds: range) -> list[dict[str, Any]]:
+    """Return a row for each case, all on one machine, of any numbers of its cores.
 
     `predict` has the columns; `worlds_s` are the makespans of all samples, the nominal first, and `notes` its notes.
 
     Parameters
     ----------
-    points : sequence of Point
+    cases : sequence of Case
     seeds : range
         Of the samples, as `sample_seeds` returns them.
     """
-    firsts = parallel_map(_first, points)
-    others = _sampled([point for _, point in firsts], seeds[1:])
-    noisy = points[0].scenario.costs.factors(1, 0) is not None
+    firsts = parallel_map(_first, cases)
+    others = sampled_s([case for _, case in firsts], seeds[1:])
+    noisy = cases[0].scenario.costs.factors(1, 0) is not None
     return [
         _with_interval(row, others_s, row.pop("one_core"), noisy)
         for (row, _), others_s in zip(firsts, others, strict=True)
     ]
 
 
-def _first(point: Point) -> tuple[dict[str, Any], Point]:
-    """Return the row of a point's replay with the nominal costs, and the point with the layout found."""
-    schedule = advised(point.replay()) if point.nominal is None else point.nominal
-    found = schedule.inputs.layout if schedule.inputs else None
-    settled = replace(point.scenario, layout=found or point.scenario.layout)
-    busy = schedule.utilization * schedule.n_cores
-    return _row(schedule, point.scenario), replace(point, scenario=settled, nominal=None, busy=busy)
+def _first(case: Case) -> tuple[dict[str, Any], Case]:
+    """Return the row of a case's replay with the nominal costs, and the case with the layout found."""
+    schedule = advised(case.replay()) if case.nominal is None else case.nominal
+    return _row(schedule, case.scenario), case.settled(schedule)
 
 
 def _row(schedule: Schedule, scenario: Scenario) -> dict[str, Any]:

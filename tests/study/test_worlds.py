@@ -13,6 +13,7 @@ NAN = float("nan")
 PRODUCTS = ss.TaskGraph.from_edges(
     [NAN] * 4, [(0, 2), (1, 3)], kinds="MatMul", flops=[1e9, 2e9, 1e9, 3e9], bytes_B=[1e6] * 4
 )
+CELLS = ss.workload("lstm[size=small,layers=1,steps=3]")
 
 
 def numbers(spec):
@@ -53,6 +54,64 @@ def test_both_engines_have_the_same_samples():
     ]
     columns = ["makespan_s", "low_s", "high_s"]
     assert found[0][columns].equals(found[1][columns])
+
+
+@pytest.mark.parametrize("policy", ["fifo", "kind-widths", "corun"])
+def test_intervals_of_compare_are_those_of_predict(policy):
+    (row,) = ss.compare(PRODUCTS, "generic[cores=4]", [policy], seed=2, samples=6).itertuples()
+    (other,) = ss.predict(PRODUCTS, "generic", policy, [4], seed=2, samples=6).itertuples()
+    assert (row.makespan_s, row.low_s, row.high_s) == (other.makespan_s, other.low_s, other.high_s)
+    assert row.low_s < row.makespan_s < row.high_s
+    assert row.fastest_share == 1.0
+
+
+def test_a_policy_is_as_often_the_fastest_as_it_is_in_simulated_worlds():
+    machine, known, wins = ss.machine("xeon-8160x2"), numbers("xeon-8160x2"), [0, 0]
+    frame = ss.compare(CELLS, machine, ["critical-path", "data-parallel"], samples=8)
+    nominal = [ss.simulate(CELLS, machine, row.policy, layout=row.layout) for row in frame.itertuples()]
+    for seed in range(8):
+        costs = ss.CostModel().sampled(np.random.default_rng([seed, 1])) if seed else ss.CostModel()
+        world = known.sampled(machine, seed) if seed else machine
+        seconds = [
+            ss.simulate(
+                CELLS, world, one.policy, one.layout, costs.while_busy(one.utilization * one.n_cores)
+            ).makespan_s
+            for one in nominal
+        ]
+        wins = [won + (one <= 1.005 * min(seconds)) for won, one in zip(wins, seconds, strict=True)]
+    assert frame["fastest_share"].tolist() == [won / 8 for won in wins]
+    assert 0 < min(wins) < 8
+
+
+def test_it_is_said_where_policies_differ_by_less_than_is_known():
+    frame = ss.compare(CELLS, "xeon-8160x2", ["sequential", "critical-path", "data-parallel"])
+    shares = dict(zip(frame["policy"], frame["fastest_share"], strict=True))
+    assert shares.pop("sequential") == 0.0
+    (said,) = [note for note in frame.notes if "the fastest" in note]
+    named = [f"{name} in {share:.0%}" for name, share in shares.items()]
+    assert said.startswith("which policy is the fastest is not decided")
+    assert all(one in said for one in named)
+    assert "sequential" not in said
+    alone = ss.compare(CELLS, "xeon-8160x2", ["sequential", "critical-path"])
+    assert not [note for note in alone.notes if "the fastest" in note]
+
+
+def test_comparisons_without_uncertainty_or_of_plans_have_no_intervals():
+    given = ss.TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)])
+    exact = ss.compare(given, "generic[cores=2]", ["fifo", "critical-path"])
+    assert exact["low_s"].tolist() == exact["high_s"].tolist() == exact["makespan_s"].tolist()
+    plans = ss.compare(PRODUCTS, "generic[cores=2]", ["fifo", "heft"])
+    assert plans[["low_s", "high_s", "fastest_share"]].isna().all(axis=None)
+    assert "fastest share" not in f"{exact}{plans}"
+    asked = ss.compare(PRODUCTS, "generic[cores=2]", ["fifo", "heft"], samples=3)
+    assert "fastest share" in str(asked)
+    assert asked["fastest_share"].sum() >= 1.0
+
+
+@pytest.mark.parametrize("samples", [0, 2.5, True])
+def test_impossible_numbers_of_worlds(samples):
+    with pytest.raises(ss.SimschedError, match="samples is"):
+        ss.compare(PRODUCTS, "generic[cores=2]", ["fifo"], samples=samples)
 
 
 def test_worlds_of_one_seed_are_no_worlds_of_the_next():

@@ -1,0 +1,135 @@
+"""Worlds that could be true: makespans in each, and in how many of them one of several is the shortest."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+
+import numpy as np
+import pandas as pd
+
+from simsched.errors import SimschedError
+from simsched.graph import TaskGraph
+from simsched.graph.taskgraph import Seconds
+from simsched.intervals import LEVEL, SAME
+from simsched.notes import Note, Weight
+from simsched.parameters import is_whole
+from simsched.policy import Policy
+from simsched.replay.parallel_map import parallel_map
+from simsched.replay.scenario import Scenario
+from simsched.schedule import Schedule
+from simsched.study.uncertain import MachineNumbers
+from simsched.text import shortened
+
+#: Default number of replays of each case: the nominal one, and one in each world.
+SAMPLES = 20
+#: Rows that the note names where it is not decided which is the fastest, and most characters of each.
+MOST_NAMED, MOST_CHARACTERS = 4, 40
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """A graph and a policy in a scenario, of so many cores or on some machine.
+
+    Parameters
+    ----------
+    scenario : Scenario
+    graph : TaskGraph
+    policy : Policy
+    nominal : Schedule, optional
+        Its replay with the nominal costs, where there has been one.
+    busy : float, optional
+        Threads that are busy on average in that replay.
+    """
+
+    scenario: Scenario
+    graph: TaskGraph
+    policy: Policy
+    nominal: Schedule | None = None
+    busy: float | None = None
+
+    def replay(self) -> Schedule:
+        """Return the schedule of the case's scenario."""
+        return self.scenario.replay(self.graph, self.policy)
+
+    def settled(self, schedule: Schedule) -> Case:
+        """Return the case with the layout that its nominal replay found, and with the threads busy in it."""
+        found = schedule.inputs.layout if schedule.inputs else None
+        scenario = replace(self.scenario, layout=found or self.scenario.layout)
+        return replace(self, scenario=scenario, nominal=None, busy=schedule.utilization * schedule.n_cores)
+
+
+def sample_seeds(seed: int, samples: int) -> range:
+    """Return the seeds of the samples, the first for the nominal replay.
+
+    Raises
+    ------
+    SimschedError
+        If the number of samples is impossible.
+    """
+    if not is_whole(samples, 1):
+        raise SimschedError(f"samples is {samples!r}; expected a whole number, at least 1")
+    return range(seed, seed + samples)
+
+
+def sampled_s(cases: Sequence[Case], seeds: Sequence[int]) -> list[list[float]]:
+    """Return each case's makespans, in seconds, with machine, costs and noise sampled from each seed.
+
+    A seed is the same world for all cases, whose scenarios have the same costs and a machine of the same numbers.
+    """
+    if not seeds:
+        return [[] for _ in cases]
+    scenario = cases[0].scenario
+    numbers = MachineNumbers.of(scenario.machine)
+    # Worlds of one seed are no worlds of the next: whoever tries another one wants to see how far the ends move.
+    worlds = {seed: (scenario.seed << 32) + seed - scenario.seed for seed in seeds}
+    costs = {seed: scenario.costs.sampled(np.random.default_rng([worlds[seed], 1])) for seed in seeds}
+
+    def makespan_s(pair: tuple[Case, int]) -> float:
+        case, seed = pair
+        machine = numbers.sampled(case.scenario.machine, worlds[seed])
+        world = replace(case.scenario, machine=machine, costs=costs[seed].while_busy(case.busy), seed=seed)
+        # Only the makespan is kept: schedules of a million tasks would fill the memory.
+        return replace(case, scenario=world).replay().makespan_s
+
+    found = parallel_map(makespan_s, [*product(cases, seeds)])
+    return [found[i * len(seeds) : (i + 1) * len(seeds)] for i in range(len(cases))]
+
+
+def fastest_shares(worlds_s: Sequence[Sequence[float]]) -> Seconds:
+    """Return for each row in which share of the sampled worlds none is faster; NaN if unknown.
+
+    Parameters
+    ----------
+    worlds_s : sequence of sequence of float
+        Makespans of each row in all worlds; NaN for a row that failed.
+
+    Examples
+    --------
+    >>> fastest_shares([[1.0, 3.0], [2.0, 2.0], [2.0, 2.0]]).tolist()
+    [0.5, 0.5, 0.5]
+    """
+    table = np.array(worlds_s)
+    shares: Seconds = (table <= np.nanmin(table, axis=0) * (1 + SAME)).mean(axis=1)
+    return np.where(np.isnan(table[:, 0]) | (table.shape[1] == 1), np.nan, shares)
+
+
+def undecided(frame: pd.DataFrame, what: str) -> list[str]:
+    """Return a note where another row than the shortest may well be the fastest.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        With makespan_s, fastest_share, and a name in the column that `what` names.
+    what : str
+    """
+    if not frame.nsmallest(1, "makespan_s")["fastest_share"].iloc[0] < LEVEL:
+        return []
+    often = frame.nlargest(MOST_NAMED, "fastest_share")
+    shares = zip(often[what], often["fastest_share"], strict=True)
+    named = ", ".join(
+        f"{shortened(name, MOST_CHARACTERS)} in {share:.0%}" for name, share in shares if share > 0
+    )
+    said = f"which {what} is the fastest is not decided; of the worlds that were sampled, {named}"
+    return [Note(said, Weight.DOUBT)]
