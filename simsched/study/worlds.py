@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import product
 
 import numpy as np
@@ -85,12 +86,14 @@ def sampled_s(cases: Sequence[Case], seeds: Sequence[int]) -> list[list[float]]:
     # Worlds of one seed are no worlds of the next: whoever tries another one wants to see how far the ends move.
     worlds = {seed: (scenario.seed << 32) + seed - scenario.seed for seed in seeds}
     costs = {seed: scenario.costs.sampled(np.random.default_rng([worlds[seed], 1])) for seed in seeds}
+    machine_in = cache(numbers.sampled)
 
     def makespan_s(pair: tuple[Case, int]) -> float:
         case, seed = pair
-        machine = numbers.sampled(case.scenario.machine, worlds[seed])
-        world = replace(case.scenario, machine=machine, costs=costs[seed].while_busy(case.busy), seed=seed)
-        # Only the makespan is kept: schedules of a million tasks would fill the memory.
+        machine = machine_in(case.scenario.machine, worlds[seed])
+        costs_in = costs[seed].while_busy(case.busy)
+        # Only the makespan is kept: schedules of a million tasks would fill the memory, and nobody reads their notes.
+        world = replace(case.scenario, machine=machine, costs=costs_in, seed=seed, memory_limit="ignore")
         return replace(case, scenario=world).replay().makespan_s
 
     found = parallel_map(makespan_s, [*product(cases, seeds)])
