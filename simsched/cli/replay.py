@@ -119,7 +119,7 @@ SamplesOption = Annotated[
         metavar="N",
         min=1,
         help="Replays of each policy, for intervals and how often each is the fastest; 1 for none. Default: 20, or 1 "
-        "where a policy plans before the replay.",
+        "where it can take long.",
     ),
 ]
 
@@ -163,7 +163,7 @@ def compare(
     model, tasks = ss.CostModel(noise=noise, library=library), graph_of(graph, context)
     target = machine_for(tasks, machine)
     policies = policies_or_all(policy, target)
-    seeds = sample_seeds(seed, samples or samples_of(policies))
+    seeds = sample_seeds(seed, samples or samples_of(policies, target))
     with progress_bar(tasks.n_tasks * len(policies) * (MOST_REPLAYS + len(seeds)), "replaying") as progress:
         scenario = Scenario.of(target, layout, model, None, engine, seed, progress)
         schedules, sequential = replays(scenario, tasks, policies)

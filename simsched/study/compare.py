@@ -21,7 +21,7 @@ from simsched.graph import TaskGraph
 from simsched.intervals import spread
 from simsched.machine import Machine, RuntimeProfile
 from simsched.plots.policies import comparison
-from simsched.policy import Layout, PlannedPolicy, Policy, policy as policy_of
+from simsched.policy import Layout, PlannedPolicy, Policy, RankPolicy, policy as policy_of
 from simsched.policy.installed import policies_or_all
 from simsched.progress import shows_progress
 from simsched.replay.advice import advised
@@ -70,7 +70,8 @@ def compare(
     samples : int, optional
         Replays of each policy: the first with nominal costs and machine, the others in worlds that could be true, the
         same for all policies (docs/predicting.md), each with the layout of the first. 1 for no interval; when not
-        given, 20, or 1 where a policy plans before the replay, which can take long.
+        given, 20, or 1 where it can take long: a policy plans before the replay, or chooses widths on several kinds of
+        cores.
 
     Returns
     -------
@@ -89,40 +90,42 @@ def compare(
     """
     scenario = Scenario.of(machine_for(graph, machine), layout, costs, runtime, engine, seed, progress)
     chosen = policies_or_all(policies, scenario.machine)
-    seeds = sample_seeds(seed, samples_of(chosen) if samples is None else samples)
+    seeds = sample_seeds(seed, samples_of(chosen, scenario.machine) if samples is None else samples)
     schedules, sequential = replays(scenario, graph, chosen)
     limits = best_bounds(scenario, graph, bound, limit_s)
     return comparison_frame(schedules, sequential, limits, worlds_of(scenario, schedules, seeds))
 
 
-def samples_of(policies: Sequence[Policy]) -> int:
-    """Return how many replays of each policy there are by default."""
-    return 1 if any(isinstance(one, PlannedPolicy) for one in policies) else SAMPLES
+def samples_of(policies: Sequence[Policy], machine: Machine) -> int:
+    """Return how many replays of each policy there are by default: one where a plan or a replay can take seconds."""
+    kinds = machine.kinds is not None
+    slow = (isinstance(one, PlannedPolicy) or (kinds and not isinstance(one, RankPolicy)) for one in policies)
+    return 1 if any(slow) else SAMPLES
 
 
 def replays(
     scenario: Scenario, graph: TaskGraph, policies: Sequence[Policy]
 ) -> tuple[list[Schedule], Schedule]:
     """Return the schedules that `compare` compares, one for each policy, and that of `sequential`."""
-
-    def replay(policy: Policy) -> Schedule:
-        suited = replace(scenario, layout=policy.suited_or_best(scenario.layout))
-        return advised(suited.replay(graph, policy))
-
-    schedules = [replay(policy) for policy in policies]
+    cases = [_case(scenario, graph, policy) for policy in policies]
+    schedules = [advised(case.replay()) for case in cases]
     sequential = next((s for s in schedules if s.policy == BASELINE), None)
-    return schedules, sequential or replay(policy_of(BASELINE))
+    return schedules, sequential or advised(_case(scenario, graph, policy_of(BASELINE)).replay())
 
 
 def worlds_of(scenario: Scenario, schedules: Sequence[Schedule], seeds: range) -> list[list[float]]:
     """Return the makespans of each schedule in all worlds, in seconds, its own first."""
     cases = [
-        Case(scenario, schedule.graph, schedule.inputs.policy).settled(schedule)
+        _case(scenario, schedule.graph, schedule.inputs.policy).settled(schedule)
         for schedule in schedules
         if schedule.inputs
     ]
     others = sampled_s(cases, seeds[1:])
     return [[schedule.makespan_s, *rest] for schedule, rest in zip(schedules, others, strict=True)]
+
+
+def _case(scenario: Scenario, graph: TaskGraph, policy: Policy) -> Case:
+    return Case(replace(scenario, layout=policy.suited_or_best(scenario.layout)), graph, policy)
 
 
 def comparison_frame(

@@ -103,6 +103,8 @@ def test_comparisons_without_uncertainty_or_of_plans_have_no_intervals():
     plans = ss.compare(PRODUCTS, "generic[cores=2]", ["fifo", "heft"])
     assert plans[["low_s", "high_s", "fastest_share"]].isna().all(axis=None)
     assert "fastest share" not in f"{exact}{plans}"
+    kinds = ss.compare(PRODUCTS, "core-i7-1370p[cores=4]", ["corun"])
+    assert kinds["low_s"].isna().all()
     asked = ss.compare(PRODUCTS, "generic[cores=2]", ["fifo", "heft"], samples=3)
     assert "fastest share" in str(asked)
     assert asked["fastest_share"].sum() >= 1.0
