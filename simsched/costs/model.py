@@ -245,6 +245,7 @@ class CostModel:
             recorded, threads = table.one_core(recorded), np.where(table.covers, 1, threads)
         covers = None if table is None or not table.covers.any() else table.covers
         t1, notes = rescaled(graph, machine, recorded, covers)
+        said = (*said, *notes, *self._unused(graph), *_families(graph, curves, covers))
         alone = self._alone(graph, machine, runtime, t1)
         found = TaskCosts(
             one_core_s=t1,
@@ -253,7 +254,7 @@ class CostModel:
             traffic_B=_traffic(traffic_B, machine, t1, np.minimum(threads, pieces)),
             pieces=pieces,
             reach_Bps=machine.reach_Bps,
-            notes=(*said, *notes, *_families(graph, curves, covers), *_of_cores(graph, machine, alone)),
+            notes=(*said, *_of_cores(graph, machine, alone)),
             table=table,
             kinds_s=_by_kind(graph, machine, t1),
             kinds_reach_Bps=_kinds_reach(machine),
@@ -261,6 +262,16 @@ class CostModel:
             alone=alone,
         )
         return found if self.discrepancy is None else self.discrepancy.on(found, graph, machine, curves)
+
+    def _unused(self, graph: TaskGraph) -> tuple[str, ...]:
+        """Return a note where curves are given, and none is of a kind of the graph."""
+        kinds = graph.kinds.labels
+        if not self.curves or self.measured is not None or not kinds or any(map(self._own, kinds)):
+            return ()
+        given, there = (", ".join(map(repr, list(some)[:3])) for some in (self.curves, kinds))
+        return (
+            Note(f"no task is of a kind whose curve is given ({given}); kinds are {there}", Weight.DOUBT),
+        )
 
     def _by_width(
         self, graph: TaskGraph, machine: Machine, runtime: RuntimeProfile, library: Choice

@@ -77,7 +77,7 @@ def from_frames(tasks: pd.DataFrame, edges: pd.DataFrame, *, name: str = "graph"
     text = {c: _strings(tasks[c]) for c in TEXT_COLUMNS if c in tasks}
     number = {c: _numbers(tasks[c], c) for c in NUMBER_COLUMNS if c in tasks}
     edge_bytes, edge_objects = _data(edges)
-    labels = pd.Index(tasks["task"]) if "task" in tasks else tasks.index
+    labels = pd.Index(tasks["task"]) if "task" in tasks else tasks.index.to_flat_index()
     return later("TaskGraph").from_edges(
         _seconds(tasks, by_kind, number.get("duration_s")),
         _ends(labels, edges),

@@ -216,15 +216,16 @@ nb::object ready_s(nb::handle_t<PolicyView> self, nb::handle task) {
 
 nb::object seconds(nb::handle_t<PolicyView> self, nb::handle task, nb::handle width, nb::handle core) {
     auto &view = *nb::inst_ptr<PolicyView>(self);
-    std::int64_t t, w;
-    if (view.several_kinds && !core.is_none())
-        return view.checks.attr("seconds")(task, width, self, core);
-    if (is_task(view, task, t) && whole(width, w) && w >= 1 &&
-        static_cast<std::size_t>(w) <= view.state.threads()) {
+    std::int64_t t, w, c;
+    const auto is_upto = [&](std::int64_t number, std::int64_t least) {
+        return number >= least && static_cast<std::size_t>(number - least) < view.state.threads();
+    };
+    const auto by_width = core.is_none() || (!view.several_kinds && whole(core, c) && is_upto(c, 0));
+    if (by_width && is_task(view, task, t) && whole(width, w) && is_upto(w, 1)) {
         const nb::ft_object_guard locked(self);
         return nb::float_(view.estimates(static_cast<std::size_t>(t), static_cast<std::size_t>(w)).seconds);
     }
-    return view.checks.attr("seconds")(task, width, self);
+    return view.checks.attr("seconds")(task, width, self, core);
 }
 
 template <double (ReplayState::*Of)(std::size_t) const>

@@ -63,7 +63,8 @@ class ActionChecks:
             raise self._impossible(start, f"it is not ready: {self._known(task, state)}", state)
         idle = state.idle_cores
         if not start.cores and not 1 <= start.width <= len(idle):
-            asked = f"{counted(start.width, 'core')} were asked for, {len(idle)} are idle: {self._story(task, state)}"
+            asked = counted(start.width, "core was asked for", "cores were asked for")
+            asked = f"{asked}, {len(idle)} are idle: {self._story(task, state)}"
             raise self._impossible(start, asked, state)
         cores = tuple(sorted(map(int, start.cores)))
         if not cores and self._by_kind:
@@ -115,13 +116,14 @@ class ActionChecks:
 
     def seconds(self, task: int, width: int, state: State, core: int | None = None) -> float:
         """Return the estimated seconds of a task on `width` cores, or raise an explaining error."""
-        if core is not None and self._by_kind:
-            self._require_core(core, state)
-            return self._by_kind[self._kinds_of([core])[0]].seconds_of(task, width)
         if width < 1 or not 0 <= task < self.problem.graph.n_tasks:
             why = "the least width is 1" if width < 1 else self._known(task, state)
             raise self._refused(f"for the seconds of task {task} on {counted(width, 'core')}: {why}", state)
-        return self.problem.costs.seconds_of(task, width)
+        if core is not None:
+            self._require_core(core, state)
+        if core is None or not self._by_kind:
+            return self.problem.costs.seconds_of(task, width)
+        return self._by_kind[self._kinds_of([core])[0]].seconds_of(task, width)
 
     def estimate(self, task: int, width: int) -> tuple[float, Load]:
         """Return the estimated seconds of a task about to start, and its demand on shared resources."""
@@ -194,9 +196,10 @@ class ActionChecks:
 
     def stuck(self, state: State) -> PolicyError:
         """Return the error that names the tasks that the policy never started."""
+        ready, idle = counted(len(state.ready), "ready task"), counted(len(state.idle_cores), "idle core")
         return PolicyError(
-            f"policy {self.spec} started nothing at {state.now_s:.9g} s, with {len(state.ready)} ready tasks, "
-            f"{len(state.idle_cores)} idle cores and nothing running: {self._story(state.ready[0], state)}"
+            f"policy {self.spec} started nothing at {state.now_s:.9g} s, with {ready}, {idle} and nothing running: "
+            f"{self._story(state.ready[0], state)}"
         )
 
     def _start(self, action: object) -> Start:

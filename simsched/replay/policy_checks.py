@@ -107,7 +107,8 @@ def planned_of(policy: RankPolicy, problem: Problem, executors: Csr) -> Assignme
     executor, order = np.asarray(found.executor), np.asarray(found.order)
     if executor.shape != (n,) or order.shape != (n,) or {executor.dtype.kind, order.dtype.kind} - {"i", "u"}:
         raise PolicyError(
-            f"policy {policy}: its plan has {executor.shape} executors and {order.shape} tasks; expected {n}"
+            f"policy {policy}: its plan has executors {executor.dtype} of shape {executor.shape}, and an order "
+            f"{order.dtype} of shape {order.shape}; expected {n} whole numbers of each"
         )
     if n and not (executor.min() >= 0 and executor.max() < executors.n):
         raise PolicyError(

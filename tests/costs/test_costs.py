@@ -258,6 +258,19 @@ def test_a_kind_takes_the_curve_that_is_spelled_as_it_is():
         assert shares == [0.1, 0.5, 0.5]
 
 
+def test_curves_of_kinds_that_no_task_has_are_named():
+    """One of several may be meant for other graphs; none of all is a misspelling."""
+    graph, curves = ss.TaskGraph.from_edges([1.0], kinds="Conv2D"), {"Convd2": ss.Curve(0.1)}
+    said = "no task is of a kind whose curve is given ('Convd2'); kinds are 'Conv2D'"
+    assert said in ss.CostModel(curves).on(graph, GENERIC).notes
+    assert not [
+        note
+        for model in (ss.CostModel(), ss.CostModel({**curves, "conv2d": ss.Curve(0.1)}))
+        for note in model.on(graph, GENERIC).notes
+        if "no task is of" in note
+    ]
+
+
 def test_kinds_that_name_functions_gain_from_no_team():
     """Python's `sum`, submitted to a pool, took a quarter on a team of four: it passed for a reduction of tensors."""
     graph = ss.TaskGraph.from_edges([1.0, 1.0], kinds=["sum", "load"])

@@ -17,6 +17,8 @@ import pytest
 
 import simsched as ss
 from simsched.errors import LayoutError
+from simsched.policy import Problem
+from simsched.study.binding import RESOURCES
 
 ROOT = Path(__file__).parents[2]
 BLOCK = re.compile(
@@ -107,3 +109,24 @@ def test_the_python_of_a_page_runs(page: str) -> None:
                 if "host has 1 (" in str(error):
                     pytest.skip(f"{page} needs two cores")
                 raise
+
+
+def test_what_a_policy_can_decide_by_exists() -> None:
+    """Each `problem...` in the table of docs/howto/own_policy.md has a value that is no method left uncalled."""
+    machine = ss.machine("generic[cores=2]")
+    graph = ss.TaskGraph.from_edges([1.0, 2.0], [(0, 1)])
+    problem = Problem(graph, machine, ss.CostModel().on(graph, machine), None)
+    names = {"problem": problem, "task": 0, "widths": 2, "seconds": problem.seconds}
+    text = (ROOT / "docs/howto/own_policy.md").read_text("utf-8")
+    asked = re.findall(
+        r"`(problem\.[^`]+)`(?=[^|\n]*\|)", text.partition("## What a policy can decide by")[2]
+    )
+    assert len(asked) > 7
+    assert not [one for one in asked if callable(eval(one, dict(names)))]  # noqa: S307 - our own page
+
+
+def test_columns_and_resources_of_a_prediction_are_on_its_page() -> None:
+    text = (ROOT / "docs/predicting.md").read_text("utf-8")
+    columns = ss.predict(ss.TaskGraph.from_edges([1.0]), "generic", "fifo", [1]).columns
+    said = {*columns, *RESOURCES} - {"cores", "tasks", "samples"}
+    assert not [one for one in sorted(said) if f"`{one}`" not in text]

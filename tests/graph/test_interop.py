@@ -73,6 +73,16 @@ def test_labels_of_frames_are_names(tasks: pd.DataFrame, names: list[str] | None
     assert (graph.names and graph.names.to_list()) == names
 
 
+def test_an_index_of_levels_labels_tasks() -> None:
+    """As `frame.set_index([...])` and `groupby` leave it."""
+    grid = pd.MultiIndex.from_tuples([(0, 0), (0, 1), (1, 0)], names=["row", "column"])
+    edges = pd.DataFrame({"before": [(0, 0), (0, 0)], "after": [(0, 1), (1, 0)]})
+    graph = TaskGraph.from_frames(pd.DataFrame({"duration_s": 1.0}, index=grid), edges)
+    assert graph.names is not None
+    assert graph.names.to_list() == ["(0, 0)", "(0, 1)", "(1, 0)"]
+    assert graph.successors.neighbours(0).tolist() == [1, 2]
+
+
 def test_columns_that_are_not_kept_are_told() -> None:
     graph = TaskGraph.from_frames(
         pd.DataFrame({"duration_s": [1.0], "colour": ["red"]}), rich(None).to_frames()[1][:0]

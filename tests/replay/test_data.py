@@ -34,6 +34,14 @@ class AsTold(PlannedPolicy):
         return Assignment(np.array(self.executor, np.int32), np.array(order, np.int32))
 
 
+class OnFloats(AsTold):
+    """The same, of arrays that NumPy makes where nothing is said of their type."""
+
+    def plan(self, platform: Platform, seed: int) -> Assignment:
+        """Return the first executor for all."""
+        return Assignment(np.zeros(platform.successors.n), np.arange(platform.successors.n))
+
+
 @pytest.fixture
 def replay(engine):
     """Replay a graph whose edges carry bytes."""
@@ -180,7 +188,8 @@ def test_executors_wait_for_their_next_task(replay):
 @pytest.mark.parametrize(
     ("policy", "message"),
     [
-        (AsTold(executor=(0, 1)), "has .2,. executors"),
+        (AsTold(executor=(0, 1)), r"executors int32 of shape \(2,\)"),
+        (OnFloats(), "executors float64 .*; expected 3 whole numbers of each"),
         (AsTold(executor=(0, 1, 2)), "names executors 0 to 2; there are 2"),
         (AsTold(executor=(0, 0, 0), order=(0, 1, 1)), "not one of all tasks"),
         (AsTold(executor=(0, 0, 0), order=(2, 1, 0)), "each after those before it"),

@@ -38,6 +38,7 @@ def act(engine, *starts):
         ([ss.Start(0), ss.Start(0)], r"task 0 \('a'\) was started on cores \[0\], to finish about 1 s"),
         ([ss.Start(0, width=3)], "3 cores were asked for, 2 are idle"),
         ([ss.Start(0, width=0)], "0 cores were asked for"),
+        ([ss.Start(0, width=2), ss.Start(1)], "1 core was asked for, 0 are idle"),
         ([ss.Start(0, cores=(1, 1))], "is listed twice"),
         ([ss.Start(0, cores=(2,))], "core 2 does not exist"),
         ([ss.Start(0, cores=(1,)), ss.Start(1, cores=(1,))], r"core 1 is held: task 0 \('a'\)"),

@@ -111,9 +111,18 @@ def test_corunning_on_kinds_is_the_same_on_both_engines(engine):
     assert schedule.finish_s.tolist() == other.finish_s.tolist()
 
 
-def test_cores_and_tasks_that_do_not_exist(engine):
-    for look in (lambda view, task, core: view.free_B(99), lambda view, task, core: view.fetch_s(task, -1)):
-        with pytest.raises(PolicyError, match="does not exist"):
-            run(engine, look)
-    with pytest.raises(PolicyError, match="tasks are 0 to 2"):
-        run(engine, lambda view, task, core: view.missing_B(7, 0))
+@pytest.mark.parametrize(
+    ("look", "says"),
+    [
+        (lambda view, task, core: view.free_B(99), "does not exist"),
+        (lambda view, task, core: view.fetch_s(task, -1), "does not exist"),
+        (lambda view, task, core: view.seconds(task, core=99), "does not exist"),
+        (lambda view, task, core: view.missing_B(7, 0), "tasks are 0 to 2"),
+        (lambda view, task, core: view.seconds(-1, core=0), "tasks are 0 to 2"),
+        (lambda view, task, core: view.seconds(task, 0, core=0), "the least width is 1"),
+    ],
+)
+@pytest.mark.parametrize("machine", [MACHINE, MACHINE.replace("link", "kinds=each,link", 1)])
+def test_cores_and_tasks_that_do_not_exist(engine, look, says, machine):
+    with pytest.raises(PolicyError, match=says):
+        run(engine, look, machine, [[4, 2]] * 3 if "each" in machine else (1, 1, 1))
