@@ -19,7 +19,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from math import copysign, exp, log, log2, sqrt
 from typing import Any, Literal, get_args
@@ -122,8 +122,14 @@ class NormalByName:
 
     def __call__(self, name: str) -> float:
         """Return the number of a name."""
-        place = [self.seed, crc32(self.machine.encode()), crc32(name.encode())]
-        return float(np.random.default_rng(place).standard_normal())
+        return _normal(self.seed, self.machine, name)
+
+
+# A world has some hundred names, and core counts, layouts and policies share it.
+@lru_cache(2**14)
+def _normal(seed: int, machine: str, name: str) -> float:
+    place = [seed, crc32(machine.encode()), crc32(name.encode())]
+    return float(np.random.default_rng(place).standard_normal())
 
 
 @dataclass(frozen=True)

@@ -163,7 +163,7 @@ class _Wanted:
     table: Any = field(compare=False)
 
 
-@lru_cache(maxsize=32)
+@lru_cache(maxsize=128)
 def _made(wanted: _Wanted) -> Structure:
     """Return a structure; most variations of a machine leave it as it is."""
     return wanted.kind.of(wanted.table, wanted.count, wanted.per_tile)
