@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -27,6 +27,8 @@ _NO_NUMBER = re.compile(rb"(:[ ]{0,64})-?(?:nan(?:\([a-z]{0,8}\))?|inf|NaN|Infin
 _OPEN_MEMBER = re.compile(rb'(?<!\\)(?:\\\\)*"[ ]{0,64}(?::[ ]{0,64}(?:[-A-Za-z()]{1,15}[ ]{0,64})?)?\Z')
 #: Its largest distance from the end.
 _BACK_B = 256
+#: Prefixes whose builders are remembered.
+_MOST_ROUTES = 10_000
 
 
 def mended(chunks: Iterable[bytes], mend: Mend) -> Iterator[bytes]:
@@ -198,7 +200,7 @@ def stream(path: Path, *prefixes: str, mend: Mend | None = None) -> Iterator[tup
 
 
 class Parser:
-    """ijson's parsers of some prefixes of one file, after a guard.
+    """ijson's parser of some prefixes of one file, after a guard.
 
     Raises
     ------
@@ -212,7 +214,11 @@ class Parser:
 
         self._path, self._offset_B, self._guard = path, 0, _Guard(path)
         self._queues: dict[str, list[Any]] = {prefix: ijson.sendable_list() for prefix in prefixes}
-        self._parsers = [ijson.items_coro(queue, prefix) for prefix, queue in self._queues.items()]
+        self._parser = (
+            ijson.items_coro(self._queues[prefixes[0]], prefixes[0])
+            if len(prefixes) == 1
+            else ijson.parse_coro(_Router(self._queues))
+        )
 
     def check(self, chunk: bytes) -> None:
         """Raise `FormatError` if the parser would not survive the next piece of the file."""
@@ -230,20 +236,14 @@ class Parser:
         """
         if offset_B is not None:
             self._offset_B = offset_B
-        problems = [
-            error
-            for parser in self._parsers
-            if (error := _parse(parser.send, self._path, self._offset_B, chunk)) is not None
-        ]
-        if problems:
-            raise problems[0]
+        if (error := _parse(self._parser.send, self._path, self._offset_B, chunk)) is not None:
+            raise error
         self._offset_B += len(chunk)
 
     def close(self) -> None:
         """Raise `FormatError` if the file is not complete."""
-        for parser in self._parsers:
-            if (error := _parse(parser.close, self._path, self._offset_B)) is not None:
-                raise error
+        if (error := _parse(self._parser.close, self._path, self._offset_B)) is not None:
+            raise error
 
     def values(self) -> Iterator[tuple[str, Any]]:
         """Yield (prefix, value) for every value that became complete since the last call."""
@@ -251,6 +251,41 @@ class Parser:
             for value in queue:
                 yield prefix, value
             queue.clear()
+
+
+class _Router:
+    """Hands the events of one parser to the builders of the values of each prefix; a parser for each is slow."""
+
+    def __init__(self, queues: Mapping[str, list[Any]]) -> None:
+        import ijson
+
+        items = ijson.get_backend(ijson.backend_name).items_basecoro
+        self._builders = {prefix: items(queue, prefix).send for prefix, queue in queues.items()}
+        self._routes: dict[str, list[Callable[[Any], object]]] = {}
+
+    def send(self, event: tuple[str, str, Any]) -> None:
+        """Take an event: its prefix, its kind and its value."""
+        prefix = event[0]
+        route = self._routes.get(prefix)
+        if route is None:
+            route = self._route(prefix)
+        for send in route:
+            send(event)
+
+    def _route(self, prefix: str) -> list[Callable[[Any], object]]:
+        if len(self._routes) >= _MOST_ROUTES:
+            # A file has as many keys as it likes.
+            self._routes.clear()
+        found = [
+            send
+            for wanted, send in self._builders.items()
+            if not wanted or prefix == wanted or prefix.startswith(f"{wanted}.")
+        ]
+        self._routes[prefix] = found
+        return found
+
+    def close(self) -> None:
+        """Take note that there are no more events."""
 
 
 def chunks(file: BinaryIO, mend: Mend | None, size_B: int) -> Iterator[bytes]:

@@ -42,6 +42,8 @@ MESSAGES = {
 }
 PLANE, LINE, PLANE_NAME = 1, 3, 2
 MAX_NS = 2**62
+#: Planes of a file: a host has one for each device and a few of its own.
+MOST_PLANES = 10_000
 _NUMBER = re.compile(r"\(([0-9]{1,19})\)$", re.ASCII)
 #: Line of a device on which TPUs and GPUs put the operations of XLA.
 XLA_OPS = "XLA Ops"
@@ -143,6 +145,8 @@ class _Reading:
         """Take the tables of a plane; its lines are passed over."""
         found = _Tables()
         self._planes.append(found)
+        if len(self._planes) > MOST_PLANES:
+            raise wire.wrong(plane.begin, f"more than {MOST_PLANES} planes")
         for one in wire.fields(plane.end):
             if one.kind != BYTES or one.number == LINE:
                 continue

@@ -5,11 +5,13 @@ from __future__ import annotations
 import gzip
 import json
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from hypothesis import example, given, strategies as st
 
 from simsched.errors import FormatError
+from simsched.traces.shared import json_stream
 from simsched.traces.shared.json_stream import mended, stream
 
 
@@ -22,6 +24,27 @@ def test_valid_text_stays_whatever_the_chunks(text: str, size: int) -> None:
     chunks = [whole[i : i + size] for i in range(0, len(whole), size)]
     assert b"".join(mended(chunks, told.append)) == whole
     assert not told
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-9, 9) | st.text("a.", max_size=2),
+    lambda inner: (
+        st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from(["a", "b", "a.b", "item"]), inner)
+    ),
+    max_leaves=12,
+)
+
+
+@given(JSON, st.sampled_from([1, 10_000]))
+def test_values_of_several_prefixes_are_those_of_each_alone(value: object, routes: int) -> None:
+    prefixes = ["a", "a.item", "item", "item.a", "a.b", "b.item.item", "item.item"]
+    with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(json_stream, "_MOST_ROUTES", routes)
+        path = Path(folder, "some.json")
+        path.write_text(json.dumps(value))
+        together = list(stream(path, *prefixes))
+        alone = [found for prefix in prefixes for found in stream(path, prefix)]
+    assert together == alone
 
 
 @given(st.binary(), st.integers(1, 7))

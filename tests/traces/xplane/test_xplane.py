@@ -118,6 +118,7 @@ def test_loops_are_entered_and_left() -> None:
             {"process": "/device:GPU:0"},
             "process is '/device:GPU:0'; expected one of '/host:CPU'",
         ),
+        (b"\n\x0b\x12\x09/host:CPU" * 10_001, {}, "byte 130002: more than 10000 planes"),
     ],
 )
 def test_refused(content: bytes, options: dict[str, Any], message: str) -> None:
