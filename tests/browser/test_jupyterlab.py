@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -142,11 +143,13 @@ def test_a_notebook_that_is_not_trusted_shows_still_pictures(
     shown = ("schedule", "schedule.explore()", "schedule.explain()", 'ss.report(graph, "generic[cores=2]")')
     page = ran(lab.write("trusted.ipynb", BY_HAND, "schedule = by_hand.schedule", *shown))
     page.keyboard.press("Control+s")
-    saved, outputs = {}, 0
+    saved, outputs = dict[str, Any](), 0
     while outputs < 1 + len(shown):
         page.wait_for_timeout(500)
-        saved = json.loads((lab.folder / "trusted.ipynb").read_text("utf-8"))
-        outputs = sum(len(cell["outputs"]) for cell in saved["cells"])
+        # While it is being written, the file may be empty or end early.
+        with suppress(json.JSONDecodeError):
+            saved = json.loads((lab.folder / "trusted.ipynb").read_text("utf-8"))
+        outputs = sum(len(cell["outputs"]) for cell in saved.get("cells", ()))
     assert page.locator(".simsched-still:visible").count() == 0, "the frame is what is seen here"
     # What is not what was signed is not trusted.
     saved["metadata"]["title"] = "changed by somebody"
