@@ -76,8 +76,8 @@ class Uncertain:
         return [*self.of_machine(), *self._of_curves()]
 
     def of_machine(self) -> list[Parameter]:
-        """Return the uncertain numbers of the machine, in the order of its file; cached from the second call on."""
-        return [*_of_machine(self.scenario.machine)]
+        """Return the uncertain numbers of the machine, in the order of its file."""
+        return list(self._of_machine(self.reachable))
 
     def of_machine_together(self) -> list[Parameter]:
         """Return the uncertain numbers of the machine, with the ends that all can have together, where they exist."""
@@ -163,13 +163,6 @@ class Uncertain:
                 before = curves.get(kind) or self.scenario.costs.curve(kind)
                 curves[kind] = replace(before, **cast(Any, {name: value}))
         return replace(self.scenario.costs, curves=curves)
-
-
-@lru_cache(maxsize=64)
-def _of_machine(machine: Machine) -> list[Parameter]:
-    """Return the uncertain numbers of a machine: which values it can have depends on nothing else."""
-    uncertain = Uncertain(TaskGraph.from_edges([]), Scenario(machine))
-    return [*uncertain._of_machine(uncertain.reachable)]
 
 
 def _of_kinds(machine: Machine) -> Iterator[Fact]:
