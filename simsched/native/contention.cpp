@@ -49,6 +49,7 @@ std::size_t Contention::begin(const Decision &decision, double now) {
     team.overhead_share = load.overhead_share;
     team.rest = 1.0 - load.memory_share - load.overhead_share;
     team.others = static_cast<double>(decision.cores.size() - 1);
+    n_wide_ += team.others > 0;
     crowd(slot);
     place(slot, decision.cores);
     find_data(slot, decision);
@@ -86,6 +87,7 @@ void Contention::abort(std::size_t slot) {
 
 // What its team asked for is nobody's any more.
 void Contention::take_out(std::size_t slot) {
+    n_wide_ -= teams_[slot].others > 0;
     add_traffic(slot, -1);
     if (crowds_)
         leave(slot);
@@ -263,7 +265,8 @@ void Contention::update(double now) {
 
 Contention::Changes Contention::weigh() {
     const bool domains_changed = weigh_domains(), memory_changed = weigh_clusters() || domains_changed;
-    const bool net_changed = shared_.interconnect && threads_in_ != threads_before_;
+    // Interconnects slow down only teams of several threads.
+    const bool net_changed = shared_.interconnect && n_wide_ && threads_in_ != threads_before_;
     if (net_changed)
         threads_before_ = threads_in_;
     return {memory_changed, net_changed};

@@ -98,7 +98,7 @@ class Contention {
     const Sharing &shared_;
     const std::size_t n_domains_;
     const bool crowds_, remembers_; // whether it matters who is on a team's tiles, and where data are
-    std::int64_t n_running_threads_ = 0;
+    std::int64_t n_running_threads_ = 0, n_wide_ = 0; // threads, and teams of several of them
     Running running_;
     std::vector<Team> teams_; // by slot, as all that follow
     SlowdownColumns columns_;

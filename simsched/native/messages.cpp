@@ -6,7 +6,11 @@
 namespace simsched {
 
 Mail::Mail(const DataPlan &plan)
-    : plan_(plan), on_(plan.shares_links() ? plan.capacity_Bps.size() : 0), share_(on_.size()) {}
+    : plan_(plan), on_(plan.shares_links() ? plan.capacity_Bps.size() : 0), alone_(on_.size()),
+      share_(on_.size()) {
+    for (std::size_t link = 0; link < on_.size(); ++link)
+        alone_[link] = 1.0 / plan.capacity_Bps[link];
+}
 
 double Mail::bytes_s(const Message &message) const {
     return plan_.size_B[at(message.object)] * plan_.s_per_B[plan_.way(message.source, message.place)];
@@ -40,19 +44,10 @@ void Mail::at_time(std::size_t number) {
     std::push_heap(due_.begin(), due_.end());
 }
 
-double Mail::next() {
-    while (!due_.empty() && moving_[due_.front().number].version != due_.front().version) {
-        std::pop_heap(due_.begin(), due_.end());
-        due_.pop_back();
-    }
-    return due_.empty() ? never_s : due_.front().time;
-}
-
 void Mail::due(double now, std::vector<std::size_t> &numbers) {
     while (next() == now && !due_.empty()) {
         numbers.push_back(due_.front().number);
-        std::pop_heap(due_.begin(), due_.end());
-        due_.pop_back();
+        pop();
     }
     std::sort(numbers.begin(), numbers.end());
 }
@@ -96,7 +91,9 @@ void Mail::unload(std::size_t number) {
 
 void Mail::touch(std::int32_t link) {
     const auto &on = on_[at(link)];
-    share_[at(link)] = static_cast<double>(on.size()) / plan_.capacity_Bps[at(link)];
+    // Division takes longer than all else here, and most messages are alone.
+    share_[at(link)] =
+        on.size() < 2 ? alone_[at(link)] : static_cast<double>(on.size()) / plan_.capacity_Bps[at(link)];
     for (const auto number : on)
         if (!moving_[number].touched) {
             moving_[number].touched = true;
@@ -115,7 +112,7 @@ void Mail::update(double now) {
         double slowest = 0;
         for (const auto link : links(message))
             slowest = std::max(slowest, share_[at(link)]);
-        const double slowdown = std::max(alone, slowest) / alone;
+        const double slowdown = slowest > alone ? slowest / alone : 1.0;
         if (slowdown == state.slowdown)
             continue;
         state.due_s = now + (state.due_s - now) * (slowdown / state.slowdown);

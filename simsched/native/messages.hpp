@@ -2,6 +2,7 @@
 
 #include "data.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -26,7 +27,11 @@ class Mail {
     const Message &operator[](std::size_t number) const { return sent_[number]; }
     const std::vector<Message> &sent() const { return sent_; }
     // When something happens next; never_s if nothing does.
-    double next();
+    double next() {
+        while (!due_.empty() && moving_[due_.front().number].version != due_.front().version)
+            pop();
+        return due_.empty() ? never_s : due_.front().time;
+    }
     // Fills in the messages of which something happens now, ascending.
     void due(double now, std::vector<std::size_t> &numbers);
     // Lets a message begin to move, or arrive; returns whether it has arrived.
@@ -57,14 +62,18 @@ class Mail {
     void unload(std::size_t number);
     void touch(std::int32_t link);
     void at_time(std::size_t number);
+    void pop() {
+        std::pop_heap(due_.begin(), due_.end());
+        due_.pop_back();
+    }
 
     const DataPlan &plan_;
     std::vector<Message> sent_;
     std::vector<Moving> moving_;               // of each message
     std::vector<std::vector<std::size_t>> on_; // messages on each link
-    std::vector<double> share_;                // seconds per byte of each on a link
-    std::vector<std::size_t> touched_;         // messages whose links carry more or fewer than before
-    std::vector<Due> due_;                     // a heap, the earliest in front
+    std::vector<double> alone_, share_; // seconds per byte of one on each link, and of all that are there
+    std::vector<std::size_t> touched_;  // messages whose links carry more or fewer than before
+    std::vector<Due> due_;              // a heap, the earliest in front
 };
 
 } // namespace simsched
