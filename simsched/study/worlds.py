@@ -119,7 +119,7 @@ def fastest_shares(worlds_s: Sequence[Sequence[float]]) -> Seconds:
 
 
 def undecided(frame: pd.DataFrame, what: str) -> list[str]:
-    """Return a note where another row than the shortest may well be the fastest.
+    """Return a note where another row than the shortest, or than those that take as long, may well be the fastest.
 
     Parameters
     ----------
@@ -127,7 +127,8 @@ def undecided(frame: pd.DataFrame, what: str) -> list[str]:
         With makespan_s, fastest_share, and a name in the column that `what` names.
     what : str
     """
-    if not frame.nsmallest(1, "makespan_s")["fastest_share"].iloc[0] < LEVEL:
+    shortest = frame["makespan_s"] <= frame["makespan_s"].min() * (1 + SAME)
+    if not frame["fastest_share"][shortest].max() < LEVEL:
         return []
     often = frame.nlargest(MOST_NAMED, "fastest_share")
     shares = zip(often[what], often["fastest_share"], strict=True)

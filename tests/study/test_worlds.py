@@ -1,6 +1,7 @@
 """Intervals of predictions: sampled machines, the same samples on both engines, and intervals without width."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings, strategies as st
 
@@ -8,6 +9,7 @@ import simsched as ss
 from simsched.notes import Note
 from simsched.study.predict import EXACT
 from simsched.study.uncertain import MachineNumbers
+from simsched.study.worlds import undecided
 
 NAN = float("nan")
 PRODUCTS = ss.TaskGraph.from_edges(
@@ -94,6 +96,15 @@ def test_it_is_said_where_policies_differ_by_less_than_is_known():
     assert "sequential" not in said
     alone = ss.compare(CELLS, "xeon-8160x2", ["sequential", "critical-path"])
     assert not [note for note in alone.notes if "the fastest" in note]
+
+
+def test_it_is_decided_where_one_that_takes_as_long_as_the_shortest_is_always_the_fastest():
+    frame = pd.DataFrame(
+        {"makespan_s": [1.0, 0.998, 2.0], "fastest_share": [1.0, 0.6, 0.0], "policy": [*"abc"]}
+    )
+    assert not undecided(frame, "policy")
+    assert undecided(frame.assign(fastest_share=[0.9, 0.6, 0.0]), "policy")
+    assert undecided(frame.assign(makespan_s=[1.1, 0.998, 2.0]), "policy")
 
 
 def test_comparisons_without_uncertainty_or_of_plans_have_no_intervals():
