@@ -8,7 +8,7 @@ void Caches::read(std::span<const std::int32_t> objects, std::int32_t place,
     for (const auto object : objects) {
         if (plan_.producer[at(object)] < 0 && at_place[at(object)] == nowhere)
             continue;
-        if (!near_[at(place)].has(object)) {
+        if (!has(object, place)) {
             const auto from = source(object, at_place[at(object)]);
             if (from != place)
                 found.push_back({object, from});
@@ -23,47 +23,63 @@ void Caches::write(std::span<const std::int32_t> objects, std::int32_t place) {
 }
 
 void Caches::leave(std::int32_t object, std::int32_t place) {
-    if (auto &near = near_[at(place)]; near.has(object)) {
-        near.unlink(object);
-        near.used_B -= size(object);
-    }
+    if (const auto number = copy(object, place); is_near(number))
+        leave(number);
+}
+
+void Caches::leave(std::size_t number) {
+    const auto &copy = copies_[number];
+    unlink(number);
+    near_[at(copy.place)].used_B -= size(copy.object);
 }
 
 std::int32_t Caches::source(std::int32_t object, std::int32_t place) const {
-    const bool kept = plan_.cache_B == never_s || at(place) >= near_.size() || near_[at(place)].has(object);
+    const bool kept = plan_.cache_B == never_s || at(place) >= near_.size() || has(object, place);
     return kept ? place : plan_.below(place, object);
 }
 
 void Caches::keep(std::int32_t object, std::int32_t place) {
-    auto &near = near_[at(place)];
-    if (near.has(object)) {
-        near.unlink(object);
-        near.append(object);
+    auto number = copy(object, place);
+    if (is_near(number)) {
+        unlink(number);
+        append(number);
     } else if (static_cast<double>(size(object)) <= plan_.cache_B) {
-        near.append(object);
-        near.used_B += size(object);
-        while (static_cast<double>(near.used_B) > plan_.cache_B) {
-            const auto oldest = near.first;
-            near.unlink(oldest);
-            near.used_B -= size(oldest);
+        if (number == none) {
+            number = copies_.size();
+            copies_.push_back({object, place, copies_of_[at(object)]});
+            copies_of_[at(object)] = number;
         }
+        auto &near = near_[at(place)];
+        append(number);
+        near.used_B += size(object);
+        while (static_cast<double>(near.used_B) > plan_.cache_B)
+            leave(near.first);
     }
 }
 
-void Caches::Near::unlink(std::int32_t object) {
-    const auto entry = entries.at(object);
-    (entry.before == nowhere ? first : entries.at(entry.before).after) = entry.after;
-    (entry.after == nowhere ? last : entries.at(entry.after).before) = entry.before;
-    entries.erase(object);
+std::size_t Caches::copy(std::int32_t object, std::int32_t place) const {
+    auto number = copies_of_[at(object)];
+    while (number != none && copies_[number].place != place)
+        number = copies_[number].other;
+    return number;
 }
 
-void Caches::Near::append(std::int32_t object) {
-    if (last != nowhere)
-        entries.at(last).after = object;
-    else
-        first = object;
-    entries[object] = {last, nowhere};
-    last = object;
+void Caches::append(std::size_t number) {
+    auto &copy = copies_[number];
+    auto &near = near_[at(copy.place)];
+    copy.before = near.last;
+    copy.after = none;
+    copy.near = true;
+    (near.last == none ? near.first : copies_[near.last].after) = number;
+    near.last = number;
+}
+
+void Caches::unlink(std::size_t number) {
+    auto &copy = copies_[number];
+    auto &near = near_[at(copy.place)];
+    (copy.before == none ? near.first : copies_[copy.before].after) = copy.after;
+    (copy.after == none ? near.last : copies_[copy.after].before) = copy.before;
+    copy.near = false;
 }
 
 } // namespace simsched

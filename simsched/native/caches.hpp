@@ -2,9 +2,9 @@
 
 #include "data.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -14,39 +14,48 @@ namespace simsched {
 
 class Caches {
   public:
-    explicit Caches(const DataPlan &plan) : plan_(plan), near_(plan.n_core_places()) {}
+    explicit Caches(const DataPlan &plan)
+        : plan_(plan), near_(plan.n_core_places()), copies_of_(plan.n_objects(), none) {}
     // Appends the objects that are not near a place, each with whence it is read; from now on they are near.
     void read(std::span<const std::int32_t> objects, std::int32_t place,
               const std::vector<std::int32_t> &at_place,
               std::vector<std::pair<std::int32_t, std::int32_t>> &found);
-    bool has(std::int32_t object, std::int32_t place) const { return near_[at(place)].has(object); }
+    bool has(std::int32_t object, std::int32_t place) const { return is_near(copy(object, place)); }
     void write(std::span<const std::int32_t> objects, std::int32_t place);
     // Notes that an object is not near a place any more.
     void leave(std::int32_t object, std::int32_t place);
 
   private:
-    // The objects near a place, in a list from the one used longest ago to the one used last.
-    struct Near {
-        struct Entry {
-            std::int32_t before, after;
-        };
-        std::unordered_map<std::int32_t, Entry> entries;
-        std::int32_t first = nowhere, last = nowhere;
-        std::int64_t used_B = 0;
+    static constexpr std::size_t none = SIZE_MAX;
 
-        bool has(std::int32_t object) const { return entries.contains(object); }
-        void unlink(std::int32_t object);
-        void append(std::int32_t object);
+    // What is near a place, in a list from what was used longest ago to what was used last.
+    struct Near {
+        std::size_t first = none, last = none;
+        std::int64_t used_B = 0;
+    };
+    // An object that is near a place, or was.
+    struct Copy {
+        std::int32_t object, place;
+        std::size_t other; // the next copy of the object
+        std::size_t before = none, after = none;
+        bool near = false;
     };
 
+    bool is_near(std::size_t number) const { return number != none && copies_[number].near; }
+    std::size_t copy(std::int32_t object, std::int32_t place) const;
     std::int32_t source(std::int32_t object, std::int32_t place) const;
     void keep(std::int32_t object, std::int32_t place);
+    void append(std::size_t number);
+    void unlink(std::size_t number);
+    void leave(std::size_t number);
     std::int64_t size(std::int32_t object) const {
         return static_cast<std::int64_t>(plan_.size_B[at(object)]);
     }
 
     const DataPlan &plan_;
     std::vector<Near> near_;
+    std::vector<Copy> copies_;
+    std::vector<std::size_t> copies_of_; // the first copy of each object
 };
 
 } // namespace simsched

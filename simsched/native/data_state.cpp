@@ -161,6 +161,7 @@ bool DataState::read_on(std::int32_t task) {
         reads.pop_back();
         const auto number = mail_.send(object, source, place_[at(task)], now_);
         if (!mail_[number].there()) {
+            read_by_.resize(number + 1, nowhere);
             read_by_[number] = task;
             return false;
         }
@@ -270,13 +271,11 @@ void DataState::receive(double now) {
     for (const auto number : due_) {
         if (!mail_.happened(number, now))
             continue;
-        const auto reader = read_by_.find(number);
-        if (reader == read_by_.end()) {
+        const auto task = number < read_by_.size() ? read_by_[number] : nowhere;
+        if (task == nowhere) {
             arrived(number);
             continue;
         }
-        const auto task = reader->second;
-        read_by_.erase(reader);
         if (read_on(task)) {
             begun_s_[at(task)] = now;
             startable_.push_back(task);

@@ -129,7 +129,7 @@ class DataState {
     std::vector<std::int32_t> startable_;
     std::vector<std::size_t> due_;
     std::unordered_map<std::int32_t, std::vector<std::pair<std::int32_t, std::int32_t>>> reads_;
-    std::unordered_map<std::size_t, std::int32_t> read_by_; // task that each message is read by
+    std::vector<std::int32_t> read_by_; // task that each message is read by, or nowhere
     std::unordered_set<std::size_t> spills_;
     std::optional<Caches> caches_;
     std::optional<Room> room_;

@@ -12,24 +12,17 @@ Mail::Mail(const DataPlan &plan)
         alone_[link] = 1.0 / plan.capacity_Bps[link];
 }
 
-double Mail::bytes_s(const Message &message) const {
-    return plan_.size_B[at(message.object)] * plan_.s_per_B[plan_.way(message.source, message.place)];
-}
-
-std::span<const std::int32_t> Mail::links(const Message &message) const {
-    return row(plan_.ways, plan_.way(message.source, message.place));
-}
-
 std::size_t Mail::send(std::int32_t object, std::int32_t source, std::int32_t place, double now) {
-    const auto number = sent_.size();
-    const Message message{object, source, place, now, never_s};
-    const double latency = plan_.latency_s[plan_.way(source, place)], bytes = bytes_s(message);
-    sent_.push_back(message);
-    moving_.push_back({});
+    const auto number = sent_.size(), way = plan_.way(source, place);
+    const double latency = plan_.latency_s[way], alone = plan_.s_per_B[way];
+    const double bytes = plan_.size_B[at(object)] * alone;
     // What shares no link arrives in one step.
     const bool shares = plan_.shares_links() && bytes > 0;
+    sent_.push_back({object, source, place, now, never_s});
+    moving_.push_back({now + (shares ? latency : latency + bytes), bytes, alone});
     moving_.back().moving = !shares;
-    moving_.back().due_s = now + (shares ? latency : latency + bytes);
+    if (shares)
+        moving_.back().links = row(plan_.ways, way);
     if (moving_.back().due_s > now)
         at_time(number);
     else
@@ -54,31 +47,30 @@ void Mail::due(double now, std::vector<std::size_t> &numbers) {
 
 bool Mail::happened(std::size_t number, double now) {
     auto &state = moving_[number];
-    auto &message = sent_[number];
     if (!state.moving) {
         state.moving = true;
-        state.due_s = now + bytes_s(message);
+        state.due_s = now + state.bytes_s;
         if (state.due_s > now) {
             load(number);
             at_time(number);
             return false;
         }
-    } else if (plan_.shares_links()) {
+    } else {
         unload(number);
     }
-    message.arrive_s = now;
+    sent_[number].arrive_s = now;
     return true;
 }
 
 void Mail::load(std::size_t number) {
-    for (const auto link : links(sent_[number])) {
+    for (const auto link : moving_[number].links) {
         on_[at(link)].push_back(number);
         touch(link);
     }
 }
 
 void Mail::unload(std::size_t number) {
-    for (const auto link : links(sent_[number])) {
+    for (const auto link : moving_[number].links) {
         auto &on = on_[at(link)];
         const auto found = std::find(on.begin(), on.end(), number);
         if (found == on.end())
@@ -104,15 +96,13 @@ void Mail::touch(std::int32_t link) {
 void Mail::update(double now) {
     for (const auto number : touched_) {
         auto &state = moving_[number];
-        const auto &message = sent_[number];
         state.touched = false;
-        if (message.there())
+        if (sent_[number].there())
             continue;
-        const double alone = plan_.s_per_B[plan_.way(message.source, message.place)];
         double slowest = 0;
-        for (const auto link : links(message))
+        for (const auto link : state.links)
             slowest = std::max(slowest, share_[at(link)]);
-        const double slowdown = slowest > alone ? slowest / alone : 1.0;
+        const double slowdown = slowest > state.alone ? slowest / state.alone : 1.0;
         if (slowdown == state.slowdown)
             continue;
         state.due_s = now + (state.due_s - now) * (slowdown / state.slowdown);

@@ -51,13 +51,13 @@ class Mail {
     };
     // What changes while a message is on its way.
     struct Moving {
-        double due_s = 0, slowdown = 1;
+        double due_s, bytes_s, alone,
+            slowdown = 1;                    // seconds of its bytes, and of one of them, alone on its way
+        std::span<const std::int32_t> links; // none where they are not shared
         std::uint32_t version = 0;
         bool moving = false, touched = false;
     };
 
-    double bytes_s(const Message &message) const;
-    std::span<const std::int32_t> links(const Message &message) const;
     void load(std::size_t number);
     void unload(std::size_t number);
     void touch(std::int32_t link);
