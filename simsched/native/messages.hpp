@@ -51,8 +51,8 @@ class Mail {
     };
     // What changes while a message is on its way.
     struct Moving {
-        double due_s, bytes_s, alone,
-            slowdown = 1;                    // seconds of its bytes, and of one of them, alone on its way
+        // When something happens next, and seconds of its bytes, and of one of them, alone on its way.
+        double due_s, bytes_s, alone, slowdown = 1;
         std::span<const std::int32_t> links; // none where they are not shared
         std::uint32_t version = 0;
         bool moving = false, touched = false;
