@@ -334,6 +334,8 @@ class _Parser:
                 self._subgraph(chain)
                 return
             chain.append(self._node(self._taken()))
+            if len(chain) > self._most_edges:
+                budget().check(self._path, len(chain), "edges")
         if len(chain) > 1:
             attributes = self._scopes[-1].edges
             if self._mark == "[":

@@ -182,6 +182,11 @@ def test_subgraphs_count_as_tasks(tmp_path: Path) -> None:
         load(f"digraph {{ {'{}' * 50} }}".encode(), limit="1kB")
 
 
+def test_a_long_chain_is_refused_as_it_is_read() -> None:
+    with pytest.raises(FormatError, match="more than 125 edges, the most within limit=1 kB"):
+        load(f"digraph {{ a{'->a' * 200} ???".encode(), limit="1kB")
+
+
 @pytest.mark.parametrize(
     ("text", "kinds"),
     [
