@@ -141,6 +141,7 @@ class _Parser:
         self._wanted = {"node": set(nodes), "edge": set(edges), "graph": set(graph)}
         self._scopes = [_Scope("", _Place(), {}, {}, [])]
         self._index: dict[str, int] = {}
+        self._last, self._last_found = ("", ""), dict[str, str]()
         self._opened = 0
         self._shapes: dict[tuple[str, ...], dict[str, int]] = {}
         self._most_nodes, self._most_edges = (budget().most(path, what) for what in ("tasks", "edges"))
@@ -221,7 +222,7 @@ class _Parser:
             number = self._number(_id(first))
             if second:
                 if defaults or own:
-                    dot.of_edges[len(dot.before)] = {**defaults, **own}
+                    dot.of_edges[len(dot.before)] = {**defaults, **own} if defaults else own
                 dot.before.append(number)
                 dot.after.append(self._number(_id(second)))
             elif own:
@@ -238,12 +239,15 @@ class _Parser:
     def _listed(self, kind: str, text: str) -> Attributes | None:
         """Return the attributes between two brackets; None where one is not plain.
 
-        Most lists of a file differ in the texts between their quotes only, and are parsed once.
+        Most lists of a file differ in the texts between their quotes only, if at all, and are parsed once.
         """
+        if (kind, text) == self._last:
+            return self._last_found
         parts = text.split('"')
         shape = (kind, *parts[::2])
         if "\\" not in text and (places := self._shapes.get(shape)) is not None:
-            return {name: parts[at] for name, at in places.items()}
+            self._last, self._last_found = (kind, text), {name: parts[at] for name, at in places.items()}
+            return self._last_found
         pairs = _PAIR.findall(text)
         if any(other for _, _, other in pairs):
             return None

@@ -174,12 +174,14 @@ def _edges(path: Path, dot: Dot, tasks: list[str], report: ImportReport) -> npt.
     found: list[tuple[int, int]] = []
     nested = 0
     for number, attributes in dot.of_edges.items():
-        if not kept[number]:
+        nesting = attributes.get("color") == NESTING
+        clusters = "ltail" in attributes or "lhead" in attributes
+        if not (nesting or clusters) or not kept[number]:
             continue
-        if attributes.get("color") == NESTING:
+        kept[number] = False
+        if nesting:
             nested += 1
-            kept[number] = False
-        elif "ltail" in attributes or "lhead" in attributes:
+        else:
             firsts = dot.clusters.get(attributes.get("ltail", ""), {dot.before[number]: None})
             seconds = dot.clusters.get(attributes.get("lhead", ""), {dot.after[number]: None})
             budget().check(path, len(found) + len(firsts) * len(seconds), "edges")
@@ -187,7 +189,6 @@ def _edges(path: Path, dot: Dot, tasks: list[str], report: ImportReport) -> npt.
                 [task for i in nodes if (task := int(task_of[i])) >= 0] for nodes in (firsts, seconds)
             )
             found += product(one, other)
-            kept[number] = False
     if nested:
         report.facts["tasks_inside_tasks"] = nested
         report.note(
@@ -202,9 +203,10 @@ def _functions(dot: Dot) -> dict[str, str]:
     # Several colours of one function are a chain that ends at its name.
     names: dict[str, str] = {}
     nodes = list(dot.nodes)
-    for number in sorted(dot.of_edges, reverse=True):
+    hidden = [number for number, attributes in dot.of_edges.items() if attributes.get("style") == "invis"]
+    for number in sorted(hidden, reverse=True):
         before, after = nodes[dot.before[number]], nodes[dot.after[number]]
-        if _SWATCH.fullmatch(before) and dot.of_edges[number].get("style") == "invis":
+        if _SWATCH.fullmatch(before):
             names[before] = names.get(after, after)
             found[dot.nodes[before].get("fillcolor", "")] = names[before]
     table = dot.nodes.get("funcs_table", {}).get("label", "")
