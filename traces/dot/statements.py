@@ -231,7 +231,8 @@ class _Parser:
             at = found.end()
         if at == self._begin:
             return False
-        budget().check(self._path, len(dot.before), "edges")
+        if len(dot.before) > self._most_edges:
+            budget().check(self._path, len(dot.before), "edges")
         self._at = at
         self._next()
         return True
