@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import errno
+import gc
 import gzip
 import io
 import lzma
@@ -30,6 +31,24 @@ def saved(tmp_path: Path) -> Path:
     """A file of one task."""
     TaskGraph.from_edges([1]).save(tmp_path / "g.simsched")
     return tmp_path / "g.simsched"
+
+
+@pytest.mark.parametrize("collects", [True, False])
+def test_cycles_are_not_searched_for_while_a_file_is_read(
+    saved: Path, monkeypatch: pytest.MonkeyPatch, collects: bool
+) -> None:
+    """Nor is what the caller chose changed, also not by an error."""
+    seen: list[bool] = []
+    monkeypatch.setattr(loading, "find_file", lambda path: (seen.append(gc.isenabled()), path)[1])
+    before = gc.isenabled()
+    try:
+        (gc.enable if collects else gc.disable)()
+        load(saved)
+        with pytest.raises(FormatError):
+            load(saved, limit="1B")
+        assert (seen, gc.isenabled()) == ([False, False], collects)
+    finally:
+        (gc.enable if before else gc.disable)()
 
 
 def test_the_suffix_gz_is_optional(tmp_path: Path) -> None:

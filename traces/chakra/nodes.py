@@ -133,8 +133,7 @@ def _received(records: list[Record]) -> Objects:
     """
     found, number = Objects(), dict[int, int]()
     for task, record in enumerate(records):
-        size_B = work_of(record)[1]
-        if record.type in _BRINGING and not math.isnan(size_B):
+        if record.type in _BRINGING and not math.isnan(size_B := work_of(record)[1]):
             number[record.id] = found.add(size_B, task)
     for task, record in enumerate(records):
         for before in record.after:

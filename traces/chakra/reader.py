@@ -30,7 +30,6 @@ from simsched.traces.chakra.record import (
     read_linked,
     read_stream,
     read_workload,
-    require_distinct,
 )
 from simsched.traces.pytorch.aten import short
 from simsched.traces.pytorch.calls import Calls, topmost
@@ -266,7 +265,6 @@ def _read(path: Path, *, data_deps: bool | str = False, tolerant: bool | str = F
     metadata, records = (read_workload if is_workload(head) else read)(path, mend)
     if not records:
         raise FormatError(f"{path}: the trace has no nodes; was the recording interrupted?")
-    require_distinct(records)
     for key in ("version", "schema"):
         if metadata.get(key):
             report.facts[key] = str(metadata[key])[:60]

@@ -130,10 +130,10 @@ def attributes(message: Any) -> dict[str, Any]:
     """Return the scalar attributes of a node or of the metadata by name; lists are skipped."""
     found: dict[str, Any] = {}
     for attribute in message.attr:
+        name = attribute.name.decode("utf-8", "replace")
         for entry, value in attribute.ListFields():
-            if entry.name != "name":
-                plain = value.decode("utf-8", "replace") if isinstance(value, bytes) else value
-                found[attribute.name.decode("utf-8", "replace")] = plain
+            if entry.number != 1:
+                found[name] = value.decode("utf-8", "replace") if isinstance(value, bytes) else value
     return found
 
 
@@ -203,6 +203,26 @@ class Record:
         )
 
 
+@dataclass
+class _Records:
+    """Nodes as they come: as many as the budget allows, no two with one id, none shorter than nothing."""
+
+    found: list[Record] = field(default_factory=list)
+    _ids: set[int] = field(default_factory=set)
+
+    def add(self, record: Record) -> None:
+        """Take a node; raise `FormatError` where it cannot be."""
+        budget().check(record.place.file, len(self.found) + 1, "tasks")
+        if record.id in self._ids:
+            raise record.place.error(f"id {record.id} occurs twice", "the file is damaged")
+        if min(record.own_ns or 0, record.whole_ns or 0) < 0:
+            raise record.place.error(
+                "its duration is below zero", "the recorder's clock went backwards: record again"
+            )
+        self._ids.add(record.id)
+        self.found.append(record)
+
+
 def read_stream(path: Path, mend: Mend | None) -> tuple[dict[str, Any], list[Record]]:
     """Return metadata and nodes of a protobuf file.
 
@@ -215,16 +235,15 @@ def read_stream(path: Path, mend: Mend | None) -> tuple[dict[str, Any], list[Rec
     """
     classes = messages()
     metadata: dict[str, Any] = {}
-    records: list[Record] = []
+    records = _Records()
     for number, (_, content) in enumerate(_messages_in(path, mend)):
         place = Place(path, "message", number)
         if number == 0 and content[:1] != b"\x08":
             held = _parsed(classes["Metadata"], content, place)
             metadata = {"version": held.version.decode("utf-8", "replace"), **attributes(held)}
             continue
-        budget().check(place.file, len(records) + 1, "tasks")
-        records.append(_of_message(_parsed(classes["Node"], content, place), place))
-    return metadata, records
+        records.add(_of_message(_parsed(classes["Node"], content, place), place))
+    return metadata, records.found
 
 
 def _parsed(kind: Any, content: bytes, place: Place) -> Any:
@@ -250,25 +269,26 @@ def _of_message(node: Any, place: Place) -> Record:
     return Record(
         place, node.id, node.type, name, tuple(node.ctrl_deps), tuple(node.data_deps),
         node.start_us * 1000 or None, node.duration_us * 1000, None, device,
-        stream_id if type(stream_id) is int else 0, attrs, _sides(node.inputs, place), _sides(node.outputs, place),
+        stream_id if type(stream_id) is int else 0, attrs,
+        _sides(node, "inputs", place), _sides(node, "outputs", place),
     )  # fmt: skip
 
 
-def _sides(held: Any, place: Place) -> dict[str, Any]:
-    if not (held.values or held.shapes or held.types):
+def _sides(node: Any, side: str, place: Place) -> dict[str, Any]:
+    held = getattr(node, side) if node.HasField(side) else None
+    if held is None or not (held.values or held.shapes or held.types):
         return {"values": [], "shapes": [], "types": []}
     return {key: _list(getattr(held, key), key, place) for key in ("values", "shapes", "types")}
 
 
 def _list(text: bytes, key: str, place: Place) -> list[Any]:
     """Return a list in Python's notation; nothing but literals is evaluated."""
-    problem = f"{key} is {shown(text)}"
     if len(text) > _MAX_TEXT:
-        raise place.error(f"{problem}, of more than {_MAX_TEXT} bytes")
+        raise place.error(f"{key} is {shown(text)}, of more than {_MAX_TEXT} bytes")
     try:
         return place.array(ast.literal_eval(text.decode().strip() or "[]"), key)
     except (ValueError, SyntaxError, MemoryError, RecursionError):
-        raise place.error(f"{problem}, expected a list as Python writes it") from None
+        raise place.error(f"{key} is {shown(text)}, expected a list as Python writes it") from None
 
 
 def read_linked(path: Path, mend: Mend | None) -> tuple[dict[str, Any], list[Record]]:
@@ -290,13 +310,12 @@ def _listed(
     record_of: Callable[[dict[str, Any], Place], Record],
 ) -> tuple[dict[str, Any], list[Record]]:
     """Return other members of a JSON file, and the nodes of its array."""
-    records: list[Record] = []
+    records = _Records()
     metadata, nodes = objects(path, key, members, mend)
     for value in nodes:
-        place = Place(path, "node", len(records))
-        budget().check(path, len(records) + 1, "tasks")
-        records.append(record_of(place.record(value), place))
-    return metadata, records
+        place = Place(path, "node", len(records.found))
+        records.add(record_of(place.record(value), place))
+    return metadata, records.found
 
 
 def _of_object(raw: dict[str, Any], place: Place) -> Record:
@@ -360,16 +379,3 @@ def _side(raw: dict[str, Any], key: str, place: Place) -> dict[str, Any]:
     held = place.record(raw.get(key, {}))
     place.array(held.get("types", []), f"{key}.types")
     return held
-
-
-def require_distinct(records: list[Record]) -> None:
-    """Raise `FormatError` if an id occurs twice or a duration is below zero."""
-    seen: set[int] = set()
-    for record in records:
-        if record.id in seen:
-            raise record.place.error(f"id {record.id} occurs twice", "the file is damaged")
-        seen.add(record.id)
-        if min(record.own_ns or 0, record.whole_ns or 0) < 0:
-            raise record.place.error(
-                "its duration is below zero", "the recorder's clock went backwards: record again"
-            )

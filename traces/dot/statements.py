@@ -27,7 +27,7 @@ from simsched.traces.shared.json_stream import shown
 MAX_DEPTH = 100
 
 _SKIP = r"(?:[ \t\r\n\f\v\ufeff]++|//[^\n]*+|/\*[\s\S]*?\*/|^\#[^\n]*+)*+"
-_QUOTED = r'"(?:[^"\\]++|\\[\s\S])*+"'
+_QUOTED = r'"[^"\\]*+(?:\\[\s\S][^"\\]*+)*+"'
 # Graphviz reads an unquoted 2.5e3 as 2.5 and another id e3, with a warning; here it is rejected.
 _NAME = (
     r"[A-Za-z_\x80-\ufefe\uff00-\U0010ffff][A-Za-z0-9_\x80-\U0010ffff]*+"
@@ -40,8 +40,14 @@ _ID = (
 )
 _TOKEN = re.compile(rf"{_SKIP}(?:{_ID}|(->|--)|([{{}}\[\];:=])|\Z)", re.MULTILINE)
 _ATTRIBUTE = re.compile(rf"{_SKIP}{_ID}(?:{_SKIP}={_SKIP}{_ID})?{_SKIP}[;,]?", re.MULTILINE)
-#: The most frequent statement, which is also read at once.
-_EDGE = re.compile(rf"\s*+({_NAME})[ \t]*+->[ \t]*+({_NAME})[ \t\r\n]*+;")
+_BLANKS, _PLAIN = r"[ \t\r\n]*+", rf"({_NAME}|{_QUOTED})"
+#: The most frequent statements, which are read at once: a node or an edge, with or without attributes, no comments.
+_SIMPLE = re.compile(
+    rf"{_BLANKS}{_PLAIN}{_BLANKS}(?:->{_BLANKS}{_PLAIN}{_BLANKS})?+"
+    rf"(?:\[([^\]\"<]*+(?:{_QUOTED}[^\]\"<]*+)*+)\]{_BLANKS})?+(?:;|(?!-[->]|[:=\[+/#\f\v\ufeff]))"
+)
+#: An attribute of theirs, or what is none.
+_PAIR = re.compile(rf"{_BLANKS}{_PLAIN}(?:{_BLANKS}={_BLANKS}{_PLAIN})?+{_BLANKS}[;,]?+|([\s\S])")
 _KEYWORDS = frozenset({"node", "edge", "graph", "subgraph"})
 _MORE = re.compile(r"[;\s]*+")
 _BLANK = re.compile(_SKIP, re.MULTILINE)
@@ -53,6 +59,9 @@ _OPENING = re.compile(r"(strict\s+)?(di)?graph\b", re.IGNORECASE)
 _ESCAPE = re.compile(r"\\([\\nlrN])")
 #: Most names of ignored attributes in a report.
 MAX_UNREAD = 20
+
+#: Most shapes of lists of attributes that are remembered.
+MAX_SHAPES = 1000
 
 Attributes = Mapping[str, str]
 
@@ -132,6 +141,9 @@ class _Parser:
         self._wanted = {"node": set(nodes), "edge": set(edges), "graph": set(graph)}
         self._scopes = [_Scope("", _Place(), {}, {}, [])]
         self._index: dict[str, int] = {}
+        self._last, self._last_found = ("", ""), dict[str, str]()
+        self._opened = 0
+        self._shapes: dict[tuple[str, ...], dict[str, int]] = {}
         self._most_nodes, self._most_edges = (budget().most(path, what) for what in ("tasks", "edges"))
         self._at, self._begin, self._kind, self._word, self._mark = 0, 0, 0, "", ""
         self._next()
@@ -152,7 +164,7 @@ class _Parser:
             raise self._wrong()
         self._kind = kind = found.lastindex or 0
         self._word, self._mark = (found[1], "") if kind == _WORD else ("", found[kind] if kind else "")
-        self._begin, self._at = found.start(kind), found.end()
+        self._begin, self._at = found.start(kind) if kind else found.end(), found.end()
 
     def _open_graph(self) -> None:
         word = self._keyword()
@@ -184,7 +196,7 @@ class _Parser:
     def _statement(self) -> bool:
         """Read a statement, or the part of one up to a subgraph; return whether the graph goes on."""
         if self._word:
-            if not self._simple_edges():
+            if not self._simple():
                 self._of_word(self._keyword())
         elif self._mark == "{":
             self._open("", [])
@@ -197,21 +209,55 @@ class _Parser:
             raise self._wrong()
         return True
 
-    def _simple_edges(self) -> bool:
-        """Read statements of one edge without attributes, as long as there are such; return whether there were any."""
-        at, attributes, dot = self._begin, self._scopes[-1].edges, self.dot
-        while (found := _EDGE.match(self._text, at)) and _KEYWORDS.isdisjoint(map(str.lower, found.groups())):
-            if attributes:
-                dot.of_edges[len(dot.before)] = attributes
-            dot.before.append(self._number(found[1]))
-            dot.after.append(self._number(found[2]))
+    def _simple(self) -> bool:
+        """Read statements of one node or one edge, as long as there are such; return whether there were any."""
+        at, text, dot, defaults = self._begin, self._text, self.dot, self._scopes[-1].edges
+        while found := _SIMPLE.match(text, at):
+            first, second, listed = found.groups()
+            if first.lower() in _KEYWORDS or (second and second.lower() in _KEYWORDS):
+                break
+            own = self._listed("edge" if second else "node", listed) if listed else {}
+            if own is None:
+                break
+            number = self._number(_id(first))
+            if second:
+                if defaults or own:
+                    dot.of_edges[len(dot.before)] = {**defaults, **own} if defaults else own
+                dot.before.append(number)
+                dot.after.append(self._number(_id(second)))
+            elif own:
+                name = _id(first)
+                dot.nodes[name] = {**dot.nodes[name], **own}
             at = found.end()
         if at == self._begin:
             return False
-        budget().check(self._path, len(dot.before), "edges")
+        if len(dot.before) > self._most_edges:
+            budget().check(self._path, len(dot.before), "edges")
         self._at = at
         self._next()
         return True
+
+    def _listed(self, kind: str, text: str) -> Attributes | None:
+        """Return the attributes between two brackets; None where one is not plain.
+
+        Most lists of a file differ in the texts between their quotes only, if at all, and are parsed once.
+        """
+        if (kind, text) == self._last:
+            return self._last_found
+        parts = text.split('"')
+        shape = (kind, *parts[::2])
+        if "\\" not in text and (places := self._shapes.get(shape)) is not None:
+            self._last, self._last_found = (kind, text), {name: parts[at] for name, at in places.items()}
+            return self._last_found
+        pairs = _PAIR.findall(text)
+        if any(other for _, _, other in pairs):
+            return None
+        if len(parts) == 2 * len(pairs) + 1 and all(value[:1] == '"' for _, value, _ in pairs):
+            if len(self._shapes) >= MAX_SHAPES:
+                self._shapes.clear()
+            wanted = self._wanted[kind]
+            self._shapes[shape] = {key: 2 * i + 1 for i, (key, *_) in enumerate(pairs) if key in wanted}
+        return self._kept(kind, {_id(key): _id(value) if value else "true" for key, value, _ in pairs})
 
     def _of_word(self, word: str) -> None:
         if word in self._wanted:
@@ -293,6 +339,8 @@ class _Parser:
                 self._subgraph(chain)
                 return
             chain.append(self._node(self._taken()))
+            if len(chain) > self._most_edges:
+                budget().check(self._path, len(chain), "edges")
         if len(chain) > 1:
             attributes = self._scopes[-1].edges
             if self._mark == "[":
@@ -323,6 +371,8 @@ class _Parser:
         """Open a subgraph, which may be an end of a chain."""
         if len(self._scopes) > MAX_DEPTH:
             raise FormatError(f"{self._path}: subgraphs nested more than {MAX_DEPTH} deep; refused")
+        self._opened += 1
+        budget().check(self._path, self._opened, "tasks")
         outer = self._scopes[-1]
         place = outer.place.inner.setdefault(name, _Place()) if name else _Place()
         nodes = {**outer.nodes, **place.nodes} if place.nodes else outer.nodes
@@ -394,10 +444,10 @@ class _Parser:
 
 def _id(text: str) -> str:
     r"""Return an id as text: quotes taken off and `\"` undone, parts joined, line ends after a backslash gone."""
-    if not text.startswith('"'):
+    if text[0] != '"':
         return text
-    if text.find('"', 1) == len(text) - 1:
-        return _unquoted(text)
+    if "\\" not in text and text.count('"') == 2:
+        return text[1:-1]
     parts, at = [], 0
     while found := _PART.match(text, at):
         parts.append(_unquoted(found[1]))

@@ -13,7 +13,11 @@ from __future__ import annotations
 import math
 import re
 import sys
+from itertools import product
 from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
 
 from simsched.errors import FormatError
 from simsched.graph import ImportReport, TaskGraph
@@ -101,13 +105,15 @@ def _size(path: Path, node_size: object) -> str:
 
 def _ratios(path: Path, dot: Dot, tasks: list[str], size: str, report: ImportReport) -> list[float]:
     """Return the time of each task as a ratio, 0 for what is not a task; NaN for all where the sizes are unknown."""
+    nodes = [dot.nodes[task] for task in tasks]
     widths = [
-        0.0 if "label" in dot.nodes[t] else _width(path, t, dot.nodes[t].get("width", "nan")) for t in tasks
+        0.0 if "label" in node else _width(path, task, node.get("width", "nan"))
+        for task, node in zip(tasks, nodes, strict=True)
     ]
-    drawn = [w for t, w in zip(tasks, widths, strict=True) if "label" not in dot.nodes[t]]
+    drawn = [width for width, node in zip(widths, nodes, strict=True) if "label" not in node]
     if not any(drawn) or not all(map(math.isfinite, drawn)) or set(drawn) == {1.0}:
         report.note("the sizes of the nodes show no times: all are one or zero, or some are infinite")
-        return [0.0 if "label" in dot.nodes[t] else math.nan for t in tasks]
+        return [0.0 if "label" in node else math.nan for node in nodes]
     if not size:
         size = "linear" if max(drawn) > MOST_LOG else "log"
         report.note(
@@ -117,7 +123,7 @@ def _ratios(path: Path, dot: Dot, tasks: list[str], size: str, report: ImportRep
         raise FormatError(f"{path}: a width of {max(drawn):g} is not a logarithm; give node_size=linear")
     report.facts["node_size"] = size
     times = [w * w if size == "linear" else math.exp(2 * (w - 1)) for w in widths]
-    return [0.0 if "label" in dot.nodes[t] else time for t, time in zip(tasks, times, strict=True)]
+    return [0.0 if "label" in node else time for node, time in zip(nodes, times, strict=True)]
 
 
 def _width(path: Path, task: str, text: str) -> float:
@@ -159,29 +165,36 @@ def _graph(path: Path, dot: Dot, tasks: list[str], seconds: list[float], report:
     )
 
 
-def _edges(path: Path, dot: Dot, tasks: list[str], report: ImportReport) -> list[tuple[int, int]]:
+def _edges(path: Path, dot: Dot, tasks: list[str], report: ImportReport) -> npt.NDArray[np.int64]:
     """Return the dependencies; an edge of a cluster is one for each of its nodes."""
-    tasks_of = {node: i for i, node in enumerate(tasks)}
-    index = {number: tasks_of[node] for number, node in enumerate(dot.nodes) if node in tasks_of}
+    place = {node: i for i, node in enumerate(tasks)}
+    task_of = np.array([place.get(node, -1) for node in dot.nodes], np.int64)
+    whole = np.column_stack((task_of[np.array(dot.before)], task_of[np.array(dot.after)]))
+    kept: npt.NDArray[np.bool_] = np.all(whole >= 0, axis=1)
     found: list[tuple[int, int]] = []
     nested = 0
-    for number, (before, after) in enumerate(zip(dot.before, dot.after, strict=True)):
-        if before not in index or after not in index:
+    for number, attributes in dot.of_edges.items():
+        nesting = attributes.get("color") == NESTING
+        clusters = "ltail" in attributes or "lhead" in attributes
+        if not (nesting or clusters) or not kept[number]:
             continue
-        attributes = dot.of_edges.get(number, {})
-        if attributes.get("color") == NESTING:
+        kept[number] = False
+        if nesting:
             nested += 1
-            continue
-        firsts = dot.clusters.get(attributes.get("ltail", ""), {before: None})
-        seconds = dot.clusters.get(attributes.get("lhead", ""), {after: None})
-        budget().check(path, len(found) + len(firsts) * len(seconds), "edges")
-        found += [(index[a], index[b]) for a in firsts if a in index for b in seconds if b in index]
+        else:
+            firsts = dot.clusters.get(attributes.get("ltail", ""), {dot.before[number]: None})
+            seconds = dot.clusters.get(attributes.get("lhead", ""), {dot.after[number]: None})
+            budget().check(path, len(found) + len(firsts) * len(seconds), "edges")
+            one, other = (
+                [task for i in nodes if (task := int(task_of[i])) >= 0] for nodes in (firsts, seconds)
+            )
+            found += product(one, other)
     if nested:
         report.facts["tasks_inside_tasks"] = nested
         report.note(
             f"{counted(nested, 'task')} created inside other tasks; no edge keeps one behind the other"
         )
-    return found
+    return np.concatenate((whole[kept], np.array(found, np.int64).reshape(-1, 2)))
 
 
 def _functions(dot: Dot) -> dict[str, str]:
@@ -189,8 +202,11 @@ def _functions(dot: Dot) -> dict[str, str]:
     found: dict[str, str] = {}
     # Several colours of one function are a chain that ends at its name.
     names: dict[str, str] = {}
-    for before, after, attributes in reversed(list(dot.edges())):
-        if _SWATCH.fullmatch(before) and attributes.get("style") == "invis":
+    nodes = list(dot.nodes)
+    hidden = [number for number, attributes in dot.of_edges.items() if attributes.get("style") == "invis"]
+    for number in sorted(hidden, reverse=True):
+        before, after = nodes[dot.before[number]], nodes[dot.after[number]]
+        if _SWATCH.fullmatch(before):
             names[before] = names.get(after, after)
             found[dot.nodes[before].get("fillcolor", "")] = names[before]
     table = dot.nodes.get("funcs_table", {}).get("label", "")

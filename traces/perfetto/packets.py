@@ -429,8 +429,12 @@ def read_packets(path: Path, mend: Mend | None) -> Content:
 
 
 def _packets(wire: Wire, mend: Mend | None) -> Iterator[Any]:
+    empty = messages()["Packet"]()
     for place, piece in wire.pieces():
-        yield from parsed(wire, messages()["Trace"], piece, place, mend).packet
+        # Two bytes are an empty one.
+        yield from (
+            one for one in parsed(wire, messages()["Trace"], piece, place, mend).packet if one != empty
+        )
 
 
 def _unpacked(path: Path, data: bytes, wire: Wire) -> Wire:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -170,9 +171,7 @@ def lines(path: Path, mend: Mend | None = None) -> Iterator[tuple[int, str]]:
 def raw_lines(path: Path, mend: Mend | None = None) -> Iterator[tuple[int, bytes]]:
     """Yield each line as `lines` does, as bytes with its end, which the last line of a cut-off file lacks."""
     with open_plain(path, mend) as stream:
-        number = 0
-        while raw := stream.readline(MAX_LINE_B + 1):
-            number += 1
+        for number, raw in enumerate(iter(partial(stream.readline, MAX_LINE_B + 1), b""), 1):
             if len(raw) > MAX_LINE_B:
                 raise FormatError(f"{path}: line {number}: longer than {MAX_LINE_B} bytes; refused")
             yield number, raw

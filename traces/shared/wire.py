@@ -5,13 +5,11 @@ A field costs a fraction of a microsecond here, and memory is that of one piece,
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 from simsched.errors import FormatError
 from simsched.graph.loading import Mend, open_plain
@@ -19,18 +17,15 @@ from simsched.graph.loading import Mend, open_plain
 PIECE_B = 1024 * 1024
 #: A packet or event; real ones have some kilobytes, packets of system traces up to a megabyte.
 MAX_FIELD_B = 64 * 1024 * 1024
-#: Of the fields that are walked one by one, a few millions per second.
+#: Of the fields that are walked one by one, about a million per second.
 MAX_FIELDS = 4_000_000
-#: Fields that are numbers below 128, with field numbers below 16.
-SHORT_NUMBERS = re.compile(rb"(?:[\x08\x10\x18\x20\x28\x30\x38\x40\x48\x50\x58\x60\x68\x70\x78][\x00-\x7f])+")
 VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5
 #: Bytes of a fixed field, by wire type.
 FIXED_B = {FIXED64: 8, FIXED32: 4}
 ADVICE = "is the file damaged, or of another format?"
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
+class Field(NamedTuple):
     """Header of a field: its number, its wire type, and the place in the file where its content begins and ends."""
 
     number: int
@@ -59,57 +54,77 @@ class Wire:
         self.at = 0
         self._fields = 0
 
-    def pieces(self, end: int | None = None) -> Iterator[tuple[int, bytes]]:
-        """Yield whole fields, some at a time, as place and bytes, up to a place; None: up to the end of the file."""
+    def pieces(self, end: int | None = None, *, over: int = 0) -> Iterator[tuple[int, bytes]]:
+        """Yield whole fields, some at a time, as place and bytes, up to a place; None: up to the end of the file.
+
+        Fields of the number `over` that are longer than a piece are passed over.
+        """
         wanted = PIECE_B
         while self._left(end, wanted):
             held = self._held(end)
-            length = _whole_fields(held)
-            if length < 0:
-                raise self.wrong(self.at - length - 1, "no field of protobuf")
+            length, _ = self._whole(_whole_fields(held, 0, len(held)))
             if length:
                 yield self.at, held[:length]
                 self._pass(length)
                 wanted = PIECE_B
+            elif over and (head := header(held[:20])) and head[:2] == (over, BYTES):
+                place = self.at
+                if not self._skip(self._taken(head, end).end):
+                    self._cut_off(place)
+                    return
             elif len(held) < wanted or wanted > MAX_FIELD_B:
                 self._cut_off(self.at, wanted > MAX_FIELD_B)
                 return
             else:
                 wanted *= 4
 
-    def fields(self, end: int | None = None, *, numbers: bool = True) -> Iterator[Field]:
+    def fields(self, end: int | None = None, *, only: int = 0) -> Iterator[Field]:
         """Yield fields one by one; what of a content is not read before the next is taken is passed over.
 
-        Without `numbers`, runs of short numbers are passed over at once: a small file may become millions of them.
+        With `only`, texts and messages of this number: a small file may become millions of others.
         """
         while self._left(end, 20):
-            if not numbers and (run := SHORT_NUMBERS.match(self._buffer, self._begin, self._until(end))):
-                self._fields += len(run[0]) // 2
-                self._pass(len(run[0]))
-                continue
-            place = self.at
-            held = self._held(min(place + 20, end or place + 20))
-            if (head := header(held)) is None:
-                if _whole_fields(held) < 0:
-                    raise self.wrong(place, "no field of protobuf")
-                self._cut_off(place)
-                return
-            self._fields += 1
+            place, count = self.at, 1
+            if only:
+                length, count = self._whole(
+                    _whole_fields(self._buffer, self._begin, self._until(end), only << 3 | BYTES)
+                )
+                self._pass(length)
+            self._fields += count or 1
             if self._fields > MAX_FIELDS:
                 raise FormatError(f"{self._path}: more than {MAX_FIELDS} fields; refused")
-            number, kind, begin, length = head
-            self._pass(begin)
-            field = Field(number, kind, self.at, self.at + length)
-            if end is not None and field.end > end:
-                raise self.wrong(place, "a field reaches beyond the message that holds it")
-            yield field
+            if self.at > place:
+                continue
+            held = self._held(min(place + 20, end or place + 20))
+            if (head := header(held)) is None:
+                self._whole(_whole_fields(held, 0, len(held)))
+                self._cut_off(place)
+                return
+            field = self._taken(head, end)
+            if not only or field[:2] == (only, BYTES):
+                yield field
             if not self._skip(field.end):
                 self._cut_off(place)
                 return
 
     def messages(self, number: int, end: int | None = None) -> Iterator[Field]:
         """Yield the messages or texts of one number, as `fields` does."""
-        return (one for one in self.fields(end, numbers=False) if (one.number, one.kind) == (number, BYTES))
+        return self.fields(end, only=number)
+
+    def _taken(self, head: tuple[int, int, int, int], end: int | None) -> Field:
+        """Go on to the content of a field, and return it."""
+        number, kind, begin, length = head
+        place = self.at
+        self._pass(begin)
+        if end is not None and self.at + length > end:
+            raise self.wrong(place, "a field reaches beyond the message that holds it")
+        return Field(number, kind, self.at, self.at + length)
+
+    def _whole(self, found: tuple[int, int]) -> tuple[int, int]:
+        """Return length and number of whole fields from here; raise `FormatError` where no field can begin."""
+        if found[0] < 0:
+            raise self.wrong(self.at - found[0] - 1, "no field of protobuf")
+        return found
 
     def content(self, field: Field) -> bytes:
         """Return the content of a field of bytes, as far as it is there; raise `FormatError` if it is too long."""
@@ -141,7 +156,7 @@ class Wire:
         return self._buffer[self._begin : self._until(end)]
 
     def _until(self, end: int | None) -> int:
-        return len(self._buffer) if end is None else self._begin + end - self.at
+        return len(self._buffer) if end is None else min(len(self._buffer), self._begin + end - self.at)
 
     def _pass(self, length: int) -> None:
         self._begin += length
@@ -223,6 +238,8 @@ def varint(data: bytes | memoryview, at: int) -> tuple[int, int]:
     >>> varint(b"\x96\x01", 0), varint(b"\x96", 0)
     ((150, 2), (0, 0))
     """
+    if at < len(data) and data[at] < 128:
+        return data[at], at + 1
     value = 0
     for shift, byte in enumerate(data[at : at + 10]):
         value |= (byte & 127) << 7 * shift
@@ -252,22 +269,28 @@ def _number(value: int) -> bytes:
     return bytes(parts)
 
 
-def _whole_fields(data: bytes) -> int:
-    r"""Return the length of the whole fields at the beginning; -1 - p where no field can begin at p.
+def _whole_fields(data: bytes, first: int, end: int, but: int = -1) -> tuple[int, int]:
+    r"""Return length and number of the whole fields from a place to another, up to the first with the tag `but`.
+
+    The length is -1 - p where no field can begin p bytes after the first.
 
     Examples
     --------
-    >>> _whole_fields(b"\x08\x01\x0a\x03ab"), _whole_fields(b"\x08\x01\x0f"), _whole_fields(b"")
-    (2, -3, 0)
+    >>> data = b"\x08\x01\x0a\x03ab"
+    >>> _whole_fields(data, 0, 6), _whole_fields(data, 0, 6, but=8), _whole_fields(b"\x08\x01\x0f", 0, 3)
+    ((2, 1), (0, 0), (-3, 1))
     """
-    at = begin = 0
+    at = begin = first
+    count = 0
     try:
-        while True:
+        while at < end:
             begin = at
             tag = data[at]
             at += 1
             if tag >= 128:
                 tag, at = _long(data, begin)
+            if tag == but:
+                break
             kind = tag & 7
             if kind == BYTES:
                 length = data[at]
@@ -276,17 +299,20 @@ def _whole_fields(data: bytes) -> int:
                     length, at = _long(data, at - 1)
                 at += length
             elif kind == VARINT:
-                _, at = _long(data, at)
+                _, at = _long(data, at) if data[at] >= 128 else (0, at + 1)
             elif kind in FIXED_B:
                 at += FIXED_B[kind]
             else:
-                return -1 - begin
-            if at > len(data):
-                return begin
+                return first - begin - 1, count
+            if at > end:
+                break
+            count += 1
+            begin = at
     except IndexError:
-        return begin
+        pass
     except OverflowError:
-        return -1 - begin
+        return first - begin - 1, count
+    return begin - first, count
 
 
 def _long(data: bytes, at: int) -> tuple[int, int]:

@@ -10,7 +10,7 @@ or, later, `starpu_fxt_tool -i prof_file_*`, which also takes the files of sever
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -80,7 +80,7 @@ def _read(path: Path, *, dag: str | Path | None = None, tolerant: bool | str = F
     ('starpu', ['potrf', 'trsm'], [0.002, 0.001], 1)
     """
     report = ImportReport(path.name, "starpu")
-    jobs = _jobs(path, list(records(path, mends_if(path, tolerant, report))))
+    jobs = _jobs(path, records(path, mends_if(path, tolerant, report)))
     edges = _dependencies(path, jobs, report)
     if dag is not None:
         edges += dag_edges(given(path, "dag", dag, "the dag.dot"), jobs, edges, report)
@@ -100,19 +100,19 @@ STARPU = Reader(
 )
 
 
-def _jobs(path: Path, found: list[Record]) -> dict[str, Record]:
+def _jobs(path: Path, found: Iterable[Record]) -> dict[str, Record]:
     """Return the records by job, in the order of their submission."""
-    found.sort(key=lambda record: (record.whole("SubmitOrder") or 0, record.rank, record.line))
     jobs: dict[str, Record] = {}
     for record in found:
+        budget().check(path, len(jobs) + 1, "tasks")
         other = jobs.setdefault(record.job, record)
         if other is not record:
-            places = sorted((other.line, record.line))
             raise FormatError(
-                f"{path}: line {places[1]}: JobId {shown(record.job)} stands also at line {places[0]}; "
+                f"{path}: line {record.line}: JobId {shown(record.job)} stands also at line {other.line}; "
                 "are these the records of two runs?"
             )
-    return jobs
+    order = sorted(jobs.items(), key=lambda job: (job[1].whole("SubmitOrder") or 0, job[1].rank, job[1].line))
+    return dict(order)
 
 
 def _dependencies(path: Path, jobs: dict[str, Record], report: ImportReport) -> list[Edge]:

@@ -87,6 +87,8 @@ def _plain(dot: Dot) -> list[tuple[str, str]]:
 
 
 NS_PER_MS = 1_000_000
+#: Most keys that are remembered as valid.
+MAX_KEYS = 100
 #: StarPU writes it last and no blank line after it.
 LAST = "EndDependencies"
 _KEY = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,40}")
@@ -226,12 +228,19 @@ def records(path: Path, mend: Mend | None = None) -> Iterator[Record]:
         If a line is not of the form `Key: value`, a key occurs twice in a record, or the file is cut off.
     """
     values: dict[str, str] = {}
+    known: dict[str, str] = {}
     first, last_keys = 0, set()
     for number, line in lines(path, mend):
-        if line.strip():
-            first = first if values else number
+        text, _, value = line.partition(":")
+        first = first if values else number
+        if (key := known.get(text, "")) and key not in values:
+            values[key] = value.strip()
+        elif line.strip():
             key = _add(path, number, line, values, mend)
-        if values and (not line.strip() or key == LAST):
+            # All records share some twenty keys.
+            if key in values and len(known) < MAX_KEYS:
+                known[text] = key
+        if values and (key == LAST or not line.strip()):
             last_keys.add(next(reversed(values)))
             yield Record(path, first, values)
             values = {}
@@ -248,7 +257,6 @@ def records(path: Path, mend: Mend | None = None) -> Iterator[Record]:
 
 def _add(path: Path, number: int, line: str, values: dict[str, str], mend: Mend | None) -> str:
     key, colon, value = line.partition(":")
-    # All records share some twenty keys.
     key = sys.intern(key.strip())
     if not colon or not _KEY.fullmatch(key):
         pass_over(path, f"line {number} is {shown(line)}", mend, "; expected Key: value;")

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from simsched.errors import FormatError
+from simsched.graph.budget import budget
 from simsched.graph.loading import Mend, open_plain, read_bounded
 from simsched.text import one_line
 from simsched.traces.shared.protobuf import message_classes
@@ -85,6 +86,8 @@ def parse_text(path: Path, kind: str, mend: Mend | None) -> Any:
         data = read_bounded(file, MAX_TEXT_B + 1)
     if len(data) > MAX_TEXT_B:
         raise FormatError(f"{path}: more than {MAX_TEXT_B} bytes of text; record the binary form instead")
+    # Text has one or two lines a message, and shrinks less than the budget allows.
+    budget().check(path, data.count(b"{"), "tasks")
     try:
         return text_format.Parse(data.decode(), message, allow_unknown_field=True)
     except UnicodeDecodeError as error:

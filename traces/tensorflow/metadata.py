@@ -129,11 +129,14 @@ def _of_text(path: Path, mend: Mend | None) -> Iterator[tuple[str, Any, Any]]:
 
 
 def _of_binary(path: Path, mend: Mend | None) -> Iterator[tuple[str, Any, Any]]:
-    graphs = 0
+    graphs = devices = 0
     with open_wire(path, mend) as wire:
-        for part in wire.fields():
+        for number, part in enumerate(wire.fields()):
+            budget().check(path, number, "tasks")
             if (part.number, part.kind) == (STEP_STATS, BYTES):
                 for device in wire.messages(INNER, part.end):
+                    devices += 1
+                    budget().check(path, devices, "tasks")
                     pieces = wire.pieces(device.end)
                     kind = messages()["DeviceStepStats"]
                     yield from _of_device(parsed(wire, kind, piece, place, mend) for place, piece in pieces)
@@ -142,6 +145,7 @@ def _of_binary(path: Path, mend: Mend | None) -> Iterator[tuple[str, Any, Any]]:
                 for graph in wire.messages(INNER, part.end) if in_function else [part]:
                     yield from _of_graph(_parts(wire, graph.end, mend), (graphs, in_function))
                     graphs += 1
+                    budget().check(path, graphs, "tasks")
 
 
 def _of_device(parts: Iterable[Any]) -> Iterator[tuple[str, Any, Any]]:

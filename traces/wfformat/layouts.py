@@ -196,8 +196,9 @@ class _Fields(ObjectFields):
 
     def texts(self, key: str) -> list[str]:
         """Return a list of strings; empty where it is missing."""
-        value = self.values.get(key)
-        value = [] if value is None else [value] if isinstance(value, str) else value
+        if (value := self.values.get(key)) is None:
+            return []
+        value = [value] if isinstance(value, str) else value
         if not isinstance(value, list) or not all(isinstance(v, str | int) for v in value):
             raise self.wrong(key, value, "a list of strings")
         return [plain_text(v) for v in value]

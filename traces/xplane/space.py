@@ -25,7 +25,7 @@ from simsched.graph.loading import Mend
 from simsched.traces.shared.protobuf import message_classes
 from simsched.traces.shared.spans import Small, Spans
 from simsched.traces.shared.timeline import picked
-from simsched.traces.shared.wire import BYTES, Field, Wire, open_wire, parsed
+from simsched.traces.shared.wire import Field, Wire, open_wire, parsed
 
 MESSAGES = {
     "Line": "id 1 int64, name 2 bytes, timestamp_ns 3 int64, events 4 Event*, display_name 11 bytes",
@@ -116,6 +116,7 @@ class _Reading:
     def __init__(self, path: Path, mend: Mend | None) -> None:
         self._path, self._mend = path, mend
         self._planes: list[_Tables] = []
+        self._entries = 0
         self.programs: dict[int, bytes] = {}
         self._start, self._finish = array("q"), array("q")
         self._lane, self._name, self._op, self._run = array("i"), array("i"), array("i"), array("i")
@@ -147,10 +148,10 @@ class _Reading:
         self._planes.append(found)
         if len(self._planes) > MOST_PLANES:
             raise wire.wrong(plane.begin, f"more than {MOST_PLANES} planes")
-        for one in wire.fields(plane.end):
-            if one.kind != BYTES or one.number == LINE:
-                continue
-            whole = parsed(wire, messages()["Plane"], wire.field(one), one.begin, self._mend)
+        for place, piece in wire.pieces(plane.end, over=LINE):
+            whole = parsed(wire, messages()["Plane"], piece, place, self._mend)
+            self._entries += len(whole.stat_metadata) + len(whole.event_metadata)
+            budget().check(self._path, self._entries, "tasks")
             found.name = plain_text(whole.name) or found.name
             for entry in whole.stat_metadata:
                 found.stats[entry.key] = plain_text(entry.value.name)
@@ -162,7 +163,6 @@ class _Reading:
                         # JAX names the program `jit_f(4)`; before, its number was that of the event.
                         numbered = _NUMBER.search(found.events[entry.key])
                         self.programs[int(numbered[1]) if numbered else entry.key] = stat.bytes_value
-            budget().check(self._path, len(found.events) + len(found.stats), "tasks")
 
     def _lines(self, wire: Wire, plane: Field, tables: _Tables) -> None:
         wanted = {number: name for number, name in tables.stats.items() if name in _WANTED}
@@ -172,6 +172,7 @@ class _Reading:
     def _line(self, wire: Wire, line: Field, tables: _Tables, wanted: dict[int, str]) -> None:
         lane, first, begin_ns, name, ident = len(self._lanes), len(self._start), 0, "", 0
         self._lanes.append(("", ""))
+        budget().check(self._path, len(self._lanes), "tasks")
         for place, piece in wire.pieces(line.end):
             told = parsed(wire, messages()["Line"], piece, place, self._mend)
             begin_ns = told.timestamp_ns if told.HasField("timestamp_ns") else begin_ns
@@ -182,7 +183,7 @@ class _Reading:
         self._lanes[lane] = tables.name, name or f"line {ident}"
         if not 0 <= begin_ns <= MAX_NS:
             raise wire.wrong(line.begin, f"a line that begins at {begin_ns} ns")
-        for column in (self._start, self._finish):
+        for column in (self._start, self._finish) if len(self._start) > first else ():
             np.frombuffer(column, np.int64)[first:] += begin_ns
 
     def _event(

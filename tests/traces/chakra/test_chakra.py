@@ -250,6 +250,8 @@ def test_what_is_complete_of_a_cut_off_file(put, cut):
     [
         (delimited(), "no nodes"),
         (delimited(node(1, "a"), node(1, "b")), "id 1 occurs twice"),
+        # Before the file is read to its end.
+        (delimited(node(1, "a"), node(1, "b")) + b"\x03\x08", "id 1 occurs twice"),
         (delimited(node(1, "a", us=2**60)), "beyond any clock"),
         (delimited(node(1, "a")) + b"\x03\x08", "cut off"),
         (delimited(node(1, "a")) + b"\x02\xff\xff", "no message of Chakra's schema"),

@@ -18,10 +18,17 @@ OPTIMIZED = "(result,) = dask.optimize(result)"
 @pytest.fixture(scope="module")
 def client() -> Iterator[Any]:
     distributed = pytest.importorskip("distributed")
-    # Without a dashboard, and on any port: the usual one may be another test's.
+    # Without a dashboard, and on any port: the usual one may be another test's. Without heartbeats, too: by each, a
+    # worker moves its clock by milliseconds (docs/formats/dask.md), and then tasks seem to start early.
     ports = {"scheduler_kwargs": {"dashboard_address": ":0"}, "dashboard_address": None}
-    with distributed.Client(n_workers=1, threads_per_worker=2, processes=False, **ports) as client:
+    one = {"n_workers": 1, "threads_per_worker": 2, "processes": False, "heartbeat_interval": "1h"}
+    with distributed.LocalCluster(**one, **ports) as cluster, distributed.Client(cluster) as client:
         yield client
+
+
+def test_no_heartbeat_moves_the_clock(client: Any) -> None:
+    (worker,) = client.cluster.workers.values()
+    assert worker.periodic_callbacks["heartbeat"].callback_time == 3_600_000
 
 
 def bag() -> Any:

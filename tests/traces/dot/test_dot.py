@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 
 from simsched.errors import FormatError, GraphError
 from simsched.graph import TaskGraph
+from simsched.graph.loading import load
 from simsched.traces.dot.format import DOT
 
 TRICKY = r"""
@@ -138,6 +139,7 @@ def test_gzipped_and_recognised(tmp_path: Path) -> None:
         ("graph { a -- b }", "an undirected graph, whose edges do not say what comes first"),
         ("digraph {\n a -- b }", "line 2: an edge -- in a directed graph"),
         ("digraph {\n a -> b", "the DOT text ends early; was the file copied completely?"),
+        ("digraph {\n a -> b \n", "the DOT text ends early; was the file copied completely?"),
         ('digraph {\n a -> "b }', "line 2, column 7: what '\"b }' begins does not end, or may not stand here"),
         ("digraph {\n a -> ; }", "line 2, column 7: '; }' is not what DOT expects here"),
         ("digraph { a } digraph { b }", "line 1, column 15: 'digraph { b }' begins a second graph; write each"),
@@ -173,6 +175,34 @@ def test_product_of_subgraphs_is_bounded(tmp_path: Path) -> None:
         FormatError, match=r"more than 1\d{6} edges, the most for files of this size; .* higher limit"
     ):
         read(tmp_path, f"digraph {{ {{ {many} }} -> {{ {many.replace('a', 'b')} }} }}")
+
+
+def test_subgraphs_count_as_tasks(tmp_path: Path) -> None:
+    with pytest.raises(FormatError, match="more than 41 tasks, the most within limit=1 kB"):
+        load(f"digraph {{ {'{}' * 50} }}".encode(), limit="1kB")
+
+
+def test_a_long_chain_is_refused_as_it_is_read() -> None:
+    with pytest.raises(FormatError, match="more than 125 edges, the most within limit=1 kB"):
+        load(f"digraph {{ a{'->a' * 200} ???".encode(), limit="1kB")
+
+
+@pytest.mark.parametrize(
+    ("text", "kinds"),
+    [
+        # Lists that differ between their quotes only, and ones that merely look so.
+        ('a [kind="x", label="1"]; b [kind="y", label="2"];', ["x", "y"]),
+        ('a [kind="x", label="1"]; b [kind="\\"", label="2"];', ["x", '"']),
+        ('a [kind="x"]; b [kind="y" + "z"];', ["x", "yz"]),
+        ('a ["kind"="x"]; b ["label"="kind"];', ["x", ""]),
+        ('a [kind="x"]; b [kind=y];', ["x", "y"]),
+        ('a [kind="]"]; b [kind="x"] [kind="y"];', ["]", "y"]),
+        ('a [kind="x" /* " */]; b [kind="y" /* " */];', ["x", "y"]),
+        ('node [kind="x"]; a; b [label="1"] "node" [kind=z];', ["x", "x", "z"]),
+    ],
+)
+def test_lists_of_attributes(tmp_path: Path, text: str, kinds: list[str]) -> None:
+    assert read(tmp_path, f"digraph {{ {text} }}").kinds.to_list() == kinds
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=20)

@@ -39,6 +39,21 @@ def test_millions_of_numbers_are_passed_over_at_once(monkeypatch):
     assert list(wire.Wire(PATH, io.BytesIO(b"\x20\x20" * 1_000_000)).messages(1)) == []
 
 
+@pytest.mark.parametrize("end", [None, 6 + 503 + 2])
+def test_pieces_pass_over_long_fields(monkeypatch, end):
+    """Of one number, wherever they stand; others are read, however long."""
+    monkeypatch.setattr(wire, "PIECE_B", 100)
+    long = wire.spelled(3, b"x" * 500)
+    data = b"\x20\x20" * 3 + long + b"\x08\x00"
+    found = wire.Wire(PATH, io.BytesIO(data)).pieces(end, over=3)
+    assert list(found) == [(0, b"\x20\x20" * 3), (len(data) - 2, b"\x08\x00")]
+    assert b"".join(piece for _, piece in wire.Wire(PATH, io.BytesIO(data)).pieces(end, over=4)) == data
+    with pytest.raises(ss.SimschedError, match="byte 6: a field reaches beyond the message"):
+        list(wire.Wire(PATH, io.BytesIO(data)).pieces(400, over=3))
+    with pytest.raises(ss.SimschedError, match="cut off in the field at byte 6"):
+        list(wire.Wire(PATH, io.BytesIO(data[:400])).pieces(over=3))
+
+
 def test_numbers_count_as_fields(monkeypatch):
     monkeypatch.setattr(wire, "MAX_FIELDS", 10)
     assert len(list(wire.Wire(PATH, io.BytesIO(b"\x20\x20" * 9 + b"\x12\x00")).messages(2))) == 1

@@ -297,3 +297,13 @@ def test_captures(file: Path) -> None:
     if ".eager." in file.name:
         replayed = ss.replay_recorded(graph, "fifo", f"{facts['lanes']}x1")
         assert abs(replayed.calibrated_error) < 0.03
+
+
+def test_records_are_refused_as_they_come() -> None:
+    """A second one of a job, and more than the budget allows, before the file is read to its end."""
+    record = "JobId: {}\n\n"
+    with pytest.raises(FormatError, match="line 3: JobId '1' stands also at line 1"):
+        ss.load((record.format(1) * 2 + "no key").encode(), format="starpu")
+    many = "".join(map(record.format, range(500))) + "no key"
+    with pytest.raises(FormatError, match="more than 416 tasks, the most within limit=10 kB"):
+        ss.load(many.encode(), format="starpu", limit="10kB")

@@ -271,6 +271,21 @@ def test_bombs_of_small_messages(tmp_path: Path, bomb: bytes, monkeypatch: pytes
         RUNMETADATA.read(path)
 
 
+@pytest.mark.parametrize(
+    "bomb",
+    [
+        b"\x0a\x02\x0a\x00" * 500,
+        b"\x1a\x00" * 500,
+        b"\x22\x02\x0a\x00" * 500,
+        b"\x12\x00" * 500,
+        b"step_stats {" + b"dev_stats{}" * 500 + b"}",
+    ],
+)
+def test_devices_and_graphs_count_as_tasks(bomb: bytes) -> None:
+    with pytest.raises(FormatError, match="more than 416 tasks, the most within limit=10 kB"):
+        load(bomb, format="tensorflow", limit="10kB")
+
+
 def message(number: int, *parts: bytes) -> bytes:
     """Return a field of a message that holds other fields."""
     content = b"".join(parts)

@@ -14,6 +14,7 @@ from simsched.graph import TaskGraph
 pytest.importorskip("google.protobuf")
 
 from simsched.traces.shared.protobuf import message_classes
+from simsched.traces.shared.wire import spelled
 from simsched.traces.xplane import reader, space
 
 SEEDS = Path(__file__).parents[1] / "seeds" / "xplane"
@@ -130,3 +131,12 @@ def test_tolerant_reads_what_is_there() -> None:
     graph = ss.load(JAX.read_bytes()[:-2000], tolerant=True)
     assert graph.n_tasks > 0
     assert any("cut off" in note or "damaged" in note for note in graph.report.notes)
+
+
+@pytest.mark.parametrize(
+    "piece", [b"\x1a\x00", b"\x22\x02\x08\x01", b"\x2a\x02\x08\x01"], ids=["lines", "events", "statistics"]
+)
+def test_what_a_plane_holds_counts_as_tasks(piece: bytes) -> None:
+    plane = b"\x12\x05/host" + piece * 500
+    with pytest.raises(FormatError, match="more than 416 tasks, the most within limit=10 kB"):
+        ss.load(spelled(1, plane), format="xplane", limit="10kB")
