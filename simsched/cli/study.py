@@ -31,7 +31,7 @@ from simsched.cli.common import (
     reading_command,
     say_result,
 )  # fmt: skip
-from simsched.defaults import POLICY
+from simsched.defaults import POLICY, RECORDED_POLICY
 from simsched.document.result import Result
 from simsched.errors import SpecError
 from simsched.graph import TaskGraph
@@ -43,7 +43,9 @@ GROWS = "{cores}"
 LearnedOption = Annotated[
     Path | None,
     typer.Option(
-        "--learned", metavar="TOML", help="From recordings: what `simsched learn --out FILE` wrote."
+        "--learned",
+        metavar="TOML",
+        help="From recordings: what `simsched learn --out FILE` wrote; --policy is then fifo by default.",
     ),
 ]
 MethodOption = Annotated[
@@ -138,7 +140,7 @@ def _from_recordings(
     machine = context.params["machine"] if "machine" in given else None
     return found.predict(
         graph_of(graph, context),
-        policy,
+        policy if "policy" in given else RECORDED_POLICY,
         counts,
         width=width or 1,
         machine=machine,
