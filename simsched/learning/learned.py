@@ -334,8 +334,8 @@ class Learned:
         -------
         Result
             One row for each number of cores: cores, layout, makespan_s, low_s and high_s, undisturbed_s (without
-            interruptions), speedup over the first row, interrupted (share that they add), extrapolated, recorded_s (median of recordings of that size;
-            NaN for another machine). The notes have those of the graph, and say which tasks no recording knows.
+            interruptions), speedup over the first row, interrupted (share that they add), extrapolated, recorded_s
+            (median of recordings of that size; NaN for another machine). Notes say which tasks no recording knows.
 
         Raises
         ------

@@ -131,7 +131,7 @@ def test_interruptions_are_no_slowdown() -> None:
 
 
 def test_predictions_say_how_much_of_them_is_interruptions() -> None:
-    """A second core looked worthless: what other programs took in the recording on two was in its row without a word."""
+    """A second core looked worthless, without a word: other programs took much of the recording on two."""
     runs = [recorded(1), recorded(2, lost_every=10, seed=2)]
     learned = ss.learn(runs)
     found = learned.predict(runs[0], cores=[1, 2], samples=2)
