@@ -22,6 +22,7 @@ from simsched.cli.common import (
     NoiseOption,
     PoliciesOption,
     PolicyOption,
+    SamplesOption,
     SeedOption,
     TablesOutOption,
     check_tables,
@@ -239,6 +240,7 @@ def tune(
     ] = 100,
     engine: EngineOption = "auto",
     seed: SeedOption = 0,
+    samples: SamplesOption = None,
     json_: JsonOption = False,
     out: TablesOutOption = None,
 ) -> None:
@@ -254,7 +256,7 @@ def tune(
     with progress_bar(None, "replaying") as progress:
         frame = ss.tune(
             tasks, machine, policy, layout, engine=engine, seed=seed, method=method,
-            evaluations=evaluations, reserved=reserved, progress=progress,
+            evaluations=evaluations, reserved=reserved, samples=samples, progress=progress,
         )  # fmt: skip
     say_result(frame, json_, out, tuned_size(frame, method))
 

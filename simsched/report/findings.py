@@ -50,7 +50,7 @@ def _by_layout(question: Question, runs: list[PolicyRun], progress: Progress) ->
         if len(layouts) >= LEAST_LAYOUTS and len({layout.executors for layout in layouts}) > 1:
             return tune(
                 question.graph, question.machine, run.policy, layouts, question.costs, question.runtime,
-                question.engine, question.seed, progress=progress,
+                question.engine, question.seed, samples=1, progress=progress,
             )  # fmt: skip
     return None
 
