@@ -148,9 +148,7 @@ class DataWays:
             and limits_Bps == inf
             and not self.hop_latency_s + self.memory_latency_s
         ):
-            return (
-                f"data={self.mode}: objects move in no time, as nothing is stated of their ways; {STATE_THEM}"
-            )
+            return f"data={self.mode}: moving objects takes no time, as nothing is stated of their ways; {STATE_THEM}"
         if ways is self:
             return None
         return (

@@ -75,7 +75,7 @@ def _still(graph: TaskGraph, machine: Machine) -> list[str]:
     if graph.data is None or graph.recording is not None or not np.isnan(graph.bytes_B).all():
         return []
     size = format_bytes(float(np.nansum(graph.data.size_B)))
-    said = f"data: {counted(graph.data.n, 'object')} of {size} move in no time on {machine.spec}"
+    said = f"data: moving {counted(graph.data.n, 'object')}, {size}, takes no time on {machine.spec}"
     return [Note(f"{said}; link_Bps and link_latency_s in its brackets have them sent", Weight.ASSUMPTION)]
 
 

@@ -274,11 +274,11 @@ def test_data_that_move_in_no_time_are_noted(engine: str) -> None:
 
     def replay(machine: str) -> tuple[float, int]:
         made = ss.simulate(graph, machine, "fifo", "2x1", engine=engine)
-        return made.makespan_s, sum("move in no time" in note for note in made.notes)
+        return made.makespan_s, sum("takes no time" in note for note in made.notes)
 
     assert replay("generic[cores=2,link_Bps=1e9]") == (pytest.approx(16e-3), 0)
     for still in ("generic[cores=2]", "generic[cores=2,data=sent]"):
         assert replay(still) == (pytest.approx(4e-3), 1)
     assert replay("knl-7250[data=sent]")[1] == 0
     alone = ss.simulate(ss.workload("rnn[layers=1,steps=2]"), "knl-7250", "fifo")
-    assert not any("move in no time" in note for note in alone.notes), "the tasks' bytes contain them"
+    assert not any("takes no time" in note for note in alone.notes), "the tasks' bytes contain them"
