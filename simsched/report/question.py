@@ -26,11 +26,13 @@ from simsched.policy.layout import BEST, Best
 from simsched.progress import check_progress
 from simsched.replay import simulate
 from simsched.replay.best_layout import MOST_REPLAYS
+from simsched.replay.policy_checks import checked_layout
 from simsched.replay.scenario import Scenario
 from simsched.schedule import Schedule
 from simsched.spec import Engine
 from simsched.study.compare import samples_of, worlds_of
 from simsched.study.core_counts import counts_around
+from simsched.study.tune import worker_layouts
 from simsched.study.worlds import sample_seeds
 
 
@@ -141,11 +143,21 @@ class Question:
         )  # fmt: skip
 
     def with_worlds(self, runs: list[PolicyRun], progress: Progress) -> list[PolicyRun]:
-        """Return runs of this question, those that did not fail with their makespans in worlds that could be true."""
+        """Return runs of this question, those that did not fail with their makespans in worlds that could be true.
+
+        Raises
+        ------
+        SimschedError
+            If these can take long, as for `compare`, or longer than the progress allows.
+        """
         scenario = Scenario.of(
             self.machine, self.layout, self.costs, self.runtime, self.engine, self.seed, progress
         )
         seeds = sample_seeds(self.seed, samples_of(self.policies, self.machine))
+        if len(seeds) == 1:
+            raise SimschedError(
+                "of these policies they can take long; compare with samples=20 (--samples 20) has them"
+            )
         schedules = [run.schedule for run in runs if run.schedule is not None]
         worlds = iter(worlds_of(scenario, schedules, seeds))
         return [run if run.schedule is None else replace(run, worlds_s=next(worlds)) for run in runs]
@@ -175,7 +187,9 @@ class Question:
         threads, (executors, widths) = self.machine.n_threads, self.grid
         grid = [Layout(k, w) for k in executors for w in widths if k * w <= threads]
         given = [] if self.layout is None else [self.layout]
-        return list(dict.fromkeys([*grid, *Layout.filling(threads), *given]))
+        kinds = self.machine.kinds is not None
+        filling = worker_layouts(self.machine) if kinds else Layout.filling(threads)
+        return list(dict.fromkeys([*grid, *filling, *given]))
 
     def layouts_of(self, policy: Policy) -> list[Layout]:
         """Return the layouts of the grid that suit a policy."""
@@ -183,8 +197,8 @@ class Question:
         def taken(layout: Layout) -> bool:
             try:
                 suited = policy.suited(layout)
-                return suited is not None and isinstance(policy, RankPolicy) and policy.checked_layout(
-                    self.machine, suited) == layout  # fmt: skip
+                return suited is not None and isinstance(policy, RankPolicy) and checked_layout(
+                    policy, self.machine, suited) == layout  # fmt: skip
             except LayoutError:
                 return False
 

@@ -74,6 +74,25 @@ def test_intervals_are_those_of_compare_and_predict():
     )
 
 
+def test_intervals_that_can_take_long_are_left_out_and_the_report_says_so():
+    graph = ss.TaskGraph.from_edges([1e-3, 2e-3, 1e-3, 3e-3], [(0, 2), (1, 3)], kinds="MatMul")
+    made = ss.report(graph, "knl-7250", ["heft"], replays=0)
+    (left_out,) = made.findings.left_out
+    assert (
+        left_out
+        == "intervals: of these policies they can take long; compare with samples=20 (--samples 20) has them"
+    )
+
+
+@pytest.mark.parametrize(("machine", "layout"), [("grace-hopper", "1x72+1"), ("core-i7-1370p", "3x4")])
+def test_layouts_on_several_kinds_of_cores_have_teams_of_one_kind(machine, layout):
+    """One layout of the grid, of all cores, had teams of several, and no layout was in the report for it."""
+    graph = ss.TaskGraph.from_edges([1e-3] * 8, kinds="MatMul", flops=[1e9] * 8, bytes_B=[1e6] * 8)
+    made = ss.report(graph, machine, ["critical-path"], replays=0)
+    assert made.findings.left_out == []
+    assert layout in made.findings.layouts["layout"].tolist()
+
+
 def test_a_report_says_where_another_policy_may_be_the_fastest():
     """Two tasks side by side or one after another in wider teams: curves decide."""
     graph = ss.TaskGraph.from_edges([1e-3, 2e-3, 1e-3, 3e-3], [(0, 2), (1, 3)], kinds="MatMul")
