@@ -4,5 +4,7 @@
 MACHINE = "knl-7250"
 #: The policy of one replay.
 POLICY = "critical-path"
+#: The policy of replays of what was learned from recordings.
+RECORDED_POLICY = "fifo"
 #: The first of all policies, to which the others are compared.
 BASELINE = "sequential"

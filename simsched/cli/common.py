@@ -176,6 +176,16 @@ TablesOutOption = Annotated[
         help="Write the result; format by suffix: .png .svg .csv .parquet; repeat for more.",
     ),
 ]
+SamplesOption = Annotated[
+    int | None,
+    typer.Option(
+        "--samples",
+        metavar="N",
+        min=1,
+        help="Replays of each row, for intervals and how often each is the fastest; 1 for none. Default: 20, or 1 "
+        "where it can take long.",
+    ),
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
 
 

@@ -23,6 +23,7 @@ from simsched.cli.common import (
     say_json,
     say_result,
 )
+from simsched.defaults import RECORDED_POLICY
 from simsched.document.result import Result
 from simsched.errors import FormatError, SimschedError
 from simsched.learning.file import facts
@@ -46,7 +47,7 @@ def learn(
             autocompletion=POLICIES,
             help="Policy that recorded, and predicts.",
         ),
-    ] = "fifo",
+    ] = RECORDED_POLICY,
     cores: Annotated[
         str | None,
         typer.Option("--cores", "-c", metavar="N,N,...", help="Predict the first GRAPH on so many cores."),

@@ -21,6 +21,7 @@ from simsched.cli.common import (
     NoiseOption,
     PoliciesOption,
     PolicyOption,
+    SamplesOption,
     SchedulesOutOption,
     SeedOption,
     check_outputs,
@@ -110,16 +111,6 @@ BoundOption = Annotated[
         "--bound",
         help="Lower bound that gaps are measured from: quick (critical path, area), thorough (two more bounds) or "
         "optimum (proven by CP-SAT, for small graphs).",
-    ),
-]
-SamplesOption = Annotated[
-    int | None,
-    typer.Option(
-        "--samples",
-        metavar="N",
-        min=1,
-        help="Replays of each policy, for intervals and how often each is the fastest; 1 for none. Default: 20, or 1 "
-        "where it can take long.",
     ),
 ]
 

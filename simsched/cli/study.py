@@ -22,6 +22,7 @@ from simsched.cli.common import (
     NoiseOption,
     PoliciesOption,
     PolicyOption,
+    SamplesOption,
     SeedOption,
     TablesOutOption,
     check_tables,
@@ -31,7 +32,7 @@ from simsched.cli.common import (
     reading_command,
     say_result,
 )  # fmt: skip
-from simsched.defaults import POLICY
+from simsched.defaults import POLICY, RECORDED_POLICY
 from simsched.document.result import Result
 from simsched.errors import SpecError
 from simsched.graph import TaskGraph
@@ -43,7 +44,9 @@ GROWS = "{cores}"
 LearnedOption = Annotated[
     Path | None,
     typer.Option(
-        "--learned", metavar="TOML", help="From recordings: what `simsched learn --out FILE` wrote."
+        "--learned",
+        metavar="TOML",
+        help="From recordings: what `simsched learn --out FILE` wrote; --policy is then fifo by default.",
     ),
 ]
 MethodOption = Annotated[
@@ -138,7 +141,7 @@ def _from_recordings(
     machine = context.params["machine"] if "machine" in given else None
     return found.predict(
         graph_of(graph, context),
-        policy,
+        policy if "policy" in given else RECORDED_POLICY,
         counts,
         width=width or 1,
         machine=machine,
@@ -237,6 +240,7 @@ def tune(
     ] = 100,
     engine: EngineOption = "auto",
     seed: SeedOption = 0,
+    samples: SamplesOption = None,
     json_: JsonOption = False,
     out: TablesOutOption = None,
 ) -> None:
@@ -252,7 +256,7 @@ def tune(
     with progress_bar(None, "replaying") as progress:
         frame = ss.tune(
             tasks, machine, policy, layout, engine=engine, seed=seed, method=method,
-            evaluations=evaluations, reserved=reserved, progress=progress,
+            evaluations=evaluations, reserved=reserved, samples=samples, progress=progress,
         )  # fmt: skip
     say_result(frame, json_, out, tuned_size(frame, method))
 

@@ -174,6 +174,9 @@ def _as_they_are(graph: TaskGraph, machine: Machine, count: int) -> Note:
     """Return the note that durations are not converted, and how to change that."""
     said = counted(count, "recorded duration is taken as it is", "recorded durations are taken as they are")
     origin, threads = graph.recorded_on, recorded_threads(graph)
+    if origin is None and graph.recording is None:
+        one, several = "given duration is taken as it is", "given durations are taken as they are"
+        said = f"{counted(count, one, several)}, and as exact"
     if threads is not None and stands_in(graph, machine):
         said += (
             f", on cores like those of the recording, which had {counted(threads, 'thread')}; machine= or -m (host, a "

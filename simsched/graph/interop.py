@@ -315,14 +315,19 @@ def node_seconds(values: list[Any]) -> Any:
     GraphError
         If nodes have lists of different lengths, or empty ones.
     """
-    kinds = {len(value) for value in values if isinstance(value, (list, tuple, np.ndarray))}
+    kinds = {len(value) for value in values if _by_kind(value)}
     if not kinds:
         return values
     if len(kinds) > 1 or 0 in kinds:
         counts = " and ".join(map(str, sorted(kinds)))
         raise GraphError(f"nodes have seconds for {counts} kinds of cores; give each node one for every kind")
     (k,) = kinds
-    return [value if isinstance(value, (list, tuple, np.ndarray)) else [value] * k for value in values]
+    return [value if _by_kind(value) else [value] * k for value in values]
+
+
+def _by_kind(value: Any) -> bool:
+    """Return whether an attribute is a list of seconds; NumPy's scalars and arrays without an axis are numbers."""
+    return isinstance(value, (list, tuple)) or bool(getattr(value, "ndim", 0))
 
 
 def _node_names(graph: nx.DiGraph[Any], rows: list[dict[str, Any]]) -> list[str] | None:

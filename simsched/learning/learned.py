@@ -12,6 +12,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from simsched.costs import CostModel
+from simsched.defaults import RECORDED_POLICY
 from simsched.document.result import Result
 from simsched.errors import CostError, SimschedError
 from simsched.graph import TaskGraph
@@ -19,7 +20,7 @@ from simsched.graph.taskgraph import Seconds
 from simsched.learning.file import read, write
 from simsched.learning.hosts import LEAST, UNIT_BPS, expected
 from simsched.learning.observed import TaskKey, task_keys
-from simsched.learning.predicting import Case, check_counts, counts_of, doubts, validated
+from simsched.learning.predicting import Case, check_counts, counts_of, doubts, interruptions, validated
 from simsched.learning.rows import KindSeconds, LearnedWidths, Run, Slowdown, StartCost, width_ratios
 from simsched.machine import Machine, RuntimeProfile
 from simsched.multimap import multimap
@@ -48,7 +49,7 @@ class Learned:
     notes : tuple of str
         What the recordings cannot tell.
     of_task : mapping
-        Seconds of single tasks, by program, width and key; not saved in files.
+        Seconds of single tasks, by program, width and key.
     capacity : float
         What the shared resource of all cores gives, over the lanes recorded: with more tasks than this share of lanes
         the slow-down grows with their number. Infinite, the default: it stays as recorded.
@@ -238,7 +239,7 @@ class Learned:
     def simulate(
         self,
         graph: TaskGraph,
-        policy: str | Policy | type[Policy] = "fifo",
+        policy: str | Policy | type[Policy] = RECORDED_POLICY,
         layout: str | Layout | tuple[int, int] | None = None,
         *,
         cores: int | None = None,
@@ -303,7 +304,7 @@ class Learned:
     def predict(
         self,
         graph: TaskGraph,
-        policy: str | Policy | type[Policy] = "fifo",
+        policy: str | Policy | type[Policy] = RECORDED_POLICY,
         cores: Sequence[int] | None = None,
         *,
         width: int = 1,
@@ -332,9 +333,9 @@ class Learned:
         Returns
         -------
         Result
-            One row for each number of cores: cores, layout, makespan_s, low_s and high_s, speedup over the first row,
-            interrupted (share that interruptions add), extrapolated, recorded_s (median of recordings of that size;
-            NaN for another machine). The notes have those of the graph, and say which tasks no recording knows.
+            One row for each number of cores: cores, layout, makespan_s, low_s and high_s, undisturbed_s (without
+            interruptions), speedup over the first row, interrupted (share that they add), extrapolated, recorded_s
+            (median of recordings of that size; NaN for another machine). Notes say which tasks no recording knows.
 
         Raises
         ------
@@ -358,12 +359,12 @@ class Learned:
         case = Case(graph, self.program_of(graph), policy, None, 1, machine, "auto", seed)
         rows = case.curve(self, counts, width, samples)
         errors = self.validate(policy, samples=samples).notes if validate else ()
-        notes = [*graph.report.notes, *self.notes, *doubts(self, case, counts), *errors]
+        notes = [*graph.report.notes, *self.notes, *interruptions(rows), *doubts(self, case, counts), *errors]
         return Result.of(rows, notes, learned_curve)
 
     def validate(
         self,
-        policies: str | Policy | type[Policy] | Sequence[str | Policy] = "fifo",
+        policies: str | Policy | type[Policy] | Sequence[str | Policy] = RECORDED_POLICY,
         *,
         repeats: Sequence[object] | None = None,
         samples: int = 20,

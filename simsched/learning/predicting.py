@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 
 #: A shared resource may be full at the recorded lanes, or only at up to so many times as many.
 LATEST = 64.0
+#: Least share of the tasks' seconds that interruptions add and a note names.
+MATTERS = 0.05
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,6 +148,7 @@ class Case:
             "makespan_s": nominal_s,
             "low_s": min(found.low, nominal_s),
             "high_s": max(found.high, nominal_s),
+            "undisturbed_s": self.replayed(learned, 1.0).makespan_s if share > 0 else nominal_s,
             "speedup": 1.0,
             "interrupted": share,
             "extrapolated": self.cores > learned.lanes,
@@ -236,6 +239,18 @@ def check_counts(**counts: int) -> None:
     for name, count in counts.items():
         if not is_whole(count, 1):
             raise SimschedError(f"{name} is {count!r:.40}; expected a whole number from 1")
+
+
+def interruptions(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return a note where interruptions are a part of predictions that matters."""
+    most = max(rows, key=lambda row: float(row["interrupted"]))
+    if most["interrupted"] < MATTERS:
+        return []
+    said = (
+        f"makespans include what other programs took in the recordings, {most['interrupted']:.0%} on top of the tasks' "
+        f"seconds on {counted(most['cores'], 'core')}; undisturbed_s is without it"
+    )
+    return [Note(said, Weight.DOUBT)]
 
 
 def doubts(learned: Learned, case: Case, counts: Sequence[int]) -> list[str]:

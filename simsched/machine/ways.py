@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from simsched.machine.structure import Structure
 
 
+#: What to do about ways of which nothing is stated.
+STATE_THEM = "write link_Bps and link_latency_s in the brackets, or a table [data]"
 #: A matrix, row by row.
 Rows = tuple[tuple[float, ...], ...]
 
@@ -139,12 +141,20 @@ class DataWays:
     def note(self, machine: Machine) -> str | None:
         """Return what is assumed of a machine's ways; None where nothing is."""
         ways = self.resolved(machine)
+        limits_Bps = min(self.link_Bps, self.hop_Bps, self.memory_Bps)
+        if (
+            ways is self
+            and self.assumed
+            and limits_Bps == inf
+            and not self.hop_latency_s + self.memory_latency_s
+        ):
+            return f"data={self.mode}: moving objects takes no time, as nothing is stated of their ways; {STATE_THEM}"
         if ways is self:
             return None
         return (
             f"data={self.mode}: nothing is stated of the links of places; assumed are {format_bytes(ways.link_Bps)}/s "
-            f"and {format_time(ways.latency_s)} for each {self.places}, from its memory and its cache lines; write "
-            "link_Bps and link_latency_s in the brackets, or a table [data], if you know them"
+            f"and {format_time(ways.latency_s)} for each {self.places}, from its memory and its cache lines; "
+            f"{STATE_THEM}, if you know them"
         )
 
     def place_of(self, structure: Structure) -> Index:

@@ -77,8 +77,8 @@ class Layout:
         """
         if isinstance(layout, Layout):
             return layout
-        if isinstance(layout, tuple) and len(layout) == 2 and all(type(part) is int for part in layout):
-            return cls(*layout)
+        if isinstance(layout, tuple) and len(layout) == 2 and all(is_whole(part) for part in layout):
+            return cls(*map(int, layout))
         if layout == BEST:
             raise LayoutError("'best' is for simulations only; write executors x cores here, as in 8x4")
         match = _LAYOUT.fullmatch(layout) if isinstance(layout, str) else None

@@ -31,6 +31,8 @@ from simsched.replay.plan import DynamicPlan, Plan, StaticPlan, actual
 from simsched.replay.policy_checks import is_of_one_kind, layouts_of, remarks_of
 from simsched.schedule import Bounds, Inputs, Schedule, bounds
 from simsched.spec import Engine
+from simsched.text import counted
+from simsched.units import format_bytes
 
 
 def check_inputs(costs: object, runtime: object, seed: object, engine: Engine = "auto") -> None:
@@ -63,6 +65,18 @@ def check_seed(seed: object, what: str = "seed") -> None:
 
 #: Note on a graph without data objects on a machine on which these move.
 NO_DATA = "data: nothing moves, as the graph has no data objects (edge_bytes= of from_edges)"
+
+
+def _still(graph: TaskGraph, machine: Machine) -> list[str]:
+    """Return a note where data do not move, though the machine or the graph says something of that."""
+    if machine.data is not None:
+        return [NO_DATA] if graph.data is None else []
+    # Bytes of tasks, and recorded seconds, contain what it takes to read objects.
+    if graph.data is None or graph.recording is not None or not np.isnan(graph.bytes_B).all():
+        return []
+    size = format_bytes(float(np.nansum(graph.data.size_B)))
+    said = f"data: moving {counted(graph.data.n, 'object')}, {size}, takes no time on {machine.spec}"
+    return [Note(f"{said}; link_Bps and link_latency_s in its brackets have them sent", Weight.ASSUMPTION)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -224,7 +238,7 @@ class _Case:
             chosen.why, found.by, found.why,
         )  # fmt: skip
         schedule = chosen.replay(plan, self.scenario.progress)
-        still = [NO_DATA] if problem.machine.data is not None and problem.graph.data is None else []
+        still = _still(problem.graph, problem.machine)
         notes = (*schedule.notes, *remarks_of(found.policy), *still, *_free_cores(problem))
         return replace(schedule, inputs=inputs, notes=notes)
 

@@ -25,6 +25,7 @@ from simsched.schedule import Bounds, Schedule, bounds
 from simsched.schedule.one_core import OneCore, one_core
 from simsched.study.core_counts import knee
 from simsched.study.predict import beyond
+from simsched.study.worlds import fastest_shares, undecided
 
 #: Fewer layouts add nothing to the table of policies.
 LEAST_LAYOUTS = 3
@@ -49,7 +50,7 @@ def _by_layout(question: Question, runs: list[PolicyRun], progress: Progress) ->
         if len(layouts) >= LEAST_LAYOUTS and len({layout.executors for layout in layouts}) > 1:
             return tune(
                 question.graph, question.machine, run.policy, layouts, question.costs, question.runtime,
-                question.engine, question.seed, progress=progress,
+                question.engine, question.seed, samples=1, progress=progress,
             )  # fmt: skip
     return None
 
@@ -86,33 +87,43 @@ def _chosen(run: PolicyRun, layouts: int) -> PolicyRun:
     return replace(run, schedule=chosen_by_replays(run.require_schedule(), why))
 
 
-def _by_core_count(question: Question, best: PolicyRun, progress: Progress) -> pd.DataFrame | None:
-    """Return the best policy on other core counts, each with its best layout; on the machine's own, `best`.
+def _by_core_count(
+    question: Question, best: PolicyRun, progress: Progress
+) -> list[tuple[Question, PolicyRun]]:
+    """Return the question of each core count and the best policy's run there, with its best layout; at its own, `best`.
 
-    Parameters
-    ----------
-    question : Question
-    best : PolicyRun
-    progress : callable
-
-    Returns
-    -------
-    DataFrame or None
-        One row per core count: cores, layout, layout_by, makespan_s, low_s, high_s, critical_path_s, area_s, bound_s,
-        speedup, efficiency, knee, extrapolated; None where there is one core count only. Where a layout was given,
-        each count has as many of its executors in proportion, at least one.
+    Where a layout was given, each count has as many of its executors in proportion, at least one.
     """
-    own, rows = question.machine.n_cores, []
+    own, runs = question.machine.n_cores, []
     for count in question.core_counts:
         machine = question.machine if count == own else question.machine.varied({"cores": count})
         if (layout := _scaled(best.policy.suited(question.layout), machine, own)) is None:
             continue
-        run = (
-            best
-            if count == own
-            else replayed(replace(question, machine=machine), best.policy, layout, progress)
-        )
-        rows.append(_row(question, machine, run))
+        of_count = replace(question, machine=machine)
+        run = best if count == own else replayed(of_count, best.policy, layout, progress)
+        runs.append((of_count, run))
+    return runs
+
+
+def _in_worlds(
+    runs: list[tuple[Question, PolicyRun]], progress: Progress
+) -> list[tuple[Question, PolicyRun]]:
+    """Return the same, all in as many worlds; without these, where the best run has none."""
+    if not any(run.worlds_s for _, run in runs):
+        return runs
+    return [(of, run if run.worlds_s else of.with_worlds([run], progress)[0]) for of, run in runs]
+
+
+def _scaling(runs: list[tuple[Question, PolicyRun]]) -> pd.DataFrame | None:
+    """Return a row for each core count, or None where there is one only.
+
+    Returns
+    -------
+    DataFrame or None
+        cores, layout, layout_by, makespan_s, low_s, high_s, critical_path_s, area_s, bound_s, speedup, efficiency,
+        knee, extrapolated.
+    """
+    rows = [_row(of_count, run) for of_count, run in runs]
     return _with_knee(pd.DataFrame(rows)) if len(rows) > 1 else None
 
 
@@ -124,9 +135,10 @@ def _scaled(given: Layout | None, machine: Machine, own: int) -> Layout | Best |
     return scaled if scaled.executors > 1 or scaled.width <= machine.n_threads else None
 
 
-def _row(question: Question, machine: Machine, run: PolicyRun) -> dict[str, object]:
+def _row(question: Question, run: PolicyRun) -> dict[str, object]:
+    machine = question.machine
     given = question.graph, machine, question.costs, question.runtime
-    limits, mean = bounds(*given), run.interval
+    limits, mean = bounds(*given), run.may_take
     one = one_core(*given)
     return {
         "cores": machine.n_cores,
@@ -229,14 +241,17 @@ class Findings:
             )
             or runs
         )
+        runs = _tried("intervals", left_out, lambda: question.with_worlds(runs, patient())) or runs
         chosen = by_makespan(runs)[0]
+        sizes = _tried("core counts", left_out, lambda: _by_core_count(question, chosen, patient())) or []
+        sizes = _tried("intervals of core counts", left_out, lambda: _in_worlds(sizes, patient())) or sizes
         return cls(
             question=question,
             runs=runs,
             sequential=_sequential(question, runs, patient()),
             limits=bounds(question.graph, question.machine, question.costs, question.runtime),
             helps=_tried("what would help", left_out, lambda: _helps(question, chosen, patient())),
-            scaling=_tried("core counts", left_out, lambda: _by_core_count(question, chosen, patient())),
+            scaling=_scaling(sizes),
             layouts=layouts,
             recorded=_tried(
                 "the recorded run",
@@ -274,6 +289,25 @@ class Findings:
     def why(self) -> Explanation:
         """Explanation of the best schedule."""
         return explain(self.schedule)
+
+    @property
+    def uncertain(self) -> bool:
+        """Whether makespans have intervals that are more than a number."""
+        return any(run.may_take.low < run.may_take.high for run in self.done)
+
+    @property
+    def undecided(self) -> list[str]:
+        """A sentence where another policy than the best may well be the fastest."""
+        if not self.best.worlds_s:
+            return []
+        frame = pd.DataFrame(
+            {
+                "policy": [run.name for run in self.done],
+                "makespan_s": [run.interval.middle for run in self.done],
+                "fastest_share": fastest_shares([run.worlds_s for run in self.done]),
+            }
+        )
+        return undecided(frame, "policy")
 
     @property
     def seeded(self) -> bool:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from math import isnan
-
 import pandas as pd
 
 from simsched.document.parts import Facts, Folded, Markup, Paragraph, Part, Picture, Section, Table
+from simsched.intervals import Interval, share_within
 from simsched.plots import comparison, layouts, layouts_frame, scaling
 from simsched.plots.canvas import plain
 from simsched.report.findings import Findings
@@ -26,7 +25,7 @@ COLUMNS = (
     "efficiency",
     "in use",
 )
-INTERVAL = "95 % interval"
+INTERVAL, OF_SEEDS = "interval", "95 % interval of the mean"
 LONGEST_ERROR = 200
 
 
@@ -52,8 +51,8 @@ def policies_section(found: Findings) -> Section:
 def _policies_table(found: Findings) -> Table:
     """Return one row per policy, the shortest makespan first; failed ones last, with the reason."""
     columns = [*COLUMNS]
-    if found.seeded:
-        columns.insert(columns.index("over best"), INTERVAL)
+    shown = [*[INTERVAL] * found.uncertain, *[OF_SEEDS] * found.seeded]
+    columns[columns.index("over best") : columns.index("over best")] = shown
     failed = [run for run in found.runs if run.schedule is None]
     rows = [tuple(_row(found, run)[column] for column in columns) for run in found.done]
     rows += [
@@ -71,7 +70,8 @@ def _row(found: Findings, run: PolicyRun) -> dict[str, str]:
         "layout": plain(run.layout, LONGEST_LAYOUT),
         "chosen by": run.layout_by,
         "makespan": format_time(mean_s),
-        INTERVAL: interval_text(run),
+        INTERVAL: interval_text(run.may_take),
+        OF_SEEDS: interval_text(run.interval),
         "over best": _longer(mean_s, best_s) if best_s else "-",
         "above bound": _longer(mean_s, bound_s) if bound_s else "-",
         "speed-up": f"{found.one_core.speedup(mean_s):.3g}" if mean_s else "-",
@@ -103,6 +103,9 @@ def _meaning(found: Findings) -> str:
         f"efficiency is the speed-up over the number of cores{by_kind}; in use is the share of their time held by "
         "running tasks."
     )
+    if found.uncertain:
+        share = share_within(len(found.best.worlds_s))
+        words += f" Of replays with costs and machine numbers that could be true, {share:.0%} fall in the interval."
     if not found.seeded:
         return f"{words} Seeds make no difference here: nothing is random."
     tied = [run.name for run in found.done[1:] if overlapping(found.best, run)]
@@ -167,10 +170,10 @@ def _whose(found: Findings) -> str:
 
 
 def _cores_table(frame: pd.DataFrame) -> Table:
-    between = bool(frame["low_s"].notna().any())
+    between = bool((frame["low_s"] < frame["high_s"]).any())
     columns = ["cores", "layout", "chosen by", "makespan", "lower bound", "speed-up", "efficiency"]
     if between:
-        columns.insert(4, "95 % interval")
+        columns.insert(4, INTERVAL)
     rows = []
     for row in frame.to_dict("records"):
         cells = [
@@ -183,10 +186,7 @@ def _cores_table(frame: pd.DataFrame) -> Table:
             f"{row['efficiency']:.1%}",
         ]
         if between:
-            known = not isnan(row["low_s"])
-            cells.insert(
-                4, f"{format_time(row['low_s'])} to {format_time(row['high_s'])}" if known else "no spread"
-            )
+            cells.insert(4, interval_text(Interval(row["makespan_s"], row["low_s"], row["high_s"])))
         rows.append(tuple(cells))
     return Table("By core count", tuple(columns), rows)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from math import inf
 from pathlib import Path
@@ -18,7 +18,7 @@ from simsched.errors import LayoutError, SimschedError, SpecError
 from simsched.graph import TaskGraph
 from simsched.graph.required import check_graph
 from simsched.graph.taskgraph import Seconds
-from simsched.intervals import Interval, typical
+from simsched.intervals import Interval, spread, typical
 from simsched.machine import Machine, RuntimeProfile
 from simsched.policy import Layout, Policy, RankPolicy
 from simsched.policy.installed import policies_or_all
@@ -26,9 +26,14 @@ from simsched.policy.layout import BEST, Best
 from simsched.progress import check_progress
 from simsched.replay import simulate
 from simsched.replay.best_layout import MOST_REPLAYS
+from simsched.replay.policy_checks import checked_layout
+from simsched.replay.scenario import Scenario
 from simsched.schedule import Schedule
 from simsched.spec import Engine
+from simsched.study.compare import samples_of, worlds_of
 from simsched.study.core_counts import counts_around
+from simsched.study.tune import worker_layouts
+from simsched.study.worlds import sample_seeds
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,6 +142,26 @@ class Question:
             self.seed if seed is None else seed, progress=progress,
         )  # fmt: skip
 
+    def with_worlds(self, runs: list[PolicyRun], progress: Progress) -> list[PolicyRun]:
+        """Return runs of this question, those that did not fail with their makespans in worlds that could be true.
+
+        Raises
+        ------
+        SimschedError
+            If these can take long, as for `compare`, or longer than the progress allows.
+        """
+        scenario = Scenario.of(
+            self.machine, self.layout, self.costs, self.runtime, self.engine, self.seed, progress
+        )
+        seeds = sample_seeds(self.seed, samples_of(self.policies, self.machine))
+        if len(seeds) == 1:
+            raise SimschedError(
+                "of these policies they can take long; compare with samples=20 (--samples 20) has them"
+            )
+        schedules = [run.schedule for run in runs if run.schedule is not None]
+        worlds = iter(worlds_of(scenario, schedules, seeds))
+        return [run if run.schedule is None else replace(run, worlds_s=next(worlds)) for run in runs]
+
     @property
     def work(self) -> int:
         """Approximate number of tasks replayed in all, for a progress bar."""
@@ -162,7 +187,9 @@ class Question:
         threads, (executors, widths) = self.machine.n_threads, self.grid
         grid = [Layout(k, w) for k in executors for w in widths if k * w <= threads]
         given = [] if self.layout is None else [self.layout]
-        return list(dict.fromkeys([*grid, *Layout.filling(threads), *given]))
+        kinds = self.machine.kinds is not None
+        filling = worker_layouts(self.machine) if kinds else Layout.filling(threads)
+        return list(dict.fromkeys([*grid, *filling, *given]))
 
     def layouts_of(self, policy: Policy) -> list[Layout]:
         """Return the layouts of the grid that suit a policy."""
@@ -170,8 +197,8 @@ class Question:
         def taken(layout: Layout) -> bool:
             try:
                 suited = policy.suited(layout)
-                return suited is not None and isinstance(policy, RankPolicy) and policy.checked_layout(
-                    self.machine, suited) == layout  # fmt: skip
+                return suited is not None and isinstance(policy, RankPolicy) and checked_layout(
+                    policy, self.machine, suited) == layout  # fmt: skip
             except LayoutError:
                 return False
 
@@ -224,6 +251,8 @@ class PolicyRun:
         Of each seed; a single one where seeds make no difference.
     error : str
         Why it failed.
+    worlds_s : sequence of float
+        Makespans in worlds that could be true, as `simsched.compare` samples them; none if unknown.
 
     Examples
     --------
@@ -238,6 +267,7 @@ class PolicyRun:
     schedule: Schedule | None
     makespans_s: Seconds
     error: str = ""
+    worlds_s: Sequence[float] = ()
 
     @property
     def name(self) -> str:
@@ -248,6 +278,13 @@ class PolicyRun:
     def interval(self) -> Interval:
         """Geometric mean of the makespans in seconds and its 95 % interval, NaN for a single seed."""
         return typical(self.makespans_s)
+
+    @cached_property
+    def may_take(self) -> Interval:
+        """The mean with the interval of its worlds, as `simsched.compare` has it; NaN for fewer than two of these."""
+        mean_s = self.interval.middle
+        _, low_s, high_s = spread([mean_s, *self.worlds_s[1:]])
+        return Interval(mean_s, min(low_s, mean_s), max(high_s, mean_s))
 
     @property
     def layout(self) -> str:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from simsched.defaults import BASELINE
 from simsched.document.parts import Bullets, Folded, Paragraph, Part, Picture, Section, Table
 from simsched.explain import explain
 from simsched.explain.core_time import LEAST_SHARE, SHARED, labelled, seen_parts
-from simsched.intervals import SAME
+from simsched.intervals import SAME, Interval
 from simsched.plots import core_time, what_if
 from simsched.plots.canvas import plain
 from simsched.report.findings import Findings
@@ -36,7 +34,8 @@ def headline(found: Findings) -> str:
     if not question.graph.n_tasks:
         return f"{graph} has no tasks: there is nothing to schedule."
     on = f"{question.machine.spec} ({counted(question.machine.n_cores, 'core')})"
-    takes = f"{graph} takes {format_time(best.interval.middle)} on {on} under {_run_name(best)}"
+    between = f" ({interval_text(best.may_take)})" if best.may_take.low < best.may_take.high else ""
+    takes = f"{graph} takes {format_time(best.interval.middle)}{between} on {on} under {_run_name(best)}"
     if len(found.done) == 1:
         return f"{takes} ({_chosen(best)})."
     return f"{takes}, the shortest of {len(found.done)} policies, {_layouts_of(found)}{_over_others(found)}."
@@ -98,6 +97,7 @@ def sentences(found: Findings) -> list[str]:
     if not found.schedule.makespan_s:
         return []
     parts = [
+        *found.undecided,
         _bound(found),
         _core_time(found),
         _helps(found),
@@ -227,10 +227,9 @@ def _failed(found: Findings) -> list[str]:
     return [f"Not replayed: {', '.join(failed)}; the table of policies says why."] if failed else []
 
 
-def interval_text(run: PolicyRun) -> str:
-    """Return the interval of a run's mean makespan; "no spread" where seeds make no difference."""
-    low, high = run.interval.low, run.interval.high
-    return "no spread" if np.isnan(low) else f"{format_time(low)} to {format_time(high)}"
+def interval_text(found: Interval) -> str:
+    """Return the ends of an interval; "no spread" where they are equal, or there is one sample."""
+    return f"{format_time(found.low)} to {format_time(found.high)}" if found.low < found.high else "no spread"
 
 
 MOST_SEGMENTS = 15

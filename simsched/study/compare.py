@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, get_args
@@ -164,17 +164,34 @@ def comparison_frame(
         return found
 
     frame = pd.DataFrame(parallel_map(row, schedules))
-    intervals, nominal_s = [spread(row) for row in worlds_s], frame["makespan_s"]
-    sampled = {
-        "low_s": np.minimum([one.low for one in intervals], nominal_s),
-        "high_s": np.maximum([one.high for one in intervals], nominal_s),
-        "fastest_share": fastest_shares(worlds_s),
-    }
+    sampled = _sampled(frame["makespan_s"], worlds_s)
+    _insert(frame, sampled)
+    notes = *undecided(frame, "policy"), *notes_of(schedules), *_one_core(sequential).notes
+    return Result.of(frame, notes, comparison, (*HIDDEN, *_certain(sampled)))
+
+
+def _sampled(nominal_s: pd.Series[float], worlds_s: Sequence[Sequence[float]]) -> dict[str, pd.Series[float]]:
+    """Return low_s, high_s and fastest_share of the first rows, as many as have worlds; NaN for others."""
+    intervals = [spread(row) for row in worlds_s]
+    sampled = pd.DataFrame(
+        {
+            "low_s": np.minimum([one.low for one in intervals], nominal_s[: len(intervals)]),
+            "high_s": np.maximum([one.high for one in intervals], nominal_s[: len(intervals)]),
+            "fastest_share": fastest_shares(worlds_s) if intervals else [],
+        }
+    )
+    return {str(name): column for name, column in sampled.reindex(nominal_s.index).items()}
+
+
+def _insert(frame: pd.DataFrame, sampled: Mapping[str, pd.Series[float]]) -> None:
+    """Insert columns after that of makespans."""
     for place, name in enumerate(sampled, start=list(frame.columns).index("makespan_s") + 1):
         frame.insert(place, name, sampled[name])
-    notes = *undecided(frame, "policy"), *notes_of(schedules), *_one_core(sequential).notes
-    certain = () if (frame["low_s"] < frame["high_s"]).any() else tuple(sampled)
-    return Result.of(frame, notes, comparison, (*HIDDEN, *certain))
+
+
+def _certain(sampled: Mapping[str, pd.Series[float]]) -> tuple[str, ...]:
+    """Return the columns that tell nothing, as no makespan is uncertain."""
+    return () if (sampled["low_s"] < sampled["high_s"]).any() else tuple(sampled)
 
 
 def best_bounds(
@@ -256,6 +273,7 @@ class Trials:
     limits: Bounds
     most: int
     rows: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
+    points: dict[tuple[str, str], Point] = field(default_factory=dict)
 
     @property
     def left(self) -> int:
@@ -270,6 +288,7 @@ class Trials:
     def all_seconds(self, points: Iterable[Point]) -> None:
         """Replay several points, as many at a time as there are CPUs; known ones cost nothing."""
         new = {_key(*point): point for point in points if _key(*point) not in self.rows}
+        self.points.update(new)
         self.rows.update(zip(new, parallel_map(lambda point: self._row(*point), new.values()), strict=True))
 
     def _row(self, policy: Policy, layout: Layout | None) -> dict[str, Any]:
@@ -287,12 +306,36 @@ class Trials:
             "notes": notes,
         }
 
-    def result(self, drawing: Callable[..., Axes]) -> Result:
-        """Return one row per replay, the shortest makespan first, of equals the first replayed."""
+    def shortest(self, scenario: Scenario, graph: TaskGraph, number: int) -> list[Case]:
+        """Return the cases of so many of the shortest replays, in the order of `result`."""
+        keys = sorted(self.rows, key=lambda key: float(self.rows[key]["makespan_s"]))[:number]
+        cores = scenario.machine.n_cores
+        return [
+            Case(replace(scenario, layout=layout), graph, policy, busy=self.rows[key]["utilization"] * cores)
+            for key in keys
+            for policy, layout in [self.points[key]]
+        ]
+
+    def result(self, drawing: Callable[..., Axes], others_s: Sequence[Sequence[float]] = ()) -> Result:
+        """Return one row per replay, the shortest makespan first, of equals the first replayed.
+
+        Parameters
+        ----------
+        drawing : callable
+        others_s : sequence of sequence of float
+            Makespans of `shortest` in other worlds.
+        """
         frame = pd.DataFrame(self.rows.values()).drop(columns="notes")
         frame["evaluation"] = range(1, len(frame) + 1)
         notes = [note for row in self.rows.values() for note in row["notes"]]
-        return Result.of(frame.sort_values("makespan_s", kind="stable", ignore_index=True), notes, drawing)
+        frame = frame.sort_values("makespan_s", kind="stable", ignore_index=True)
+        worlds_s = [[own_s, *rest] for own_s, rest in zip(frame["makespan_s"], others_s, strict=False)]
+        sampled = _sampled(frame["makespan_s"], worlds_s)
+        _insert(frame, sampled)
+        if len(worlds_s) > 1:
+            chosen = frame.assign(choice=(frame["policy"] + " " + frame["layout"]).str.strip())
+            notes = [*undecided(chosen, "choice"), *notes]
+        return Result.of(frame, notes, drawing, _certain(sampled))
 
 
 def _key(policy: Policy, layout: Layout | None) -> tuple[str, str]:

@@ -48,7 +48,7 @@ def core_counts(cores: Sequence[int] | str | None, machine: Machine) -> Sequence
         )
     if not hasattr(cores, "__len__") or len(cores) == 0:
         raise MachineError(
-            f"cores is {cores!r}; expected at least one core count, as in [17, 34, 68] or '17-136'"
+            f"cores is {cores!r}; expected a list of core counts, as [17, 34, 68], or '17-136'"
         )
     if wrong := [count for count in cores if not is_whole(count, 1)]:
         raise MachineError(

@@ -34,10 +34,8 @@ from simsched.study.worlds import SAMPLES, Case, fastest_shares, sample_seeds, u
 
 #: Registered machines that are no chip, or another one on each system: compared only by name.
 NAMED_ALONE = ("generic", "host")
-#: Policies whose best layout is searched: those of the shortest replays with an estimated layout.
-FINALISTS = 2
 #: Replays on one machine at most, without samples, of up to eight policies.
-MOST_REPLAYS_EACH = 8 + FINALISTS * MOST_REPLAYS
+MOST_REPLAYS_EACH = 8 * MOST_REPLAYS
 
 
 @shows_progress
@@ -54,8 +52,8 @@ def machines(
 ) -> Result:
     """Compare machines by a graph's makespan on each, under its best policy and layout.
 
-    Every policy is replayed on every machine with an estimated layout. The two shortest get their best layout, as
-    `simulate(layout="best")` finds it, and the shorter of these is sampled for the interval, as in `simsched.predict`.
+    Every policy is replayed on every machine with its best layout, as in `simsched.compare`, and the shortest of these
+    is sampled for the interval, as in `simsched.predict`.
 
     Parameters
     ----------
@@ -186,12 +184,8 @@ def _suited(policies: str | Sequence[str | Policy | type[Policy]] | None, machin
 def _best(graph: TaskGraph, scenario: Scenario, policies: Sequence[Policy]) -> tuple[Policy, Schedule]:
     """Return the policy of the shortest replay, of equals the first, and the replay with its best layout."""
     best = replace(scenario, layout=BEST)
-    quick_s = [
-        schedule.makespan_s for schedule in parallel_map(lambda one: scenario.replay(graph, one), policies)
-    ]
-    order = sorted(range(len(policies)), key=lambda place: (quick_s[place], place))[:FINALISTS]
-    finalists = [(policies[place], best.replay(graph, policies[place])) for place in sorted(order)]
-    return min(finalists, key=lambda pair: pair[1].makespan_s)
+    schedules = parallel_map(lambda one: best.replay(graph, one), policies)
+    return min(zip(policies, schedules, strict=True), key=lambda pair: pair[1].makespan_s)
 
 
 def _result(rows: Sequence[dict[str, Any]]) -> Result:

@@ -21,6 +21,7 @@ from simsched.errors import SimschedError, SpecError
 from simsched.graph import TaskGraph
 from simsched.intervals import LEVEL, paired_ratio
 from simsched.machine import Machine, RuntimeProfile
+from simsched.notes import Note, Weight
 from simsched.plots.policies import draw_replayed
 from simsched.policy import Layout, Policy
 from simsched.policy.installed import policies_or_all
@@ -34,6 +35,12 @@ from simsched.spec import Engine
 
 #: Default number of replays of each graph and policy.
 SEEDS = 20
+#: What intervals and p-values of replays leave out.
+NOMINAL = Note(
+    "intervals and p-values are of the noise alone, with costs and the machine's numbers as they are: `compare` tells "
+    "how often each policy is the fastest for what is not known of these",
+    Weight.DOUBT,
+)
 
 
 @shows_progress
@@ -252,7 +259,7 @@ def _compared(replays: pd.DataFrame, over: Over) -> Result:
     frame.insert(list(frame).index("p") + 1, "p_holm", holm(frame["p"]))
     lines = [_told(row) for row in frame.itertuples()]
     frame = frame.assign(verdict=[one for one, _ in lines], said=[said for _, said in lines])
-    notes = replays.notes if isinstance(replays, Result) else ()
+    notes = [NOMINAL, *replays.notes] if isinstance(replays, Result) else ()
     return Result.of(frame, notes, partial(_draw, replays=replays.copy()), HIDDEN)
 
 

@@ -22,9 +22,10 @@ from simsched.progress import shows_progress
 from simsched.replay.scenario import Scenario
 from simsched.schedule import Schedule
 from simsched.spec import Engine, Search
-from simsched.study.compare import Point, Trials
+from simsched.study.compare import Point, Trials, samples_of
 from simsched.study.tune_optuna import search
 from simsched.study.tune_widths import TUNED, Widths, descend
+from simsched.study.worlds import sample_seeds, sampled_s
 
 #: Default policies of a search.
 SUITED: dict[Search, list[str]] = {
@@ -32,6 +33,9 @@ SUITED: dict[Search, list[str]] = {
     "widths": [TUNED],
     "optuna": [POLICY, "fifo", "corun", TUNED],
 }
+
+#: Shortest replays that are sampled in other worlds.
+MOST_SAMPLED = 4
 
 
 @shows_progress
@@ -48,6 +52,7 @@ def tune(
     method: Search = "enumerate",
     evaluations: int = 100,
     reserved: int = 0,
+    samples: int | None = None,
     progress: Callable[[int], object] | None = None,
 ) -> Result:
     """Search for the best policy, layout and widths of a graph on a machine.
@@ -63,17 +68,16 @@ def tune(
     method : {"enumerate", "widths", "optuna"}
         Every layout of every policy, as Graphi's profiler does; the widths of `kind-widths`, one kind at a time
         (`simsched.study.tune_widths.descend`); or all of these jointly (`simsched.study.tune_optuna.search`).
-    evaluations : int
-        Most replays of "widths" and "optuna".
-    reserved : int
-        Cores to leave out, such as that of a scheduler, where no layouts are given.
+    evaluations, reserved : int
+        Most replays of "widths" and "optuna"; cores to leave out, such as a scheduler's, where no layouts are given.
+    samples : int, optional
+        As in `simsched.compare`, of the four shortest: only these have intervals, and a `fastest_share` among them.
 
     Returns
     -------
     Result
-        One row for each replay, the shortest makespan first and equal ones in the order of the search: the columns of
-        `comparison_frame`, with `executors` and `width` after `layout`, and at last `evaluation`, the place in the
-        order of the search, from 1.
+        One row for each replay, the shortest makespan first: the columns of `comparison_frame` but for what binds, with
+        `executors` and `width` after `layout`, and at last `evaluation`, the place in the order of the search, from 1.
 
     Raises
     ------
@@ -92,8 +96,8 @@ def tune(
     """
     policies = _policies(policy, method, evaluations)
     scenario = Scenario.of(machine_for(graph, machine), None, costs, runtime, engine, seed, progress)
-    trials = _Tuned(scenario, graph, policies).searched(method, layouts, reserved, evaluations)
-    return trials.result(partial(draw_tuned, method=method, cores=scenario.machine.n_cores - reserved))
+    seeds = sample_seeds(seed, samples_of(policies, scenario.machine) if samples is None else samples)
+    return _Tuned(scenario, graph, policies).result(method, layouts, reserved, evaluations, seeds)
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,6 +123,20 @@ class _Tuned:
         trials = self.trials(len(points))
         trials.all_seconds(points)
         return trials
+
+    def result(
+        self,
+        method: Search,
+        layouts: Iterable[str | Layout | tuple[int, int]] | None,
+        reserved: int,
+        most: int,
+        seeds: range,
+    ) -> Result:
+        """Return the table of a search, the shortest sampled with all seeds but the first."""
+        trials = self.searched(method, layouts, reserved, most)
+        others_s = sampled_s(trials.shortest(self.scenario, self.graph, MOST_SAMPLED), seeds[1:])
+        cores = self.scenario.machine.n_cores - reserved
+        return trials.result(partial(draw_tuned, method=method, cores=cores), others_s)
 
     def searched(
         self,

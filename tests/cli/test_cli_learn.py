@@ -30,9 +30,7 @@ def test_predictions_from_a_file(tmp_path, piped):
     learned, out = ss.learn([graph]), tmp_path / "host.toml"
     learned.save(out)
     files = [kineto, "--execution-trace", execution_trace]
-    done = piped(
-        "predict", *files, "--learned", out, "--policy", "fifo", "--cores", "1,2", "--samples", "3", "--json"
-    )
+    done = piped("predict", *files, "--learned", out, "--cores", "1,2", "--samples", "3", "--json")
     assert done.returncode == 0, done.stderr
     rows = json.loads(done.stdout)["rows"]
     assert [row["layout"] for row in rows] == ["1x1", "2x1"]
@@ -50,7 +48,7 @@ def test_predictions_from_a_file(tmp_path, piped):
         "1",
         "--json",
     )
-    expected = learned.predict(graph, "critical-path", [2], machine="generic[cores=2]", samples=1)
+    expected = learned.predict(graph, cores=[2], machine="generic[cores=2]", samples=1)
     assert json.loads(other.stdout)["rows"][0]["makespan_s"] == expected["makespan_s"][0]
     for wrong, message in (
         (["--learned", out, "--weak"], "--weak: predictions from recordings"),

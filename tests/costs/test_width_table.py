@@ -50,7 +50,9 @@ def test_by_hand():
     assert tasks.overhead(2).tolist() == [0, 0, 0]
     measured, recorded, curves = tasks.notes
     assert (measured, curves) == ("measured", "cost curves: 1 serial")
-    assert recorded.startswith("1 recorded duration is taken as it is; recorded_on= or --recorded-on")
+    assert recorded.startswith(
+        "1 given duration is taken as it is, and as exact; recorded_on= or --recorded-on"
+    )
 
 
 def test_bounds_know_that_measured_curves_may_gain_more_than_cores():

@@ -142,6 +142,13 @@ def test_networkx_labels_and_weights() -> None:
     assert np.isnan(graph.durations_s[1])
 
 
+@pytest.mark.parametrize("number", [np.float32(2.5), np.array(2.5), 2.5])
+def test_networkx_numbers_of_numpy(number: Any) -> None:
+    digraph: nx.DiGraph[str] = nx.DiGraph()
+    digraph.add_node("load", duration_s=number)
+    assert TaskGraph.from_networkx(digraph).durations_s.tolist() == [2.5]
+
+
 @pytest.mark.parametrize("kind", [nx.Graph, nx.MultiDiGraph])
 def test_wrong_kinds_of_networkx_graphs(kind: Any) -> None:
     with pytest.raises(GraphError, match=f"{kind.__name__} is not a DiGraph"):

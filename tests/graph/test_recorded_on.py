@@ -21,7 +21,9 @@ def doubts(graph):
 
 def test_its_absence_is_one_line_with_the_remedy(file):
     (doubt,) = doubts(ss.load(file))
-    assert doubt.startswith("2 recorded durations are taken as they are; recorded_on= or --recorded-on")
+    assert doubt.startswith(
+        "2 given durations are taken as they are, and as exact; recorded_on= or --recorded-on"
+    )
 
 
 def test_a_machine_converts_what_has_flops(file):

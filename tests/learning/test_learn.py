@@ -130,6 +130,20 @@ def test_interruptions_are_no_slowdown() -> None:
     assert alone_s == pytest.approx(BASE_S, rel=0.02)
 
 
+def test_predictions_say_how_much_of_them_is_interruptions() -> None:
+    """A second core looked worthless, without a word: other programs took much of the recording on two."""
+    runs = [recorded(1), recorded(2, lost_every=10, seed=2)]
+    learned = ss.learn(runs)
+    found = learned.predict(runs[0], cores=[1, 2], samples=2)
+    share = learned.interrupted("program", 2, 1)[0]
+    said = f"{share:.0%} on top of the tasks' seconds on 2 cores; undisturbed_s is without it"
+    assert sum(said in note for note in found.notes) == 1
+    alone_s = [learned.simulate(runs[0], layout=one, undisturbed=True).makespan_s for one in ("1x1", "2x1")]
+    assert found["undisturbed_s"].tolist() == alone_s
+    quiet = ss.learn([recorded(1), recorded(2, seed=2)]).predict(runs[0], cores=[1, 2], samples=2)
+    assert not any("undisturbed_s" in note for note in quiet.notes)
+
+
 def test_starts_are_paid_by_each_executor_where_they_overlap() -> None:
     learned = ss.learn([recorded(4, start_s=2e-4)])
     start = learned.starts[0]

@@ -27,6 +27,15 @@ def test_the_text_of_a_layout_with_devices():
     assert (layout.n_executors, layout.cores) == (3, 73)
 
 
+def test_pairs_may_be_of_numpy_as_rows_of_tables_are():
+    row = ss.tune(ss.TaskGraph.from_edges([1.0, 2.0]), "generic[cores=2]").iloc[0]
+    assert (
+        ss.Layout.parse((row["executors"], row["width"])) == ss.Layout.parse(row["layout"]) == ss.Layout(2, 1)
+    )
+    with pytest.raises(LayoutError, match="is not a layout"):
+        ss.Layout.parse((2.0, 1))
+
+
 @pytest.mark.parametrize("layout", ["2x36+", "2x36+x", "+1", "2x36-1", "2x36+1+1"])
 def test_other_text_is_refused(layout):
     with pytest.raises(LayoutError, match="is not a layout"):

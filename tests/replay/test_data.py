@@ -263,3 +263,22 @@ def test_the_layout_found_knows_what_data_cost(replay):
     assert schedule.layout == "1x2"
     assert schedule.makespan_s == 5
     assert schedule.inputs.layout_by == "replays"
+
+
+@pytest.mark.parametrize("engine", ["native", "simpy"])
+def test_data_that_move_in_no_time_are_noted(engine: str) -> None:
+    """24 MB at 1 GB/s, of which 8 and 4 are on the way that decides: 16 ms, and 4 where nothing says how they move."""
+    graph = ss.TaskGraph.from_edges(
+        [1e-3, 2e-3, 2e-3, 1e-3], [(0, 1), (0, 2), (1, 3), (2, 3)], edge_bytes=[8e6, 8e6, 4e6, 4e6]
+    )
+
+    def replay(machine: str) -> tuple[float, int]:
+        made = ss.simulate(graph, machine, "fifo", "2x1", engine=engine)
+        return made.makespan_s, sum("takes no time" in note for note in made.notes)
+
+    assert replay("generic[cores=2,link_Bps=1e9]") == (pytest.approx(16e-3), 0)
+    for still in ("generic[cores=2]", "generic[cores=2,data=sent]"):
+        assert replay(still) == (pytest.approx(4e-3), 1)
+    assert replay("knl-7250[data=sent]")[1] == 0
+    alone = ss.simulate(ss.workload("rnn[layers=1,steps=2]"), "knl-7250", "fifo")
+    assert not any("takes no time" in note for note in alone.notes), "the tasks' bytes contain them"

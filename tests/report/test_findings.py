@@ -6,6 +6,7 @@ import pytest
 import simsched as ss
 from simsched.costs.fitting import MeasuredCurves, MeasuredOp, Op, Point
 from simsched.report import Question
+from simsched.units import format_time
 
 
 def test_the_best_policy_and_how_far_it_is_from_the_bounds(three):
@@ -44,11 +45,62 @@ def test_turns_of_threads_on_a_core_are_said_to_be_those_of_each():
 def test_the_table_of_policies(three):
     first, *_, last = three.tables()["Policies on generic[cores=2], the shortest first"]
     assert first == {
-        "policy": "fifo", "layout": "2x1", "chosen by": "replays", "makespan": "4 s", "over best": "+0.0%",
+        "policy": "fifo", "layout": "2x1", "chosen by": "replays", "makespan": "4 s", "interval": "no spread",
+        "over best": "+0.0%",
         "above bound": "+0.0%",
         "speed-up": "1.5", "efficiency": "75.0%", "in use": "75.0%",
     }  # fmt: skip
     assert (last["policy"], last["over best"], last["efficiency"]) == ("sequential", "+50.0%", "50.0%")
+
+
+def test_intervals_are_those_of_compare_and_predict():
+    """The headline says how wrong it may be, as the table of policies and that of core counts do."""
+    graph = ss.TaskGraph.from_edges(
+        [1e-3, 2e-3, 1e-3, 3e-3], [(0, 2), (1, 3)], kinds="MatMul", name="uncertain"
+    )
+    policies = ["sequential", "fifo"]
+    made = ss.report(graph, "knl-7250", policies, replays=0)
+    compared = ss.compare(graph, "knl-7250", policies).frame.set_index("policy")
+    for run in made.findings.done:
+        low_s, high_s = compared.loc[run.name, ["low_s", "high_s"]]
+        assert run.may_take == (run.interval.middle, low_s, high_s)
+        assert low_s < high_s
+    scaling, counts = made.findings.scaling, made.findings.scaling["cores"].tolist()
+    again = ss.predict(graph, "knl-7250", made.findings.best.policy, counts)
+    assert scaling[["low_s", "high_s"]].values.tolist() == again[["low_s", "high_s"]].values.tolist()
+    between = made.tables()["Policies on knl-7250, the shortest first"][0]["interval"]
+    assert (
+        f"uncertain takes {format_time(made.findings.best.interval.middle)} ({between}) on" in made.headline
+    )
+
+
+def test_intervals_that_can_take_long_are_left_out_and_the_report_says_so():
+    graph = ss.TaskGraph.from_edges([1e-3, 2e-3, 1e-3, 3e-3], [(0, 2), (1, 3)], kinds="MatMul")
+    made = ss.report(graph, "knl-7250", ["heft"], replays=0)
+    (left_out,) = made.findings.left_out
+    assert (
+        left_out
+        == "intervals: of these policies they can take long; compare with samples=20 (--samples 20) has them"
+    )
+
+
+@pytest.mark.parametrize(("machine", "layout"), [("grace-hopper", "1x72+1"), ("core-i7-1370p", "3x4")])
+def test_layouts_on_several_kinds_of_cores_have_teams_of_one_kind(machine, layout):
+    """One layout of the grid, of all cores, had teams of several, and no layout was in the report for it."""
+    graph = ss.TaskGraph.from_edges([1e-3] * 8, kinds="MatMul", flops=[1e9] * 8, bytes_B=[1e6] * 8)
+    made = ss.report(graph, machine, ["critical-path"], replays=0)
+    assert made.findings.left_out == []
+    assert layout in made.findings.layouts["layout"].tolist()
+
+
+def test_a_report_says_where_another_policy_may_be_the_fastest():
+    """Two tasks side by side or one after another in wider teams: curves decide."""
+    graph = ss.TaskGraph.from_edges([1e-3, 2e-3, 1e-3, 3e-3], [(0, 2), (1, 3)], kinds="MatMul")
+    made = ss.report(graph, "knl-7250", ["sequential", "fifo"], replays=0)
+    compared = ss.compare(graph, "knl-7250", ["sequential", "fifo"])
+    said = [note for note in compared.notes if "is not decided" in note]
+    assert made.findings.undecided == said
+    assert made.sentences[: len(said)] == said
 
 
 def test_tables_are_those_of_the_functions(three):
@@ -102,7 +154,7 @@ def test_seeds_count_where_they_make_a_difference():
     assert best.interval.middle == pytest.approx(np.prod(again) ** (1 / len(again)))
     assert "95 % interval" in noisy.markdown
     own = noisy.findings.scaling.set_index("cores").loc[2]
-    assert own[["makespan_s", "low_s", "high_s"]].tolist() == [*best.interval]
+    assert own[["makespan_s", "low_s", "high_s"]].tolist() == [*best.may_take]
 
 
 def test_a_policy_that_fails_is_a_row_with_its_error():

@@ -129,6 +129,19 @@ def test_an_interval_without_1_is_no_difference_among_many_pairs():
     assert other.said.endswith(" %)")
 
 
+def test_verdicts_on_replays_say_what_they_are_not_sure_of():
+    """One policy is surely faster by the nominal numbers, the other one in some of the worlds that could be true."""
+    graph = ss.TaskGraph.from_edges([1e-3, 2e-3] * 8, [(i, i + 3) for i in range(13)], kinds="Conv2D")
+    policies = ["fifo", "data-parallel"]
+    machine = "knl-7250[cores=16]"
+    found = ss.verdicts(graph, machine, policies, seeds=range(8))
+    assert found["verdict"].item() == "faster"
+    assert ss.compare(graph, machine, policies)["fastest_share"].tolist() == [0.75, 0.25]
+    assert found.notes[0].startswith("intervals and p-values are of the noise alone")
+    measured = ss.replayed(graph, machine, policies, seeds=range(8)).frame
+    assert ss.verdicts(measured).notes == ()
+
+
 def test_one_seed_tells_nothing():
     table = ss.replayed({"three": GRAPH}, "generic[cores=2]", ["fifo", "sequential"], seeds=[4])
     (row,) = ss.verdicts(table).itertuples()
