@@ -334,8 +334,8 @@ class Learned:
         -------
         Result
             One row for each number of cores: cores, layout, makespan_s, low_s and high_s, undisturbed_s (without
-            interruptions), speedup over the first row, interrupted (share that they add), extrapolated, recorded_s
-            (median of recordings of that size; NaN for another machine). Notes say which tasks no recording knows.
+            interruptions), speedup over the first row, interrupted (share that they add), extrapolated, samples,
+            recorded_s (median of recordings of that size; NaN for another machine). Notes say what is not known.
 
         Raises
         ------
@@ -360,7 +360,7 @@ class Learned:
         rows = case.curve(self, counts, width, samples)
         errors = self.validate(policy, samples=samples).notes if validate else ()
         notes = [*graph.report.notes, *self.notes, *interruptions(rows), *doubts(self, case, counts), *errors]
-        return Result.of(rows, notes, learned_curve)
+        return Result.of(rows, notes, learned_curve, ["samples"])
 
     def validate(
         self,

@@ -152,6 +152,7 @@ class Case:
             "speedup": 1.0,
             "interrupted": share,
             "extrapolated": self.cores > learned.lanes,
+            "samples": samples,
             "recorded_s": float(np.median(recorded_s)) if recorded_s else float("nan"),
         }
 

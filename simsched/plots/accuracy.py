@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from simsched.drawing import Axes
+from simsched.intervals import LEVEL, share_within
 from simsched.plots.canvas import (
     MARKERS,
     OKABE_ITO,
@@ -133,7 +134,10 @@ def learned_curve(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     unit = time_unit(float(frame["makespan_s"].max()))
     cores = frame["cores"].to_numpy()
     low, middle, high = (frame[key].to_numpy() * unit.per_s for key in ("low_s", "makespan_s", "high_s"))
-    ax.fill_between(cores, low, high, color=PREDICTED, alpha=0.15, linewidth=0, label="95 % interval")
+    level = share_within(int(frame["samples"].min())) if "samples" in frame else LEVEL
+    ax.fill_between(
+        cores, low, high, color=PREDICTED, alpha=0.15, linewidth=0, label=f"{100 * level:.0f} % interval"
+    )
     ax.plot(cores, middle, "-", color=PREDICTED, linewidth=1.2, label="predicted")
     beyond = frame["extrapolated"].to_numpy(bool)
     for mask, fill in ((~beyond, PREDICTED), (beyond, "white")):

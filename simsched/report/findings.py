@@ -147,6 +147,7 @@ def _row(question: Question, run: PolicyRun) -> dict[str, object]:
         "makespan_s": mean.middle,
         "low_s": mean.low,
         "high_s": mean.high,
+        "samples": max(len(run.worlds_s), 1),
         "critical_path_s": limits.critical_path_s,
         "area_s": limits.area_s,
         "bound_s": limits.bound_s,

@@ -48,7 +48,7 @@ def test_markdown_and_json_are_printed(run):
 
 def test_noise_gives_intervals(run):
     _, out, _ = run(*SMALL, "--noise", "0.2", "--markdown")
-    assert "| 95 % interval |" in out
+    assert "| interval | 95 % interval of the mean |" in out
 
 
 @pytest.mark.parametrize(

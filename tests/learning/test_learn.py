@@ -140,6 +140,8 @@ def test_predictions_say_how_much_of_them_is_interruptions() -> None:
     assert sum(said in note for note in found.notes) == 1
     alone_s = [learned.simulate(runs[0], layout=one, undisturbed=True).makespan_s for one in ("1x1", "2x1")]
     assert found["undisturbed_s"].tolist() == alone_s
+    drawn = learned.predict(runs[0], cores=[1, 2], samples=20).plot()
+    assert "90 % interval" in drawn.get_legend_handles_labels()[1]
     quiet = ss.learn([recorded(1), recorded(2, seed=2)]).predict(runs[0], cores=[1, 2], samples=2)
     assert not any("undisturbed_s" in note for note in quiet.notes)
 

@@ -68,6 +68,7 @@ def test_intervals_are_those_of_compare_and_predict():
     scaling, counts = made.findings.scaling, made.findings.scaling["cores"].tolist()
     again = ss.predict(graph, "knl-7250", made.findings.best.policy, counts)
     assert scaling[["low_s", "high_s"]].values.tolist() == again[["low_s", "high_s"]].values.tolist()
+    assert scaling["samples"].tolist() == again["samples"].tolist()
     between = made.tables()["Policies on knl-7250, the shortest first"][0]["interval"]
     assert (
         f"uncertain takes {format_time(made.findings.best.interval.middle)} ({between}) on" in made.headline
