@@ -141,7 +141,8 @@ class _Parser:
         self._wanted = {"node": set(nodes), "edge": set(edges), "graph": set(graph)}
         self._scopes = [_Scope("", _Place(), {}, {}, [])]
         self._index: dict[str, int] = {}
-        self._last, self._last_found = ("", ""), dict[str, str]()
+        self._last: tuple[str, str] = ("", "")
+        self._last_found: Attributes = {}
         self._opened = 0
         self._shapes: dict[tuple[str, ...], dict[str, int]] = {}
         self._most_nodes, self._most_edges = (budget().most(path, what) for what in ("tasks", "edges"))
@@ -257,7 +258,9 @@ class _Parser:
                 self._shapes.clear()
             wanted = self._wanted[kind]
             self._shapes[shape] = {key: 2 * i + 1 for i, (key, *_) in enumerate(pairs) if key in wanted}
-        return self._kept(kind, {_id(key): _id(value) if value else "true" for key, value, _ in pairs})
+        found = self._kept(kind, {_id(key): _id(value) if value else "true" for key, value, _ in pairs})
+        self._last, self._last_found = (kind, text), found
+        return found
 
     def _of_word(self, word: str) -> None:
         if word in self._wanted:
