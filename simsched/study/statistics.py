@@ -37,7 +37,7 @@ from simsched.spec import Engine
 SEEDS = 20
 #: What intervals and p-values of replays leave out.
 NOMINAL = Note(
-    "intervals and p-values are of the noise alone, with costs and the machine's numbers as they are: `compare` tells "
+    "intervals and p-values are of the noise alone, with costs and numbers of the machine as they are: `compare` tells "
     "how often each policy is the fastest for what is not known of these",
     Weight.DOUBT,
 )
