@@ -14,6 +14,7 @@ from simsched.defaults import BASELINE
 from simsched.errors import SimschedError
 from simsched.execute import RecordedReplay, replay_recorded
 from simsched.explain import Explanation, explain
+from simsched.graph.taskgraph import Seconds
 from simsched.machine import Machine
 from simsched.notes import weighed
 from simsched.policy import Policy, policy as policy_of
@@ -297,18 +298,21 @@ class Findings:
         return any(run.may_take.low < run.may_take.high for run in self.done)
 
     @property
-    def undecided(self) -> list[str]:
-        """A sentence where another policy than the best may well be the fastest."""
-        if not self.best.worlds_s:
-            return []
+    def fastest_share(self) -> Seconds:
+        """Share of sampled worlds in which each run of `done` is the fastest; NaN without samples."""
+        return fastest_shares([run.worlds_s or [run.interval.middle] for run in self.done])
+
+    @property
+    def undecided(self) -> str:
+        """A sentence where another policy than the best may well be the fastest; else nothing."""
         frame = pd.DataFrame(
             {
                 "policy": [run.name for run in self.done],
                 "makespan_s": [run.interval.middle for run in self.done],
-                "fastest_share": fastest_shares([run.worlds_s for run in self.done]),
+                "fastest_share": self.fastest_share,
             }
         )
-        return undecided(frame, "policy")
+        return "".join(f"{note[0].upper()}{note[1:]}." for note in undecided(frame, "policy"))
 
     @property
     def seeded(self) -> bool:

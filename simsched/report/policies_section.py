@@ -124,6 +124,10 @@ def _picture(found: Findings) -> Picture:
         "bound_s": found.limits.bound_s,
         "speedup": [found.one_core.speedup(run.interval.middle) for run in found.done],
     })  # fmt: skip
+    if found.uncertain:
+        frame["low_s"] = [run.may_take.low for run in found.done]
+        frame["high_s"] = [run.may_take.high for run in found.done]
+        frame["fastest_share"] = found.fastest_share
     words = "; ".join(f"{run.name} {format_time(run.interval.middle)}" for run in found.done)
     return Picture(
         lambda figure: comparison(frame, figure.add_subplot()),

@@ -97,7 +97,7 @@ def sentences(found: Findings) -> list[str]:
     if not found.schedule.makespan_s:
         return []
     parts = [
-        *found.undecided,
+        found.undecided,
         _bound(found),
         _core_time(found),
         _helps(found),
