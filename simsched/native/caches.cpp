@@ -8,18 +8,19 @@ void Caches::read(std::span<const std::int32_t> objects, std::int32_t place,
     for (const auto object : objects) {
         if (plan_.producer[at(object)] < 0 && at_place[at(object)] == nowhere)
             continue;
-        if (!has(object, place)) {
+        const auto number = copy(object, place);
+        if (!is_near(number)) {
             const auto from = source(object, at_place[at(object)]);
             if (from != place)
                 found.push_back({object, from});
         }
-        keep(object, place);
+        keep(object, place, number);
     }
 }
 
 void Caches::write(std::span<const std::int32_t> objects, std::int32_t place) {
     for (const auto object : objects)
-        keep(object, place);
+        keep(object, place, copy(object, place));
 }
 
 void Caches::leave(std::int32_t object, std::int32_t place) {
@@ -28,9 +29,8 @@ void Caches::leave(std::int32_t object, std::int32_t place) {
 }
 
 void Caches::leave(std::size_t number) {
-    const auto &copy = copies_[number];
     unlink(number);
-    near_[at(copy.place)].used_B -= size(copy.object);
+    near_[at(copies_[number].place)].used_B -= size(uses_[number].object);
 }
 
 std::int32_t Caches::source(std::int32_t object, std::int32_t place) const {
@@ -38,15 +38,15 @@ std::int32_t Caches::source(std::int32_t object, std::int32_t place) const {
     return kept ? place : plan_.below(place, object);
 }
 
-void Caches::keep(std::int32_t object, std::int32_t place) {
-    auto number = copy(object, place);
+void Caches::keep(std::int32_t object, std::int32_t place, std::size_t number) {
     if (is_near(number)) {
         unlink(number);
         append(number);
     } else if (static_cast<double>(size(object)) <= plan_.cache_B) {
         if (number == none) {
             number = copies_.size();
-            copies_.push_back({object, place, copies_of_[at(object)]});
+            copies_.push_back({place, copies_of_[at(object)]});
+            uses_.push_back({object});
             copies_of_[at(object)] = number;
         }
         auto &near = near_[at(place)];
@@ -65,21 +65,21 @@ std::size_t Caches::copy(std::int32_t object, std::int32_t place) const {
 }
 
 void Caches::append(std::size_t number) {
-    auto &copy = copies_[number];
-    auto &near = near_[at(copy.place)];
-    copy.before = near.last;
-    copy.after = none;
-    copy.near = true;
-    (near.last == none ? near.first : copies_[near.last].after) = number;
+    auto &use = uses_[number];
+    auto &near = near_[at(copies_[number].place)];
+    use.before = near.last;
+    use.after = none;
+    use.near = true;
+    (near.last == none ? near.first : uses_[near.last].after) = number;
     near.last = number;
 }
 
 void Caches::unlink(std::size_t number) {
-    auto &copy = copies_[number];
-    auto &near = near_[at(copy.place)];
-    (copy.before == none ? near.first : copies_[copy.before].after) = copy.after;
-    (copy.after == none ? near.last : copies_[copy.after].before) = copy.before;
-    copy.near = false;
+    auto &use = uses_[number];
+    auto &near = near_[at(copies_[number].place)];
+    (use.before == none ? near.first : uses_[use.before].after) = use.after;
+    (use.after == none ? near.last : uses_[use.after].before) = use.before;
+    use.near = false;
 }
 
 } // namespace simsched

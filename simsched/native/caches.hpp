@@ -33,18 +33,22 @@ class Caches {
         std::size_t first = none, last = none;
         std::int64_t used_B = 0;
     };
-    // An object that is near a place, or was.
+    // An object's copy at a place that it is near, or was; small, as one that all read has one at each place.
     struct Copy {
-        std::int32_t object, place;
+        std::int32_t place;
         std::size_t other; // the next copy of the object
+    };
+    // Where a copy stands in the list of its place.
+    struct Use {
+        std::int32_t object;
         std::size_t before = none, after = none;
         bool near = false;
     };
 
-    bool is_near(std::size_t number) const { return number != none && copies_[number].near; }
+    bool is_near(std::size_t number) const { return number != none && uses_[number].near; }
     std::size_t copy(std::int32_t object, std::int32_t place) const;
     std::int32_t source(std::int32_t object, std::int32_t place) const;
-    void keep(std::int32_t object, std::int32_t place);
+    void keep(std::int32_t object, std::int32_t place, std::size_t number);
     void append(std::size_t number);
     void unlink(std::size_t number);
     void leave(std::size_t number);
@@ -55,6 +59,7 @@ class Caches {
     const DataPlan &plan_;
     std::vector<Near> near_;
     std::vector<Copy> copies_;
+    std::vector<Use> uses_;              // of each copy
     std::vector<std::size_t> copies_of_; // the first copy of each object
 };
 
