@@ -231,9 +231,9 @@ def records(path: Path, mend: Mend | None = None) -> Iterator[Record]:
     known: dict[str, str] = {}
     first, last_keys = 0, set()
     for number, line in lines(path, mend):
-        text, _, value = line.partition(":")
+        text, colon, value = line.partition(":")
         first = first if values else number
-        if (key := known.get(text, "")) and key not in values:
+        if colon and (key := known.get(text, "")) and key not in values:
             values[key] = value.strip()
         elif line.strip():
             key = _add(path, number, line, values, mend)

@@ -196,6 +196,7 @@ def test_the_drawing_adds_edges(tmp_path: Path) -> None:
         ("Sizes: 100 28", "Sizes: 100 x", "Sizes is '100 x'; expected whole numbers of bytes"),
         ("WorkerId: 9", "WorkerId: " + "9" * 30, "expected a whole number"),
         ("Name: trsm", "Name trsm", "line 46 is 'Name trsm'; expected Key: value"),
+        ("Name: trsm", "Name", "line 46 is 'Name'; expected Key: value"),
         ("Name: trsm", "JobId: 7", "line 47: a second JobId in one record; is a blank line missing?"),
         ("MPIRank: -1\n\n", "", "line 20: a second JobId"),
     ],
