@@ -68,6 +68,12 @@ class _Workflow(XmlReading):
         self._key, self._text = "", ""
         self._root = False
 
+    def feed(self, data: bytes, last: bool = False) -> None:
+        """Take the next bytes; count what they hold."""
+        super().feed(data, last)
+        budget().check(self.path, len(self.ids), "tasks")
+        budget().check(self.path, max(len(self.parents), len(self.use_job)), "edges")
+
     def start(self, kind: str, attributes: dict[str, str]) -> None:
         """Take the beginning of an element."""
         if not self._root:
@@ -76,15 +82,14 @@ class _Workflow(XmlReading):
             self._uses(attributes)
         elif kind in JOBS and self._job < 0:
             self._begin_job(kind, attributes)
-        elif kind == "child":
-            self._child = self._referred(attributes, kind)
         elif kind == "parent":
             if self._child == NONE:
                 raise self.refused("a parent stands in no child")
-            budget().check(self.path, len(self.parents) + 1, "edges")
             self.parents.append(self._referred(attributes, kind))
             self.children.append(self._child)
             self.edge_lines.append(self.parser.CurrentLineNumber)
+        elif kind == "child":
+            self._child = self._referred(attributes, kind)
         elif kind == "file" and self._job < 0:
             self._file = self._of(self._needed(attributes, "name", kind))
         elif kind == "profile" and self._job >= 0 and attributes.get("namespace") == "pegasus":
@@ -94,6 +99,8 @@ class _Workflow(XmlReading):
 
     def end(self, kind: str) -> None:
         """Take the end of an element."""
+        if kind == "parent":
+            return
         if kind in JOBS:
             self._job = NONE
         if kind in ("uses", "file"):
@@ -114,7 +121,6 @@ class _Workflow(XmlReading):
     def _begin_job(self, kind: str, attributes: dict[str, str]) -> None:
         ident = self._needed(attributes, "id", kind)
         self._job = len(self.ids)
-        budget().check(self.path, self._job + 1, "tasks")
         if self.ids.add(ident) != self._job:
             raise self.refused(f"a second {kind} with the id {shown(ident)}")
         self.kinds.append(self.labels.add(attributes.get("name") or attributes.get("file") or kind))
@@ -130,7 +136,6 @@ class _Workflow(XmlReading):
             return
         if not name:
             raise self.refused("uses without file or name")
-        budget().check(self.path, len(self.use_job) + 1, "edges")
         self._file = self._of(name)
         self.use_job.append(self._job)
         self.use_file.append(self._file)
@@ -168,9 +173,9 @@ class _Workflow(XmlReading):
         return value
 
     def _needed(self, attributes: dict[str, str], key: str, kind: str) -> str:
-        if not attributes.get(key):
-            raise self.refused(f"{kind} without {key}")
-        return attributes[key]
+        if told := attributes.get(key):
+            return told
+        raise self.refused(f"{kind} without {key}")
 
     def _referred(self, attributes: dict[str, str], kind: str) -> int:
         """Return the job that a parent or child refers to."""

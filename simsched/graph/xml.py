@@ -111,8 +111,8 @@ class XmlReading:
         self._depth += 1
         if self._depth > self.most_depth:
             raise self.refused(f"elements nested more than {self.most_depth} deep; refused")
-        self.start(tag.rpartition("}")[2], attributes)
+        self.start(tag[tag.rfind("}") + 1 :], attributes)
 
     def _end(self, tag: str) -> None:
         self._depth -= 1
-        self.end(tag.rpartition("}")[2])
+        self.end(tag[tag.rfind("}") + 1 :])
