@@ -74,6 +74,7 @@ class Search:
             best = self._try(far[:1])
         self._try(ranked)
         self._leave_cores_idle()
+        self._narrow()
         return self._labelled(self._why())
 
     def nearest(self) -> Schedule:
@@ -92,6 +93,7 @@ class Search:
         likely = [one for one in ranked if self.possible(one)][:LIKELY]
         self._try([*likely, *(one for one in self.layouts if one.n_executors == 1)])
         self._leave_cores_idle()
+        self._narrow()
 
     def _ranked(self) -> tuple[list[Layout], list[Layout]]:
         """Return the layouts by their estimates, those of fewer executors included or not."""
@@ -107,11 +109,31 @@ class Search:
             fewer = self._promising(self._with_idle_cores(before))
             self._try(fewer[: most - len(self.makespans_s)], ROUNDING)
 
+    def _narrow(self) -> None:
+        """Replay narrower teams that alone take as long for all tasks: they are the best where they do here, too."""
+        if self.best is None:
+            return
+        layout = _layout_of(self.best)
+        for width in sorted({1, *(one.width for one in self.layouts if one.width < layout.width)}):
+            narrow = replace(layout, width=width)
+            if width >= layout.width or not self._as_quick(narrow, layout):
+                continue
+            schedule = self._replayed(narrow)
+            if isinstance(schedule, MemoryLimitError):
+                return
+            self.makespans_s[narrow] = schedule.makespan_s
+            if schedule.makespan_s <= self.best.makespan_s * (1 + ROUNDING):
+                self.best = schedule
+            return
+
+    def _as_quick(self, narrow: Layout, layout: Layout) -> bool:
+        """Tell whether all tasks together take no longer alone on teams of another layout."""
+        teams_s, most_s = (self.estimator.teams(one).total_s for one in (narrow, layout))
+        return self.possible(narrow) and teams_s <= most_s * (1 + ROUNDING)
+
     def _with_idle_cores(self, schedule: Schedule) -> list[Layout]:
         """Return layouts of fewer executors than run tasks in a schedule, and one of as many that are narrower."""
-        assert schedule.inputs is not None  # noqa: S101 - narrows the type: it was simulated
-        layout = schedule.inputs.layout
-        assert layout is not None  # noqa: S101 - narrows the type: it was given one
+        layout = _layout_of(schedule)
         used = len(np.unique(schedule.executor[schedule.executor < layout.executors]))
         narrower = max((one.width for one in self.layouts if one.width < layout.width), default=layout.width)
         fewer = (replace(layout, executors=n) for n in ((used + 1) // 2, used - 1) if n >= 1)
@@ -192,6 +214,12 @@ class Search:
             assert self.no_room is not None  # noqa: S101 - narrows the type: it replayed some
             raise self.no_room
         return chosen_by_replays(self.best, why)
+
+
+def _layout_of(schedule: Schedule) -> Layout:
+    assert schedule.inputs is not None  # noqa: S101 - narrows the type: it was simulated
+    assert schedule.inputs.layout is not None  # noqa: S101 - narrows the type: it was given one
+    return schedule.inputs.layout
 
 
 def _ratio(one: int, other: int) -> float:

@@ -84,7 +84,7 @@ def compare(
     >>> graph = ss.TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)])
     >>> frame = ss.compare(graph, "generic[cores=2]", ["sequential", "critical-path"])
     >>> frame[["policy", "layout", "makespan_s", "speedup", "bound_s"]].values.tolist()
-    [['sequential', '1x2', 6.0, 1.0, 4.0], ['critical-path', '2x1', 4.0, 1.5, 4.0]]
+    [['sequential', '1x1', 6.0, 1.0, 4.0], ['critical-path', '2x1', 4.0, 1.5, 4.0]]
     >>> frame.notes[-1]
     'cost curves: 3 serial'
     """

@@ -85,7 +85,7 @@ def replayed(
     >>> graphs = {"three": ss.TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)])}
     >>> runs = ss.replayed(graphs, "generic[cores=2]", ["sequential", "fifo"], seeds=[0])
     >>> runs.values.tolist()
-    [['three', 'sequential', '1x2', 0, 6.0], ['three', 'fifo', '2x1', 0, 4.0]]
+    [['three', 'sequential', '1x1', 0, 6.0], ['three', 'fifo', '2x1', 0, 4.0]]
     """
     by_name = {graphs.name: graphs} if isinstance(graphs, TaskGraph) else graphs
     chosen = _checked(by_name, policies, seeds)

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 
 import simsched as ss
+from simsched.costs.fitting import MeasuredCurves, MeasuredOp, Op, Point
 from simsched.errors import LayoutError
 from simsched.policy import Layout
 from simsched.replay.best_layout import IDLE, LIKELY, MOST_REPLAYS
@@ -51,6 +52,25 @@ def test_at_most_so_many_replays_and_each_reports_its_tasks():
     assert rest == 0
     assert 1 <= replays <= MOST_REPLAYS
     assert f"{replays} replays" in best.inputs.layout_why
+
+
+@pytest.mark.parametrize("policy", ["critical-path", "fifo", "sequential", "corun"])
+def test_teams_are_no_wider_than_tasks_can_use(policy):
+    """Of serial tasks, members of wider teams have no work."""
+    graph = ss.TaskGraph.from_edges([1e-3 * (1 + i % 3) for i in range(40)], [(i, i + 8) for i in range(32)])
+    best = ss.simulate(graph, "epyc-7702", policy, "best")
+    assert ss.Layout.parse(best.layout).width == 1
+    every = [ss.simulate(graph, "epyc-7702", policy, one) for one in ss.policy(policy).layouts(best.machine)]
+    assert best.makespan_s <= 1.0001 * min(schedule.makespan_s for schedule in every)
+
+
+@pytest.mark.parametrize("machine", ["generic[cores=12]", "xeon-8160x2"])
+def test_teams_are_as_wide_as_the_widest_task_can_use(machine):
+    """Quartered by four threads, and no shorter by more of them, each alone."""
+    op = MeasuredOp(Op("mine", "2x2"), tuple(Point(width, 1.0 / min(width, 4)) for width in (1, 2, 4, 48)))
+    graph = ss.TaskGraph.from_edges([1.0] * 3, [(0, 1), (1, 2)], kinds="mine", shapes="2x2")
+    best = ss.simulate(graph, machine, "sequential", "best", ss.CostModel(measured=MeasuredCurves((op,))))
+    assert best.layout == "1x4"
 
 
 def test_the_same_again():

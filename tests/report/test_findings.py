@@ -45,7 +45,7 @@ def test_turns_of_threads_on_a_core_are_said_to_be_those_of_each():
 def test_the_table_of_policies(three):
     first, *_, last = three.tables()["Policies on generic[cores=2], the shortest first"]
     assert first == {
-        "policy": "fifo", "layout": "2x1", "chosen by": "replays", "makespan": "4 s", "interval": "no spread",
+        "policy": "fifo", "layout": "2x1", "chosen by": "replays", "makespan": "4 s",
         "over best": "+0.0%",
         "above bound": "+0.0%",
         "speed-up": "1.5", "efficiency": "75.0%", "in use": "75.0%",

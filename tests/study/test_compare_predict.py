@@ -16,7 +16,7 @@ def test_compare_by_hand():
     assert frame["bound_s"].tolist() == [4, 4]
     assert frame["gap"].tolist() == [0.5, 0]
     assert frame["mean_corunning"].tolist() == [1, 1.5]
-    assert frame["layout"].tolist() == ["1x2", "2x1"]
+    assert frame["layout"].tolist() == ["1x1", "2x1"]
     assert (frame["binds"].iloc[1], frame["binds_share"].iloc[1]) == ("critical path", 1)
 
 
@@ -34,7 +34,7 @@ def test_speedup_is_over_sequential_even_if_it_is_not_asked_for():
 
 def test_compare_keeps_sequential_out_of_the_layout():
     frame = ss.compare(GRAPH, "generic[cores=4]", ["sequential", "fifo"], layout="2x2")
-    assert frame["layout"].tolist() == ["1x4", "2x2"]
+    assert frame["layout"].tolist() == ["1x1", "2x2"]
 
 
 def test_predict_by_hand():

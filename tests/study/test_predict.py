@@ -318,9 +318,12 @@ def test_wider_teams_than_measured_are_marked():
     points = tuple(Point(width, 1.0 / width) for width in (1, 2, 4))
     graph = ss.TaskGraph.from_edges([1.0, 1.0], kinds=["mine", "other"], shapes=["2x2", "2x2"])
     costs = ss.CostModel(measured=MeasuredCurves((MeasuredOp(Op("mine", "2x2"), points),)))
-    frame = ss.predict(graph, "generic", "sequential", [4, 8], costs)
-    assert frame["extrapolated"].tolist() == [False, True]
-    assert frame["note"][1] == "1 tasks run on up to 8 threads, more than they were measured on"
+    frame = ss.predict(graph, "generic", "sequential", [8], costs, width=8)
+    assert frame["extrapolated"].tolist() == [True]
+    assert frame["note"][0] == "1 tasks run on up to 8 threads, more than they were measured on"
+    best = ss.predict(graph, "generic", "sequential", [4, 8], costs)
+    assert best["layout"].tolist() == ["1x4", "1x4"]
+    assert best["extrapolated"].tolist() == [False, False]
 
 
 def test_speedup_counts_hardware_threads():
