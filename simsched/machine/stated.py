@@ -147,7 +147,9 @@ def _unused(machine: Machine) -> Iterator[str]:
     off = {name for name in switched_off - params.keys() if not getattr(machine.effects, name)}
     if not off or "contention" in params:
         return
-    idle = {fact: off.intersection(_effects_of(fact, machine)) for fact in machine.facts}
+    mode = str(params.get("memory", machine.content["memory"]["mode"]))
+    differs = _differs(machine)
+    idle = {fact: off.intersection(_effects_of(fact, machine, mode, differs)) for fact in machine.facts}
     stated = [fact for fact in idle if idle[fact] and BY_DEFINITION not in fact.source]
     if stated:
         needed = sorted(set().union(*(idle[fact] for fact in stated)))
@@ -233,21 +235,24 @@ def remote(machine: Machine) -> Iterator[str]:
         )
 
 
-def _effects_of(fact: Fact, machine: Machine) -> tuple[str, ...]:
-    """Return the effects that use a number of a machine, where it can make a difference."""
-    mode = str(parse_path(machine.spec).params.get("memory", machine.content["memory"]["mode"]))
-    place, _, cluster = _within(fact.key, mode).partition("remote_latency.")
-    if cluster:
-        place, in_use = "remote_latency", getattr(machine.structure, "cluster", "any")
-        if cluster not in (in_use, "any"):
-            return ()
-    differs = {
+def _differs(machine: Machine) -> dict[str, bool]:
+    """Return whether numbers of a machine can make a difference, by their place."""
+    return {
         "bandwidth": machine.n_threads * machine.core_bandwidth_Bps > machine.bandwidth_Bps,
         "cluster_bandwidth": True,
         "link_bandwidth": machine.n_domains > 1,
         "remote_latency": machine.n_domains > 1,
         "caches.tile_slowdown": machine.cores_per_tile > 1,
     }
+
+
+def _effects_of(fact: Fact, machine: Machine, mode: str, differs: Mapping[str, bool]) -> tuple[str, ...]:
+    """Return the effects that use a number of a machine in a memory mode, where it can make a difference."""
+    place, _, cluster = _within(fact.key, mode).partition("remote_latency.")
+    if cluster:
+        place, in_use = "remote_latency", getattr(machine.structure, "cluster", "any")
+        if cluster not in (in_use, "any"):
+            return ()
     return USED_BY.get(place, ()) if differs.get(place, machine.smt_ways > 1) else ()
 
 
