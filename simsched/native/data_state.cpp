@@ -138,7 +138,7 @@ bool DataState::fetched(std::int32_t task) {
         if (asked_[found].way == Way::there)
             continue;
         waiters_.push_back({task, asked_[found].waiter});
-        asked_[found].waiter = waiters_.size() - 1;
+        asked_[found].waiter = static_cast<std::uint32_t>(waiters_.size() - 1);
         ++missing_[at(task)];
     }
     if (room_)
@@ -174,7 +174,7 @@ bool DataState::read_on(std::int32_t task, Reads &reads) {
     return true;
 }
 
-std::size_t DataState::asked(std::int32_t object, std::int32_t place) const {
+std::uint32_t DataState::asked(std::int32_t object, std::int32_t place) const {
     for (auto i = first_[at(object)]; i != none; i = asked_[i].next)
         if (asked_[i].place == place && asked_[i].way != Way::gone)
             return i;
@@ -182,10 +182,10 @@ std::size_t DataState::asked(std::int32_t object, std::int32_t place) const {
 }
 
 // Has an object sent to a place once; later, where it is nowhere yet.
-std::size_t DataState::ask(std::int32_t object, std::int32_t place) {
+std::uint32_t DataState::ask(std::int32_t object, std::int32_t place) {
     if (const auto found = asked(object, place); found != none)
         return found;
-    const auto added = asked_.size(), last = last_[at(object)];
+    const auto added = static_cast<std::uint32_t>(asked_.size()), last = last_[at(object)];
     const bool here = at_place_[at(object)] != nowhere;
     asked_.push_back({place, here ? Way::sent : Way::wanted, none, none});
     (last == none ? first_[at(object)] : asked_[last].next) = added;

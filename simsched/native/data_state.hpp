@@ -41,6 +41,8 @@ class DataState {
     // have read all and compute, ascending.
     template <class Begin> void settle(double now, Begin &&begin) {
         receive(now);
+        if (startable_.empty())
+            return;
         std::sort(startable_.begin(), startable_.end());
         starting_.clear();
         starting_.swap(startable_);
@@ -91,11 +93,11 @@ class DataState {
     struct Asked {
         std::int32_t place;
         Way way;
-        std::size_t next, waiter;
+        std::uint32_t next, waiter;
     };
     struct Waiter {
         std::int32_t task;
-        std::size_t next;
+        std::uint32_t next;
     };
 
     bool moves(std::int32_t object) const {
@@ -107,8 +109,8 @@ class DataState {
     bool near(std::int32_t object, std::int32_t place) const;
     bool fetched(std::int32_t task);
     bool read_on(std::int32_t task, Reads &reads);
-    std::size_t asked(std::int32_t object, std::int32_t place) const;
-    std::size_t ask(std::int32_t object, std::int32_t place);
+    std::uint32_t asked(std::int32_t object, std::int32_t place) const;
+    std::uint32_t ask(std::int32_t object, std::int32_t place);
     std::size_t send(std::int32_t object, std::int32_t source, std::int32_t place);
     void available(std::int32_t object, std::int32_t place);
     void arrived(std::size_t number);
@@ -118,14 +120,14 @@ class DataState {
     void let_in();
     Held &hold(const Decision &decision, bool reads);
 
-    static constexpr std::size_t none = SIZE_MAX;
+    static constexpr std::uint32_t none = UINT32_MAX;
 
     const DataPlan &plan_;
     Mail mail_;
     std::vector<std::int32_t> at_place_; // whence each object is sent or read
     std::vector<std::int32_t> place_;    // of each task
     std::vector<double> placed_s_, begun_s_;
-    std::vector<std::size_t> first_, last_; // of each object in asked_
+    std::vector<std::uint32_t> first_, last_; // of each object in asked_
     std::vector<Asked> asked_;
     std::vector<Waiter> waiters_;
     std::vector<std::int32_t> missing_; // objects that each task waits for

@@ -28,10 +28,11 @@ class Earliest {
     double above(std::size_t node) const { return std::min(tree_[node], tree_[node ^ 1]); }
     template <class Visit> void each_below(std::size_t node, Visit &visit) const {
         while (node < leaves_) {
-            const auto left = 2 * node;
-            node = left + (tree_[left + 1] == first());
-            if (node != left && tree_[left] == first())
-                each_below(left, visit);
+            node *= 2;
+            const bool left = tree_[node] == first(), right = tree_[node + 1] == first();
+            if (left & right) // hardly ever: which of both it is, none can foretell
+                each_below(node, visit);
+            node += right;
         }
         visit(node - leaves_);
     }
