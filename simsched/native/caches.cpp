@@ -28,7 +28,7 @@ void Caches::leave(std::int32_t object, std::int32_t place) {
         leave(number);
 }
 
-void Caches::leave(std::size_t number) {
+void Caches::leave(std::uint32_t number) {
     unlink(number);
     near_[at(copies_[number].place)].used_B -= size(uses_[number].object);
 }
@@ -38,13 +38,13 @@ std::int32_t Caches::source(std::int32_t object, std::int32_t place) const {
     return kept ? place : plan_.below(place, object);
 }
 
-void Caches::keep(std::int32_t object, std::int32_t place, std::size_t number) {
+void Caches::keep(std::int32_t object, std::int32_t place, std::uint32_t number) {
     if (is_near(number)) {
         unlink(number);
         append(number);
     } else if (static_cast<double>(size(object)) <= plan_.cache_B) {
         if (number == none) {
-            number = copies_.size();
+            number = static_cast<std::uint32_t>(copies_.size());
             copies_.push_back({place, copies_of_[at(object)]});
             uses_.push_back({object});
             copies_of_[at(object)] = number;
@@ -57,14 +57,14 @@ void Caches::keep(std::int32_t object, std::int32_t place, std::size_t number) {
     }
 }
 
-std::size_t Caches::copy(std::int32_t object, std::int32_t place) const {
+std::uint32_t Caches::copy(std::int32_t object, std::int32_t place) const {
     auto number = copies_of_[at(object)];
     while (number != none && copies_[number].place != place)
         number = copies_[number].other;
     return number;
 }
 
-void Caches::append(std::size_t number) {
+void Caches::append(std::uint32_t number) {
     auto &use = uses_[number];
     auto &near = near_[at(copies_[number].place)];
     use.before = near.last;
@@ -74,7 +74,7 @@ void Caches::append(std::size_t number) {
     near.last = number;
 }
 
-void Caches::unlink(std::size_t number) {
+void Caches::unlink(std::uint32_t number) {
     auto &use = uses_[number];
     auto &near = near_[at(copies_[number].place)];
     (use.before == none ? near.first : uses_[use.before].after) = use.after;

@@ -26,32 +26,32 @@ class Caches {
     void leave(std::int32_t object, std::int32_t place);
 
   private:
-    static constexpr std::size_t none = SIZE_MAX;
+    static constexpr std::uint32_t none = UINT32_MAX;
 
     // What is near a place, in a list from what was used longest ago to what was used last.
     struct Near {
-        std::size_t first = none, last = none;
+        std::uint32_t first = none, last = none;
         std::int64_t used_B = 0;
     };
     // An object's copy at a place that it is near, or was; small, as one that all read has one at each place.
     struct Copy {
         std::int32_t place;
-        std::size_t other; // the next copy of the object
+        std::uint32_t other; // the next copy of the object
     };
     // Where a copy stands in the list of its place.
     struct Use {
         std::int32_t object;
-        std::size_t before = none, after = none;
+        std::uint32_t before = none, after = none;
         bool near = false;
     };
 
-    bool is_near(std::size_t number) const { return number != none && uses_[number].near; }
-    std::size_t copy(std::int32_t object, std::int32_t place) const;
+    bool is_near(std::uint32_t number) const { return number != none && uses_[number].near; }
+    std::uint32_t copy(std::int32_t object, std::int32_t place) const;
     std::int32_t source(std::int32_t object, std::int32_t place) const;
-    void keep(std::int32_t object, std::int32_t place, std::size_t number);
-    void append(std::size_t number);
-    void unlink(std::size_t number);
-    void leave(std::size_t number);
+    void keep(std::int32_t object, std::int32_t place, std::uint32_t number);
+    void append(std::uint32_t number);
+    void unlink(std::uint32_t number);
+    void leave(std::uint32_t number);
     std::int64_t size(std::int32_t object) const {
         return static_cast<std::int64_t>(plan_.size_B[at(object)]);
     }
@@ -59,8 +59,8 @@ class Caches {
     const DataPlan &plan_;
     std::vector<Near> near_;
     std::vector<Copy> copies_;
-    std::vector<Use> uses_;              // of each copy
-    std::vector<std::size_t> copies_of_; // the first copy of each object
+    std::vector<Use> uses_;                // of each copy
+    std::vector<std::uint32_t> copies_of_; // the first copy of each object
 };
 
 } // namespace simsched

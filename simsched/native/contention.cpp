@@ -175,6 +175,7 @@ void Contention::find_clusters(Team &team, const Decision &decision) {
 }
 
 void Contention::add_traffic(std::size_t slot, int sign) {
+    traffic_changed_ = true;
     for (const auto core : teams_[slot].cores)
         threads_in_[static_cast<std::size_t>(shared_.segment_of[static_cast<std::size_t>(core)])] += sign;
     for (std::size_t d = 0; d < n_domains_; ++d) {
@@ -264,6 +265,9 @@ void Contention::update(double now) {
 }
 
 Contention::Changes Contention::weigh() {
+    if (!traffic_changed_)
+        return {false, false};
+    traffic_changed_ = false;
     const bool domains_changed = weigh_domains(), memory_changed = weigh_clusters() || domains_changed;
     // Interconnects slow down only teams of several threads.
     const bool net_changed = shared_.interconnect && n_wide_ && threads_in_ != threads_before_;

@@ -104,6 +104,7 @@ class Contention {
     SlowdownColumns columns_;
     // By domain: shares of a team's traffic, which decide its slow-down.
     std::vector<std::vector<double>> local_, remote_;
+    bool traffic_changed_ = true;
     std::vector<Flow> flows_;                               // by slot and domain
     std::vector<std::size_t> crowd_changed_;                // slots of which teams say so
     std::vector<std::int64_t> threads_on_;                  // by core

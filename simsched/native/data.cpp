@@ -8,9 +8,12 @@ namespace simsched {
 namespace {
 
 void check_within(std::span<const std::int32_t> numbers, std::size_t n, const char *of, std::int32_t least) {
+    const auto most = static_cast<std::int32_t>(std::min<std::size_t>(n, INT32_MAX));
+    bool outside = false; // without a way out, the loop goes over several at once
     for (const auto number : numbers)
-        if (number < least || (number >= 0 && at(number) >= n))
-            throw std::invalid_argument(of);
+        outside |= (number < least) | (number >= most);
+    if (outside)
+        throw std::invalid_argument(of);
 }
 
 void check_numbers(std::span<const double> numbers) {

@@ -7,7 +7,8 @@ namespace simsched {
 DataState::DataState(const DataPlan &plan)
     : plan_(plan), mail_(plan), at_place_(plan.home.begin(), plan.home.end()),
       place_(plan.inputs.n(), nowhere), placed_s_(plan.inputs.n()), begun_s_(plan.inputs.n()),
-      first_(plan.n_objects(), none), last_(plan.n_objects(), none), missing_(plan.inputs.n()) {
+      first_(plan.n_objects(), none), last_(plan.n_objects(), none), missing_(plan.inputs.n()),
+      held_of_(plan.inputs.n()) {
     if (plan.read)
         caches_.emplace(plan);
     if (plan.limited)
@@ -84,9 +85,18 @@ bool DataState::placed(const Decision &decision, double now) {
     return true;
 }
 
-void DataState::hold(const Decision &decision, bool reads) {
-    waiting_.insert_or_assign(decision.task,
-                              Held{decision, {decision.cores.begin(), decision.cores.end()}, reads});
+DataState::Held &DataState::hold(const Decision &decision, bool reads) {
+    if (free_.empty()) {
+        free_.push_back(held_.size());
+        held_.emplace_back();
+    }
+    const auto slot = held_of_[at(decision.task)] = free_.back();
+    free_.pop_back();
+    auto &held = held_[slot];
+    held.decision = decision;
+    held.cores.assign(decision.cores.begin(), decision.cores.end());
+    held.reads = reads;
+    return held;
 }
 
 // What a task needs at its place.
@@ -128,7 +138,7 @@ bool DataState::fetched(std::int32_t task) {
         if (asked_[found].way == Way::there)
             continue;
         waiters_.push_back({task, asked_[found].waiter});
-        asked_[found].waiter = waiters_.size() - 1;
+        asked_[found].waiter = static_cast<std::uint32_t>(waiters_.size() - 1);
         ++missing_[at(task)];
     }
     if (room_)
@@ -140,12 +150,11 @@ bool DataState::computes(const Decision &decision, double now) {
     const auto task = decision.task;
     now_ = now;
     if (caches_) {
-        auto &reads = reads_[task];
-        reads.clear();
-        caches_->read(row(plan_.inputs, at(task)), place_[at(task)], at_place_, reads);
-        std::reverse(reads.begin(), reads.end());
-        if (!read_on(task)) {
-            hold(decision, true);
+        reads_.clear();
+        caches_->read(row(plan_.inputs, at(task)), place_[at(task)], at_place_, reads_);
+        std::reverse(reads_.begin(), reads_.end());
+        if (!read_on(task, reads_)) {
+            hold(decision, true).left.swap(reads_);
             return false;
         }
     }
@@ -154,23 +163,18 @@ bool DataState::computes(const Decision &decision, double now) {
 }
 
 // Reads one object after another; returns whether a task has read all.
-bool DataState::read_on(std::int32_t task) {
-    auto &reads = reads_[task];
+bool DataState::read_on(std::int32_t task, Reads &reads) {
     while (!reads.empty()) {
         const auto [object, source] = reads.back();
         reads.pop_back();
-        const auto number = mail_.send(object, source, place_[at(task)], now_);
-        if (!mail_[number].there()) {
-            read_by_.resize(number + 1, nowhere);
-            read_by_[number] = task;
+        const auto number = mail_.send(object, source, place_[at(task)], now_, task);
+        if (!mail_[number].there())
             return false;
-        }
     }
-    reads_.erase(task);
     return true;
 }
 
-std::size_t DataState::asked(std::int32_t object, std::int32_t place) const {
+std::uint32_t DataState::asked(std::int32_t object, std::int32_t place) const {
     for (auto i = first_[at(object)]; i != none; i = asked_[i].next)
         if (asked_[i].place == place && asked_[i].way != Way::gone)
             return i;
@@ -178,10 +182,10 @@ std::size_t DataState::asked(std::int32_t object, std::int32_t place) const {
 }
 
 // Has an object sent to a place once; later, where it is nowhere yet.
-std::size_t DataState::ask(std::int32_t object, std::int32_t place) {
+std::uint32_t DataState::ask(std::int32_t object, std::int32_t place) {
     if (const auto found = asked(object, place); found != none)
         return found;
-    const auto added = asked_.size(), last = last_[at(object)];
+    const auto added = static_cast<std::uint32_t>(asked_.size()), last = last_[at(object)];
     const bool here = at_place_[at(object)] != nowhere;
     asked_.push_back({place, here ? Way::sent : Way::wanted, none, none});
     (last == none ? first_[at(object)] : asked_[last].next) = added;
@@ -268,15 +272,13 @@ void DataState::receive(double now) {
     now_ = now;
     due_.clear();
     mail_.due(now, due_);
-    for (const auto number : due_) {
-        if (!mail_.happened(number, now))
+    for (const auto &[number, slot] : due_) {
+        if (!mail_.happened(slot, now))
             continue;
-        const auto task = number < read_by_.size() ? read_by_[number] : nowhere;
+        const auto task = mail_[number].reader;
         if (task == nowhere) {
             arrived(number);
-            continue;
-        }
-        if (read_on(task)) {
+        } else if (read_on(task, held_[held_of_[at(task)]].left)) {
             begun_s_[at(task)] = now;
             startable_.push_back(task);
         }

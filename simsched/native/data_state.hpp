@@ -9,9 +9,9 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <span>
-#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 #include <vector>
@@ -41,14 +41,17 @@ class DataState {
     // have read all and compute, ascending.
     template <class Begin> void settle(double now, Begin &&begin) {
         receive(now);
+        if (startable_.empty())
+            return;
         std::sort(startable_.begin(), startable_.end());
-        std::vector<std::int32_t> tasks;
-        tasks.swap(startable_);
-        for (const auto task : tasks) {
-            const auto found = waiting_.extract(task);
-            Held &held = found.mapped();
+        starting_.clear();
+        starting_.swap(startable_);
+        for (const auto task : starting_) {
+            const auto slot = held_of_[at(task)];
+            Held &held = held_[slot];
             held.decision.cores = held.cores;
             begin(held.decision, held.reads);
+            free_.push_back(slot);
         }
     }
     // Whether room may have become free since tasks were let in.
@@ -76,22 +79,25 @@ class DataState {
     const std::vector<double> &begun_s() const { return begun_s_; }
 
   private:
+    // Objects and whence they are read, the first one last.
+    using Reads = std::vector<std::pair<std::int32_t, std::int32_t>>;
     // A task that waits on its team; the threads of its decision may be gone by then.
     struct Held {
         Decision decision;
         std::vector<std::int32_t> cores;
         bool reads;
+        Reads left;
     };
     enum class Way : std::int8_t { wanted, sent, there, gone };
     // An object that was asked for at a place, and the tasks that wait for it there.
     struct Asked {
         std::int32_t place;
         Way way;
-        std::size_t next, waiter;
+        std::uint32_t next, waiter;
     };
     struct Waiter {
         std::int32_t task;
-        std::size_t next;
+        std::uint32_t next;
     };
 
     bool moves(std::int32_t object) const {
@@ -102,9 +108,9 @@ class DataState {
     std::vector<std::int32_t> moved(std::int32_t task) const;
     bool near(std::int32_t object, std::int32_t place) const;
     bool fetched(std::int32_t task);
-    bool read_on(std::int32_t task);
-    std::size_t asked(std::int32_t object, std::int32_t place) const;
-    std::size_t ask(std::int32_t object, std::int32_t place);
+    bool read_on(std::int32_t task, Reads &reads);
+    std::uint32_t asked(std::int32_t object, std::int32_t place) const;
+    std::uint32_t ask(std::int32_t object, std::int32_t place);
     std::size_t send(std::int32_t object, std::int32_t source, std::int32_t place);
     void available(std::int32_t object, std::int32_t place);
     void arrived(std::size_t number);
@@ -112,24 +118,25 @@ class DataState {
     void spill(std::int32_t object, std::int32_t place);
     void receive(double now);
     void let_in();
-    void hold(const Decision &decision, bool reads);
+    Held &hold(const Decision &decision, bool reads);
 
-    static constexpr std::size_t none = SIZE_MAX;
+    static constexpr std::uint32_t none = UINT32_MAX;
 
     const DataPlan &plan_;
     Mail mail_;
     std::vector<std::int32_t> at_place_; // whence each object is sent or read
     std::vector<std::int32_t> place_;    // of each task
     std::vector<double> placed_s_, begun_s_;
-    std::vector<std::size_t> first_, last_; // of each object in asked_
+    std::vector<std::uint32_t> first_, last_; // of each object in asked_
     std::vector<Asked> asked_;
     std::vector<Waiter> waiters_;
     std::vector<std::int32_t> missing_; // objects that each task waits for
-    std::unordered_map<std::int32_t, Held> waiting_;
-    std::vector<std::int32_t> startable_;
-    std::vector<std::size_t> due_;
-    std::unordered_map<std::int32_t, std::vector<std::pair<std::int32_t, std::int32_t>>> reads_;
-    std::vector<std::int32_t> read_by_; // task that each message is read by, or nowhere
+    // Tasks that wait, by slot, which are used again, so that none allocates; and the slot of each task.
+    std::deque<Held> held_;
+    std::vector<std::size_t> free_, held_of_;
+    std::vector<std::int32_t> startable_, starting_;
+    std::vector<std::pair<std::size_t, std::size_t>> due_;
+    Reads reads_; // of a task that starts
     std::unordered_set<std::size_t> spills_;
     std::optional<Caches> caches_;
     std::optional<Room> room_;

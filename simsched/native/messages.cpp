@@ -5,110 +5,132 @@
 
 namespace simsched {
 
-Mail::Mail(const DataPlan &plan)
-    : plan_(plan), on_(plan.shares_links() ? plan.capacity_Bps.size() : 0), alone_(on_.size()),
-      share_(on_.size()) {
-    for (std::size_t link = 0; link < on_.size(); ++link)
-        alone_[link] = 1.0 / plan.capacity_Bps[link];
+Mail::Mail(const DataPlan &plan) : plan_(plan) {
+    if (plan.shares_links())
+        for (const auto capacity_Bps : plan.capacity_Bps)
+            links_.push_back({capacity_Bps, 1.0 / capacity_Bps, 0.0, {}});
 }
 
-std::size_t Mail::send(std::int32_t object, std::int32_t source, std::int32_t place, double now) {
-    const auto number = sent_.size(), way = plan_.way(source, place);
+std::size_t Mail::send(std::int32_t object, std::int32_t source, std::int32_t place, double now,
+                       std::int32_t reader) {
+    const auto number = sent_.size(), way = plan_.way(source, place), slot = free_slot();
     const double latency = plan_.latency_s[way], alone = plan_.s_per_B[way];
     const double bytes = plan_.size_B[at(object)] * alone;
     // What shares no link arrives in one step.
     const bool shares = plan_.shares_links() && bytes > 0;
-    sent_.push_back({object, source, place, now, never_s});
-    moving_.push_back({now + (shares ? latency : latency + bytes), bytes, alone});
-    moving_.back().moving = !shares;
+    sent_.push_back({object, source, place, reader, now, never_s});
+    moving_[slot] = {number, bytes, alone, {}, !shares, alone};
     if (shares)
-        moving_.back().links = row(plan_.ways, way);
-    if (moving_.back().due_s > now)
-        at_time(number);
+        moving_[slot].links = row(plan_.ways, way);
+    if (const double due = now + (shares ? latency : latency + bytes); due > now)
+        at_time(slot, due);
     else
-        happened(number, now);
+        happened(slot, now);
     return number;
 }
 
-void Mail::at_time(std::size_t number) {
-    if (!(moving_[number].due_s < never_s))
-        throw std::overflow_error("the times grow beyond all numbers");
-    due_.push_back({moving_[number].due_s, number, moving_[number].version});
-    std::push_heap(due_.begin(), due_.end());
-}
-
-void Mail::due(double now, std::vector<std::size_t> &numbers) {
-    while (next() == now && !due_.empty()) {
-        numbers.push_back(due_.front().number);
-        pop();
+std::size_t Mail::free_slot() {
+    if (free_.empty()) {
+        free_.push_back(moving_.size());
+        moving_.emplace_back();
     }
-    std::sort(numbers.begin(), numbers.end());
+    const auto slot = free_.back();
+    free_.pop_back();
+    return slot;
 }
 
-bool Mail::happened(std::size_t number, double now) {
-    auto &state = moving_[number];
-    if (!state.moving) {
-        state.moving = true;
-        state.due_s = now + state.bytes_s;
-        if (state.due_s > now) {
-            load(number);
-            at_time(number);
+void Mail::at_time(std::size_t slot, double time) {
+    if (!(time < never_s))
+        throw std::overflow_error("the times grow beyond all numbers");
+    due_.set(slot, time);
+}
+
+void Mail::due(double now, std::vector<std::pair<std::size_t, std::size_t>> &messages) {
+    if (next() != now)
+        return;
+    due_.each_first([&](std::size_t slot) { messages.emplace_back(moving_[slot].number, slot); });
+    std::sort(messages.begin(), messages.end());
+}
+
+bool Mail::happened(std::size_t slot, double now) {
+    auto &message = moving_[slot];
+    if (!message.moving) {
+        message.moving = true;
+        if (const double due = now + message.bytes_s; due > now) {
+            load(slot);
+            at_time(slot, due);
             return false;
         }
-    } else {
-        unload(number);
+    } else if (message.loads) {
+        unload(slot);
     }
-    sent_[number].arrive_s = now;
+    sent_[message.number].arrive_s = now;
+    due_.set(slot, never_s);
+    free_.push_back(slot);
     return true;
 }
 
-void Mail::load(std::size_t number) {
-    for (const auto link : moving_[number].links) {
-        on_[at(link)].push_back(number);
-        touch(link);
+void Mail::load(std::size_t slot) {
+    auto &message = moving_[slot];
+    message.loads = true;
+    for (const auto number : message.links) {
+        auto &link = links_[at(number)];
+        link.on.push_back(static_cast<std::uint32_t>(slot));
+        link.carry();
+        for (const auto other : link.on)
+            if (moving_[other].slowest < link.share) {
+                moving_[other].slowest = link.share;
+                touch(other);
+            }
     }
 }
 
-void Mail::unload(std::size_t number) {
-    for (const auto link : moving_[number].links) {
-        auto &on = on_[at(link)];
-        const auto found = std::find(on.begin(), on.end(), number);
-        if (found == on.end())
-            return; // it had no bytes
-        *found = on.back();
-        on.pop_back();
-        touch(link);
+void Mail::unload(std::size_t slot) {
+    auto &message = moving_[slot];
+    message.loads = false;
+    for (const auto number : message.links) {
+        auto &link = links_[at(number)];
+        std::size_t place = 0;
+        while (link.on[place] != slot)
+            ++place;
+        link.on[place] = link.on.back();
+        link.on.pop_back();
+        if (link.on.empty())
+            continue;
+        const double before = link.share;
+        link.carry();
+        for (const auto other : link.on)
+            if (moving_[other].slowest == before) {
+                moving_[other].eased = true;
+                touch(other);
+            }
     }
 }
 
-void Mail::touch(std::int32_t link) {
-    const auto &on = on_[at(link)];
-    // Division takes longer than all else here, and most messages are alone.
-    share_[at(link)] =
-        on.size() < 2 ? alone_[at(link)] : static_cast<double>(on.size()) / plan_.capacity_Bps[at(link)];
-    for (const auto number : on)
-        if (!moving_[number].touched) {
-            moving_[number].touched = true;
-            touched_.push_back(number);
-        }
+void Mail::touch(std::size_t slot) {
+    if (!moving_[slot].touched)
+        touched_.push_back(slot);
+    moving_[slot].touched = true;
+}
+
+void Mail::look_around(Moving &message) {
+    message.eased = false;
+    message.slowest = message.alone;
+    for (const auto link : message.links)
+        message.slowest = std::max(message.slowest, links_[at(link)].share);
 }
 
 void Mail::update(double now) {
-    for (const auto number : touched_) {
-        auto &state = moving_[number];
-        state.touched = false;
-        if (sent_[number].there())
+    for (const auto slot : touched_) {
+        auto &message = moving_[slot];
+        message.touched = false;
+        if (message.eased)
+            look_around(message);
+        const double slowdown = message.slowest / message.alone;
+        if (!message.loads || slowdown == message.slowdown)
             continue;
-        double slowest = 0;
-        for (const auto link : state.links)
-            slowest = std::max(slowest, share_[at(link)]);
-        const double slowdown = slowest > state.alone ? slowest / state.alone : 1.0;
-        if (slowdown == state.slowdown)
-            continue;
-        state.due_s = now + (state.due_s - now) * (slowdown / state.slowdown);
-        state.slowdown = slowdown;
-        ++state.version;
-        at_time(number);
+        at_time(slot, now + (due_[slot] - now) * (slowdown / message.slowdown));
+        message.slowdown = slowdown;
     }
     touched_.clear();
 }

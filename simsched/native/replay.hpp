@@ -107,6 +107,8 @@ template <class Shared, class Chooser> class Replay {
     }
 
     void complete() {
+        if (done_.empty())
+            return;
         for (const auto task : done_) {
             const auto t = static_cast<std::size_t>(task);
             out_.finish_s[t] = now_;

@@ -16,6 +16,22 @@ SIMSCHED_CLONES double earliest(const double *times, std::size_t n) {
     return least;
 }
 
+// The first of some slots with this time, else the last.
+SIMSCHED_CLONES std::size_t find(const double *times, std::size_t slot, std::size_t last, double time) {
+    constexpr std::size_t at_once = 16;
+    for (; slot + at_once <= last; slot += at_once) {
+        std::int64_t found = 0;
+#pragma omp simd reduction(+ : found)
+        for (std::size_t i = 0; i < at_once; ++i)
+            found += times[slot + i] == time;
+        if (found)
+            break;
+    }
+    while (slot < last && times[slot] != time)
+        ++slot;
+    return slot;
+}
+
 } // namespace
 
 void Running::look(std::size_t of) {
@@ -31,9 +47,8 @@ void Running::look() {
         if (least_[of] != due_s_)
             continue;
         const auto last = std::min((of + 1) * block, times_.size());
-        for (auto slot = of * block; slot < last; ++slot)
-            if (times_[slot] == due_s_)
-                due_.push_back(slot);
+        for (auto slot = of * block; (slot = find(times_.data(), slot, last, due_s_)) < last; ++slot)
+            due_.push_back(slot);
     }
 }
 
