@@ -260,7 +260,7 @@ def test_engines_agree(data):
 def test_the_layout_found_knows_what_data_cost(replay):
     """Side by side 1, 2 and what is sent take 10 s; one after another on one executor, where all data are, 5 s."""
     schedule = replay([1, 1, 1, 2], [(0, 1), (0, 2), (1, 3), (2, 3)], [4, 4, 6, 6], layout=None)
-    assert schedule.layout == "1x2"
+    assert schedule.layout == "1x1"
     assert schedule.makespan_s == 5
     assert schedule.inputs.layout_by == "replays"
 
