@@ -99,7 +99,7 @@ class _Workflow(XmlReading):
 
     def end(self, kind: str) -> None:
         """Take the end of an element."""
-        if kind == "parent":
+        if kind == "parent":  # of which there may be millions
             return
         if kind in JOBS:
             self._job = NONE

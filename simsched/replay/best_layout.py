@@ -110,26 +110,28 @@ class Search:
             self._try(fewer[: most - len(self.makespans_s)], ROUNDING)
 
     def _narrow(self) -> None:
-        """Replay narrower teams that alone take as long for all tasks: they are the best where they do here, too."""
-        if self.best is None:
+        """Replay the narrowest teams on which tasks take as long alone; they are the best where they do here, too."""
+        if self.best is None or (narrow := self._narrowest(_layout_of(self.best))) is None:
             return
-        layout = _layout_of(self.best)
-        for width in sorted({1, *(one.width for one in self.layouts if one.width < layout.width)}):
-            narrow = replace(layout, width=width)
-            if width >= layout.width or not self._as_quick(narrow, layout):
-                continue
-            schedule = self._replayed(narrow)
-            if isinstance(schedule, MemoryLimitError):
-                return
-            self.makespans_s[narrow] = schedule.makespan_s
-            if schedule.makespan_s <= self.best.makespan_s * (1 + ROUNDING):
-                self.best = schedule
+        most_s = self.best.makespan_s * (1 + ROUNDING)
+        if self.makespans_s.get(narrow, 0.0) > most_s:
             return
+        schedule = self._replayed(narrow)
+        if isinstance(schedule, MemoryLimitError):
+            return
+        self.makespans_s[narrow] = schedule.makespan_s
+        if schedule.makespan_s <= most_s:
+            self.best = schedule
 
-    def _as_quick(self, narrow: Layout, layout: Layout) -> bool:
-        """Tell whether all tasks together take no longer alone on teams of another layout."""
-        teams_s, most_s = (self.estimator.teams(one).total_s for one in (narrow, layout))
-        return self.possible(narrow) and teams_s <= most_s * (1 + ROUNDING)
+    def _narrowest(self, layout: Layout) -> Layout | None:
+        """Return the narrowest layout on which all tasks take no longer alone, in all; None if none is narrower."""
+        most_s = self.estimator.teams(layout).total_s * (1 + ROUNDING)
+        widths = sorted(width for width in {1, *(one.width for one in self.layouts)} if width < layout.width)
+        narrower = (replace(layout, width=width) for width in widths)
+        quick = (
+            one for one in narrower if self.possible(one) and self.estimator.teams(one).total_s <= most_s
+        )
+        return next(quick, None)
 
     def _with_idle_cores(self, schedule: Schedule) -> list[Layout]:
         """Return layouts of fewer executors than run tasks in a schedule, and one of as many that are narrower."""
