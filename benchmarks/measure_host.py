@@ -31,6 +31,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--repeats", type=int, default=10)
     parser.add_argument("--out", type=Path, help="Machine file to write.")
+    parser.add_argument("--csv", type=Path, help="Table of cases to write.")
     parser.add_argument("--graph", action="append", help="Only this graph; repeat for more.")
     options = parser.parse_args()
     print(where())
@@ -44,6 +45,8 @@ def main() -> int:
     check = ss.crosscheck(asked, repeats=options.repeats, measured=measured)
     columns = ["graph", "policy", "layout", "measured_s", "spread", "predicted_s", "error", "declined"]
     table = check.table
+    if options.csv is not None:
+        table.to_csv(options.csv, index=False)
     print(table[[name for name in columns if name in table]].to_string())
     numbers = check.summary()
     errors = table["error"].abs()

@@ -9,7 +9,7 @@ from math import exp, sqrt
 import numpy as np
 import numpy.typing as npt
 
-from simsched.execute.recorded.gaps import DISPATCH, free_s
+from simsched.execute.recorded.gaps import DISPATCH
 from simsched.graph import TaskGraph
 from simsched.learning.hosts import expected, slice_s
 from simsched.learning.learned import Learned
@@ -184,25 +184,8 @@ def _start(program: str, runs: Sequence[Observed]) -> StartCost:
 
 
 def _serial(runs: Iterable[Observed]) -> bool | None:
-    """Return whether starts wait for each other: None where no two lanes started tasks at once.
-
-    One dispatcher needs its time for each start, so that two starts of overlapping gaps are at least that far apart.
-    """
-    near = both = 0
-    for run in runs:
-        schedule = run.graph.recorded
-        assert schedule is not None  # noqa: S101 - narrows the type: `observed` has checked it
-        mine = (run.gaps.cause == DISPATCH) & (run.gaps.seconds > 0)
-        if not mine.any():
-            continue
-        usual = float(np.median(run.gaps.seconds[mine]))
-        since = np.fmax(free_s(schedule), schedule.ready_s)[mine]
-        start, lane = schedule.start_s[mine], schedule.executor[mine]
-        order = np.argsort(start, kind="stable")
-        for a, b in zip(order[:-1].tolist(), order[1:].tolist(), strict=True):
-            if lane[a] != lane[b] and since[b] < start[a]:
-                both += 1
-                near += bool(start[b] - start[a] < usual / 2)
+    """Return whether starts wait for each other: None where no two lanes started tasks at once."""
+    near, both = map(sum, zip(*(run.starts_at_once for run in runs), strict=True))
     return None if both < 5 else near < both / 4
 
 
@@ -308,7 +291,11 @@ def learn(recordings: Sequence[TaskGraph]) -> Learned:
     >>> learned.seconds[0].alone_s, round(learned.slowdowns[1].factor, 2), learned.starts[0].start_s
     (1.0, 1.1, 0.0)
     """
-    runs = observed(recordings)
+    return learned_from(observed(recordings))
+
+
+def learned_from(runs: Sequence[Observed]) -> Learned:
+    """Return what recordings that have been observed teach: several subsets of them share what is computed of each."""
     groups = grouped(runs)
     slow, begun = slowdowns(groups), starts(runs)
     found = alone(groups, slow)
@@ -324,7 +311,7 @@ def learn(recordings: Sequence[TaskGraph]) -> Learned:
         notes=tuple(_limits(runs)),
         of_task=found.of_task,
         recordings=tuple(run.graph for run in runs),
-        relearn=learn,
+        relearn=learned_from,
     )
 
 

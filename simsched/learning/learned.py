@@ -19,7 +19,7 @@ from simsched.graph import TaskGraph
 from simsched.graph.taskgraph import Seconds
 from simsched.learning.file import read, write
 from simsched.learning.hosts import LEAST, UNIT_BPS, expected
-from simsched.learning.observed import TaskKey, task_keys
+from simsched.learning.observed import Observed, TaskKey, task_keys
 from simsched.learning.predicting import Case, check_counts, counts_of, doubts, interruptions, validated
 from simsched.learning.rows import KindSeconds, LearnedWidths, Run, Slowdown, StartCost, width_ratios
 from simsched.machine import Machine, RuntimeProfile
@@ -56,7 +56,7 @@ class Learned:
     recordings : tuple of TaskGraph
         What it was learned from, for `validate`; not saved in files.
     relearn : callable, optional
-        What learned it: `simsched.learn`.
+        What learned it, from observations: for `validate`, too.
 
     Examples
     --------
@@ -78,7 +78,7 @@ class Learned:
     of_task: Mapping[tuple[str, int, TaskKey], float] = field(default_factory=dict)
     capacity: float = float("inf")
     recordings: tuple[TaskGraph, ...] = ()
-    relearn: Callable[[Sequence[TaskGraph]], Learned] | None = None
+    relearn: Callable[[Sequence[Observed]], Learned] | None = None
 
     def __repr__(self) -> str:
         runs, programs = counted(len(self.runs), "recording"), counted(len(self.programs), "program")

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from simsched.errors import GraphError
 from simsched.execute import Gaps
 from simsched.execute.crosscheck.attribution import overlaps
-from simsched.execute.recorded.gaps import absences_s
+from simsched.execute.recorded.gaps import DISPATCH, absences_s, free_s
 from simsched.graph import Recording, TaskGraph
 from simsched.graph.taskgraph import Seconds
 
@@ -84,12 +84,31 @@ class Observed:
         """Threads that wait busily: the caller of ONNX Runtime's parallel executor does."""
         return int(self.graph.report.facts.get("executor") == "parallel")
 
-    @property
+    @cached_property
     def away_s(self) -> Seconds:
         """Seconds for which each task's lane was absent before it, shape (n,)."""
         if self.graph.recorded is None:
             return np.zeros(self.graph.n_tasks)
         return absences_s(self.graph.recorded, self.gaps)
+
+    @cached_property
+    def starts_at_once(self) -> tuple[int, int]:
+        """Starts less than half a usual gap after another lane's whose gap they overlap, and all of the latter.
+
+        One dispatcher needs its time for each start: two starts of overlapping gaps are then at least that far apart.
+        """
+        schedule, gaps = self.graph.recorded, self.gaps
+        assert schedule is not None  # noqa: S101 - narrows the type: `run` has checked it
+        mine = (gaps.cause == DISPATCH) & (gaps.seconds > 0)
+        if not mine.any():
+            return 0, 0
+        usual = float(np.median(gaps.seconds[mine]))
+        since = np.fmax(free_s(schedule), schedule.ready_s)[mine]
+        start, lane = schedule.start_s[mine], schedule.executor[mine]
+        order = np.argsort(start, kind="stable")
+        a, b = order[:-1], order[1:]
+        both = (lane[a] != lane[b]) & (since[b] < start[a])
+        return int(np.sum(start[b[both]] - start[a[both]] < usual / 2)), int(both.sum())
 
     @cached_property
     def company(self) -> Seconds:

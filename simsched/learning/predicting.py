@@ -279,7 +279,7 @@ def doubts(learned: Learned, case: Case, counts: Sequence[int]) -> list[str]:
 
 def validated(
     recordings: Sequence[TaskGraph],
-    learn: Callable[[Sequence[TaskGraph]], Learned],
+    learn: Callable[[Sequence[Observed]], Learned],
     policies: str | Policy | Sequence[str | Policy],
     repeats: Sequence[object] | None,
     samples: int,
@@ -295,7 +295,7 @@ def validated(
             f"{len(runs)} recordings, {len(several)} policies and {len(settings)} repeats; give as many"
         )
     by_setting = multimap(((runs[i].program, setting), i) for i, setting in enumerate(settings))
-    whole = learn(recordings).runs
+    whole = learn(runs).runs
     rows = []
     for members in by_setting.values():
         rest = [run for i, run in enumerate(runs) if i not in members]
@@ -303,7 +303,7 @@ def validated(
         if mates:
             held = {"recorded_s": float(np.median([whole[i].makespan_s for i in members]))}
             lost = float(np.median([whole[i].interrupted for i in members]))
-            learned, policy = learn([run.graph for run in rest]), policy_of(several[members[0]])
+            learned, policy = learn(rest), policy_of(several[members[0]])
             # A worker that never got a core has no lane in a run: most runs of a setting show how many there were.
             size = mode([(runs[i].lanes, runs[i].width, runs[i].waiting) for i in members])
             rows.append(held | _row(learned, mates[0], size, policy, lost, samples))
