@@ -3,13 +3,13 @@
     python benchmarks/learned.py [--bars] [--frameworks FOLDER]
 
 The sets: ../shared/samples, where it is there, of a host that did other things meanwhile; the project's own
-recordings, of two that let nothing interrupt them; and, where they are there, those of ONNX Runtime and of PyTorch,
-of which each has its own kernels. For each, errors by runtime; the share of intervals (of 20 replays, so that 90 %
-should) that hold what was recorded; and the errors of predictions from one recording of the program and those of
-other programs. The ranking of policies: pairs of StarPU's on as many workers of a program, each predicted without
-both, in these and in further recordings of the project. The bars, over all settings: a median error of 8 %, 20 % at
-the 90th percentile, no ranking wrong where recordings differ by more than their scatter. docs/learning.md
-explains the rest.
+recordings, of two that let nothing interrupt them, and of one with sixteen cores; and, where they are there, those of
+ONNX Runtime and of PyTorch, of which each has its own kernels. For each, errors by runtime; the share of intervals (of
+20 replays, so that 90 % should) that hold what was recorded; and the errors of predictions from one recording of the
+program and those of other programs. The ranking of policies: pairs of StarPU's on as many workers of a program, each
+predicted without both, in these and in further recordings of the project. The bars, over all settings: a median error
+of 8 %, 20 % at the 90th percentile, no ranking wrong where recordings differ by more than their scatter.
+docs/learning.md explains the rest.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ from settings import (
     of_samples,
     of_schedulers,
     of_second_host,
+    of_sixteen_cores,
 )
 
 import simsched as ss
@@ -143,7 +144,10 @@ def main() -> int:
         "--frameworks", type=Path, default=OWN / "frameworks", help="recordings of frameworks"
     )
     options = parser.parse_args()
-    sets = {"own recordings": list(of_project()), "a second host": list(of_second_host())}
+    sets = {
+        "own recordings": list(of_project()), "a second host": list(of_second_host()),
+        "sixteen cores": list(of_sixteen_cores()),
+    }  # fmt: skip
     if options.frameworks.is_dir():
         for framework in ("onnxruntime", "pytorch"):
             sets[framework] = list(of_frameworks(framework, options.frameworks))
@@ -151,7 +155,8 @@ def main() -> int:
         sets["samples"] = list(of_samples(options.samples))
     found = [told(name, recordings) for name, recordings in sets.items()]
     print("\nranking of schedulers")
-    ranks = sum((ranked(several) for several in (list(of_schedulers()), *sets.values())), Counter[str]())
+    further = [list(of_schedulers(host)) for host in (OWN, OWN / "sixteen_cores")]
+    ranks = sum((ranked(several) for several in (*further, *sets.values())), Counter[str]())
     whole = by_runtime(pd.concat(found)).iloc[-1]
     print(f"ranking: {ranks['right']} right, {ranks['wrong']} wrong, {ranks['undecided']} undecided")
     print(

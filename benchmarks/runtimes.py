@@ -16,7 +16,16 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
-from settings import OWN, SAMPLES, Recorded, of_frameworks, of_project, of_samples, of_second_host
+from settings import (
+    OWN,
+    SAMPLES,
+    Recorded,
+    of_frameworks,
+    of_project,
+    of_samples,
+    of_second_host,
+    of_sixteen_cores,
+)
 
 import simsched as ss
 
@@ -65,6 +74,7 @@ def main() -> int:
     )
     options = parser.parse_args()
     missed = int(of_host("own recordings", of_project())) + int(of_host("second host", of_second_host()))
+    missed += int(of_host("sixteen cores", of_sixteen_cores()))
     if options.frameworks.is_dir():
         missed += int(of_host("frameworks", of_frameworks("", options.frameworks)))
     for one in of_samples(options.samples) if options.samples.is_dir() else ():

@@ -98,9 +98,15 @@ def of_second_host() -> Iterator[Recorded]:
     yield from _loaded(OWN / "second_host")
 
 
-def of_schedulers() -> Iterator[Recorded]:
-    """Yield further recordings of the project: nine of each of StarPU's schedulers, on two workers."""
-    yield from _loaded(OWN / "schedulers")
+def of_sixteen_cores() -> Iterator[Recorded]:
+    """Yield the same programs on 1 to 16 workers of a third host, recorded when nothing was changed any more."""
+    yield from _loaded(OWN / "sixteen_cores")
+    yield from _loaded(OWN / "sixteen_cores" / "starpu")
+
+
+def of_schedulers(host: Path = OWN) -> Iterator[Recorded]:
+    """Yield further recordings of a host: nine of each of StarPU's schedulers, on two or four workers."""
+    yield from _loaded(host / "schedulers")
 
 
 def of_frameworks(framework: str, folder: Path = OWN / "frameworks") -> Iterator[Recorded]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -145,7 +145,11 @@ class _System:
             # Knights Landing shows its MCDRAM as memory without CPUs.
             kind = "MCDRAM" if not self._near[node] and "Xeon Phi" in self._package.model else "DRAM"
             nodes.append(NumaNode(node, kind, self._memory_B(f"{_NODE}/node{node}/meminfo"), near))
-        return nodes or [NumaNode(0, "DRAM", self._memory_B("proc/meminfo"), tuple(range(len(cores))))]
+        if len(nodes) > 1:
+            return nodes
+        # Virtual machines count memory that was plugged in later for the system, and not for its only node.
+        kept = nodes or [NumaNode(0, "DRAM", 0, tuple(range(len(cores))))]
+        return [replace(kept[0], memory_B=max(kept[0].memory_B, self._memory_B("proc/meminfo")))]
 
     def _memory_B(self, path: str) -> int:
         match = re.search(r"MemTotal:\s*([0-9]{1,15}) kB", self.files.text(path) or "")

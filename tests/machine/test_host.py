@@ -213,6 +213,18 @@ def test_cores_that_a_control_group_feeds(xeon, quota, cores):
         assert "the time of 0.5 CPUs: 1 of 4 cores" in machine_of(xeon.root).facts[0].source
 
 
+def test_memory_that_was_plugged_in_later(tree):
+    """A virtual machine of 128 GB whose only node shows what it began with."""
+    tree.write("proc/cpuinfo", INTEL)
+    tree.write("proc/meminfo", "MemTotal:  131981020 kB")
+    tree.write(f"{CPU}/online", "0")
+    tree.cpu(0, package=0, name="thread_siblings_list")
+    tree.node(0, "0", 4681200, "10")
+    assert [node.memory_B for node in read_host(tree.root).numa] == [131981020 * 1024]
+    tree.write("proc/meminfo", "MemTotal:  4096 kB")
+    assert [node.memory_B for node in read_host(tree.root).numa] == [4681200 * 1024]
+
+
 def test_arm_without_caches_or_packages(tree):
     tree.write("proc/cpuinfo", ARM)
     tree.write("proc/meminfo", "MemTotal:  4096 kB")

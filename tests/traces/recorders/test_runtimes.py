@@ -16,7 +16,7 @@ from simsched.errors import FormatError, SimschedError
 from simsched.traces.recorders.runtimes import Program, load, record, save
 from simsched.traces.recorders.runtimes.networks import WORK
 from simsched.traces.recorders.runtimes.programs import PROGRAMS, cholesky, lu, stencil
-from simsched.traces.recorders.runtimes.record import NAMES, RUNTIMES, has, recorded
+from simsched.traces.recorders.runtimes.record import NAMES, RUNTIMES, has, installed, recorded
 
 #: The project's own recordings.
 OWN = Path(__file__).parents[3] / "docs" / "learning"
@@ -87,6 +87,25 @@ def test_a_worker_that_ran_nothing_has_a_lane() -> None:
     run = recorded(PROGRAMS["lu"](), "lu", times, untraced_s=9e-7, workers=2).recording
     assert run is not None
     assert (run.lane_names, set(run.lanes.tolist())) == (("worker 0", "worker 1"), {1})
+
+
+def test_numbers_of_workers_that_a_runtime_does_not_have_are_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (built,) = installed(tmp_path, ["gnu-openmp"]).values()
+    limited = tmp_path / "limited"
+    refusal = "{ echo 'this StarPU has 1 workers here' >&2; exit 5; }"
+    limited.write_text(f'#!/bin/sh\n[ "$1" -gt 1 ] && {refusal}\nexec {built} "$@"\n')
+    limited.chmod(0o755)
+    monkeypatch.setattr(
+        sys.modules[record.__module__], "installed", lambda folder, names: {"starpu-lws": limited}
+    )
+    with pytest.warns(
+        RuntimeWarning, match="on 2 workers is left out: this StarPU has 1 workers here"
+    ) as said:
+        names = [run.name for run in record([1, 2], 2, ["lu"], ["starpu-lws"])]
+    assert names == ["lu.starpu-lws.1w.0", "lu.starpu-lws.1w.1"]
+    assert len(said) == 1
 
 
 def test_impossible_settings() -> None:

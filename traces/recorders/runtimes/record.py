@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -26,6 +27,12 @@ from simsched.traces.shared.libraries import cpu_model
 SOURCE = Path(__file__).with_name("tasks.cc")
 #: Longest time of one call, in seconds.
 LIMIT_S = 300
+#: How `tasks.cc` ends where its runtime has fewer workers than it was asked for.
+FEWER = 5
+
+
+class FewerWorkersError(SimschedError):
+    """A runtime has fewer workers than it was asked for."""
 
 
 @dataclass(frozen=True)
@@ -179,6 +186,8 @@ class _Program:
         environment = {**os.environ, **self.build.environment, "OMP_NUM_THREADS": str(workers)}
         numbers = [str(int(number)) for number in (workers, 1, traced, self.realtime)]
         done = _run([str(self.path), *numbers], self.graph.text(), environment)
+        if done.returncode == FEWER:
+            raise FewerWorkersError(f"{self.path.name} on {workers} workers is left out: {done.stderr[:300]}")
         if done.returncode:
             raise SimschedError(
                 f"{self.path.name} on {workers} workers ended with {done.returncode}: {done.stderr[:300]!r}"
@@ -254,7 +263,7 @@ def record(
         Recorded runs of each setting; one without clocks goes before each.
     programs, runtimes : sequence of str
         Names among `NAMES` and `KNOWN`; programs that a runtime does not have, and runtimes that are not installed,
-        are left out.
+        are left out. So are, with a warning, numbers of workers that a runtime does not have: StarPU has a largest one.
     realtime : bool
         Whether nothing of normal priority interrupts the runs (SCHED_FIFO, which needs CAP_SYS_NICE): recordings of a
         host that does other things, too, then show the programs alone.
@@ -282,11 +291,18 @@ def record(
             f"{max(workers)} workers in real time would block {cores} cores; give at most {cores}"
         )
     with tempfile.TemporaryDirectory() as folder:
-        run_of = _ready(Path(folder), runtimes, realtime)
+        run_of, fewer = _ready(Path(folder), runtimes, realtime), set[tuple[str, int]]()
         for run in range(repeats):
             for name, runtime, count in product(programs, run_of, workers):
-                if has(runtime, name, count):
-                    yield Run(name, runtime, count, run, run_of[runtime](name, count))
+                if not has(runtime, name, count) or (runtime, count) in fewer:
+                    continue
+                try:
+                    graph = run_of[runtime](name, count)
+                except FewerWorkersError as error:
+                    fewer.add((runtime, count))
+                    warnings.warn(str(error), RuntimeWarning, 2)
+                else:
+                    yield Run(name, runtime, count, run, graph)
 
 
 def has(runtime: str, name: str, workers: int) -> bool:
