@@ -38,7 +38,8 @@ from settings import (
 )
 
 import simsched as ss
-from simsched.learning.observed import signature
+from simsched.learning.learn import learned_from
+from simsched.learning.observed import observed, signature
 
 MEDIAN, TAIL = 0.08, 0.20
 #: Two settings differ if a rank-sum test gives less than this: of three recordings each it never does.
@@ -98,17 +99,18 @@ def ranked(recordings: Sequence[Recorded]) -> Counter[str]:
 
 def paired(recordings: Sequence[Recorded]) -> pd.Series[float]:
     """Return the errors of predictions from one recording of a program, and those of other programs of its host."""
-    of_program: dict[object, dict[str, list[Recorded]]] = defaultdict(lambda: defaultdict(list))
-    for one in recordings:
-        of_program[signature(one.graph), one.runtime][one.name].append(one)
+    runs = observed([one.graph for one in recordings])
+    of_program: dict[tuple[str, str], dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
+    for i, one in enumerate(recordings):
+        of_program[runs[i].program, one.runtime][one.name].append(i)
     errors = {}
     for (program, _), settings in of_program.items():
-        rest = [one.graph for one in recordings if signature(one.graph) != program]
+        rest = [run for run in runs if run.program != program]
         for a, b in permutations(settings, 2):
-            known, held = settings[a][0], settings[b][0]
-            learned = ss.learn([known.graph, *rest])
-            case = held.case(learned, known.graph)
-            recorded_s = float(np.median([one.makespan_s for one in settings[b]]))
+            known, held = settings[a][0], recordings[settings[b][0]]
+            learned = learned_from([runs[known], *rest])
+            case = held.case(learned, recordings[known].graph)
+            recorded_s = float(np.median([recordings[i].makespan_s for i in settings[b]]))
             errors[f"{a} -> {b}"] = case.row(learned, SAMPLES_OF_PAIRS)["makespan_s"] / recorded_s - 1.0
     return pd.Series(errors)
 
