@@ -6,10 +6,10 @@ The sets: ../shared/samples, where it is there, of a host that did other things 
 recordings, of two that let nothing interrupt them, and of one with sixteen cores; and, where they are there, those of
 ONNX Runtime and of PyTorch, of which each has its own kernels. For each, errors by runtime; the share of intervals (of
 20 replays, so that 90 % should) that hold what was recorded; and the errors of predictions from one recording of the
-program and those of other programs. The ranking of policies: pairs of StarPU's on as many workers of a program, each
-predicted without both, in these and in further recordings of the project. The bars, over all settings: a median error
-of 8 %, 20 % at the 90th percentile, no ranking wrong where recordings differ by more than their scatter.
-docs/learning.md explains the rest.
+program and those of other programs. Then more workers than any recording that was learned from. The ranking of
+policies: pairs of StarPU's on as many workers of a program, each predicted without both, in these and in further
+recordings of the project. The bars, over all settings: a median error of 8 %, 20 % at the 90th percentile, no ranking
+wrong where recordings differ by more than their scatter. docs/learning.md explains the rest.
 """
 
 from __future__ import annotations
@@ -115,6 +115,34 @@ def paired(recordings: Sequence[Recorded]) -> pd.Series[float]:
     return pd.Series(errors)
 
 
+def beyond(recordings: Sequence[Recorded], most: int) -> pd.DataFrame:
+    """Return the errors of predictions of more workers from recordings on up to `most`, by number of workers."""
+    of_setting: dict[str, list[Recorded]] = defaultdict(list)
+    for one in recordings:
+        of_setting[one.name].append(one)
+    few = {name: several[0] for name, several in of_setting.items() if _asked(name) <= most}
+    learned = ss.learn([one.graph for one in recordings if _asked(one.name) <= most])
+    rows = []
+    for name, several in of_setting.items():
+        if (workers := _asked(name)) > most:
+            mate = next(one for known, one in few.items() if known.split()[:2] == name.split()[:2])
+            found = learned.predict(mate.graph, mate.policy, [workers]).iloc[0]
+            recorded_s = float(np.median([one.makespan_s for one in several]))
+            low, high, middle = (found[key] / recorded_s for key in ("low_s", "high_s", "makespan_s"))
+            rows.append((workers, middle - 1.0, low <= 1.0 <= high, high / low))
+    table = pd.DataFrame(rows, columns=["workers", "error", "within", "wide"])
+    by = table.assign(size=table["error"].abs()).groupby("workers")
+    return by.agg(
+        settings=("error", "size"), median=("size", "median"), p90=("size", lambda one: one.quantile(0.9)),
+        bias=("error", "median"), within=("within", "mean"), high_over_low=("wide", "median"),
+    )  # fmt: skip
+
+
+def _asked(name: str) -> int:
+    """Return the workers of a setting that the project recorded: how many there were to be."""
+    return int(name.rsplit(maxsplit=1)[-1])
+
+
 def _comparable(a: Recorded, b: Recorded) -> bool:
     """Return whether two settings are of one program on as many workers, more than one, under policies of StarPU."""
     if a.policy == b.policy or not all(one.runtime.lower().startswith("starpu") for one in (a, b)):
@@ -156,6 +184,9 @@ def main() -> int:
     if options.samples.is_dir():
         sets["samples"] = list(of_samples(options.samples))
     found = [told(name, recordings) for name, recordings in sets.items()]
+    for most in (1, 2, 4):
+        print(f"\nsixteen cores, learned from up to {most} workers")
+        print(beyond(sets["sixteen cores"], most).to_string(float_format="{:.3f}".format))
     print("\nranking of schedulers")
     further = [list(of_schedulers(host)) for host in (OWN, OWN / "sixteen_cores")]
     ranks = sum((ranked(several) for several in (*further, *sets.values())), Counter[str]())

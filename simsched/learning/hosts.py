@@ -114,7 +114,8 @@ def expected(runs: Sequence[Run], program: str, threads: int) -> tuple[float, fl
     they lost on other numbers of threads differs from this program's by a logarithm d, their weight is
     1 / (1 + (d / 0.3)^2), and half of d moves their value. What is lost is taken to be in proportion to the threads:
     for d, and on fewer threads than recorded. The uncertainty is the scatter of recordings on as many threads, so
-    weighted, and grows with each doubling or halving beyond these.
+    weighted, and grows with each doubling or halving beyond these: by 0.3, or by what these lost and their scatter if
+    that is less.
 
     Examples
     --------
@@ -141,7 +142,9 @@ def expected(runs: Sequence[Run], program: str, threads: int) -> tuple[float, fl
     # A scatter of few recordings is itself uncertain: it starts from what is taken where none tells.
     squares = (np.array(alike) - weighted_median(alike, each)) ** 2
     scatter = sqrt(float(np.average(squares, weights=each)) + UNKNOWN**2 / len(alike))
-    far = UNKNOWN * (1.0 + abs(log2(threads / nearest))) if nearest != threads else 0.0
+    # A host that lost little in many recordings does not begin to lose a multiple of its time.
+    doubling = min(UNKNOWN, middle + scatter)
+    far = doubling * (1.0 + abs(log2(threads / nearest))) if nearest != threads else 0.0
     return expm1(middle), max(scatter, far)
 
 

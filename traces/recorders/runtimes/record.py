@@ -292,17 +292,16 @@ def record(
         )
     with tempfile.TemporaryDirectory() as folder:
         run_of, fewer = _ready(Path(folder), runtimes, realtime), set[tuple[str, int]]()
-        for run in range(repeats):
-            for name, runtime, count in product(programs, run_of, workers):
-                if not has(runtime, name, count) or (runtime, count) in fewer:
-                    continue
-                try:
-                    graph = run_of[runtime](name, count)
-                except FewerWorkersError as error:
-                    fewer.add((runtime, count))
-                    warnings.warn(str(error), RuntimeWarning, 2)
-                else:
-                    yield Run(name, runtime, count, run, graph)
+        for run, name, runtime, count in product(range(repeats), programs, run_of, workers):
+            if not has(runtime, name, count) or (runtime, count) in fewer:
+                continue
+            try:
+                graph = run_of[runtime](name, count)
+            except FewerWorkersError as error:
+                fewer.add((runtime, count))
+                warnings.warn(str(error), RuntimeWarning, 2)
+            else:
+                yield Run(name, runtime, count, run, graph)
 
 
 def has(runtime: str, name: str, workers: int) -> bool:
