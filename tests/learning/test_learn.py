@@ -214,7 +214,7 @@ def test_predictions_say_what_recordings_do_not_show() -> None:
     assert any("hardly ran beside others" in note for note in learned.notes)
     assert any("one recording" in note for note in learned.notes)
     notes = learned.predict(recorded(1), cores=[8]).notes
-    assert any("up to 1 lane:" in note for note in notes)
+    assert any("up to 1 lane:" in note and "too short in the median" in note for note in notes)
 
 
 def test_a_file_keeps_what_was_learned(tmp_path: Path) -> None:
