@@ -273,7 +273,8 @@ def doubts(learned: Learned, case: Case, counts: Sequence[int]) -> list[str]:
         said.append(
             f"recordings have up to {counted(learned.lanes, 'lane')}: on more, tasks are taken to slow each other down "
             "as much as there, and the interval reaches to a shared resource that is full at the recorded lanes; on "
-            "our host of 16 cores such makespans were 10 % (twice the lanes) to 20 % (eight times) too short in the median"
+            "our host of 16 cores such makespans were 10 % (twice the lanes) to 20 % (eight times) too short in the "
+            "median"
         )
     return [Note(text, Weight.DOUBT) for text in said]
 
