@@ -99,7 +99,7 @@ def of_second_host() -> Iterator[Recorded]:
 
 
 def of_sixteen_cores() -> Iterator[Recorded]:
-    """Yield the same programs on 1 to 16 workers of a third host, recorded after the rules of predictions had been made."""
+    """Yield the same programs on 1 to 16 workers of a third host, recorded after the rules of predictions were made."""
     yield from _loaded(OWN / "sixteen_cores")
     yield from _loaded(OWN / "sixteen_cores" / "starpu")
 
