@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 import re
 from array import array
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -52,18 +53,20 @@ class _Workflow(XmlReading):
     def __init__(self, path: Path) -> None:
         super().__init__(path)
         self.name = self.version = ""
+        #: Ids, those of jobs and those that only parents and children name, and the job of each.
+        self.ids, self.jobs = _Numbered(), array("i")
+        self._numbered = lru_cache(2**16)(self.ids.add)
         #: Of each job.
-        self.ids = _Numbered()
-        self.kinds, self.scopes, self.labels = array("i"), array("i"), _Numbered()
+        self.job_ids, self.kinds, self.scopes, self.labels = array("i"), array("i"), array("i"), _Numbered()
         self.seconds, self.cores = array("d"), array("l")
         #: Of each file, by name.
         self.files = _Numbered()
         self.sizes_B = array("d")
         #: Of each use: job, file, whether it reads, writes or both.
         self.use_job, self.use_file, self.use_how = array("i"), array("i"), array("b")
-        #: Of each parent: its job, its child, the line; for a job that comes later, -2 - its index in `later`.
-        self.parents, self.children, self.edge_lines = array("i"), array("i"), array("i")
-        self.later: list[str] = []
+        #: Of each child: its id and how many parents stand before; of each parent its id and line.
+        self.children, self.before = array("i"), array("i")
+        self.parents, self.edge_lines = array("i"), array("i")
         self._job = self._file = self._child = NONE
         self._key, self._text = "", ""
         self._root = False
@@ -71,25 +74,26 @@ class _Workflow(XmlReading):
     def feed(self, data: bytes, last: bool = False) -> None:
         """Take the next bytes; count what they hold."""
         super().feed(data, last)
-        budget().check(self.path, len(self.ids), "tasks")
+        budget().check(self.path, len(self.kinds), "tasks")
         budget().check(self.path, max(len(self.parents), len(self.use_job)), "edges")
 
     def start(self, kind: str, attributes: dict[str, str]) -> None:
         """Take the beginning of an element."""
-        if not self._root:
+        if kind == "parent" and self._child != NONE:  # of which there may be millions
+            self.parents.append(self._id(attributes, "ref", kind))
+            self.edge_lines.append(self.parser.CurrentLineNumber)
+        elif not self._root:
             self._begin(kind, attributes)
         elif kind == "uses" and self._job >= 0:
             self._uses(attributes)
         elif kind in JOBS and self._job < 0:
             self._begin_job(kind, attributes)
         elif kind == "parent":
-            if self._child == NONE:
-                raise self.refused("a parent stands in no child")
-            self.parents.append(self._referred(attributes, kind))
-            self.children.append(self._child)
-            self.edge_lines.append(self.parser.CurrentLineNumber)
+            raise self.refused("a parent stands in no child")
         elif kind == "child":
-            self._child = self._referred(attributes, kind)
+            self._child = self._id(attributes, "ref", kind)
+            self.children.append(self._child)
+            self.before.append(len(self.parents))
         elif kind == "file" and self._job < 0:
             self._file = self._of(self._needed(attributes, "name", kind))
         elif kind == "profile" and self._job >= 0 and attributes.get("namespace") == "pegasus":
@@ -99,7 +103,7 @@ class _Workflow(XmlReading):
 
     def end(self, kind: str) -> None:
         """Take the end of an element."""
-        if kind == "parent":  # of which there may be millions
+        if kind == "parent":
             return
         if kind in JOBS:
             self._job = NONE
@@ -119,10 +123,12 @@ class _Workflow(XmlReading):
         self.name, self.version = attributes.get("name", ""), attributes.get("version", "")
 
     def _begin_job(self, kind: str, attributes: dict[str, str]) -> None:
-        ident = self._needed(attributes, "id", kind)
-        self._job = len(self.ids)
-        if self.ids.add(ident) != self._job:
-            raise self.refused(f"a second {kind} with the id {shown(ident)}")
+        ident = self._id(attributes, "id", kind)
+        self.jobs.extend([NONE] * (ident + 1 - len(self.jobs)))
+        if self.jobs[ident] != NONE:
+            raise self.refused(f"a second {kind} with the id {shown(attributes['id'])}")
+        self._job = self.jobs[ident] = len(self.kinds)
+        self.job_ids.append(ident)
         self.kinds.append(self.labels.add(attributes.get("name") or attributes.get("file") or kind))
         self.scopes.append(self.labels.add(attributes.get("namespace", "")))
         told = attributes.get("runtime")
@@ -177,28 +183,31 @@ class _Workflow(XmlReading):
             return told
         raise self.refused(f"{kind} without {key}")
 
-    def _referred(self, attributes: dict[str, str], kind: str) -> int:
-        """Return the job that a parent or child refers to."""
-        ident = self._needed(attributes, "ref", kind)
-        if (job := self.ids.find(ident)) >= 0:
-            return job
-        self.later.append(ident)
-        return -1 - len(self.later)
+    def _id(self, attributes: dict[str, str], key: str, kind: str) -> int:
+        """Return the number of the id that an attribute gives."""
+        return self._numbered(self._needed(attributes, key, kind))
 
     def edges(self) -> npt.NDArray[np.int64]:
         """Return the edges between parents and children, shape (m, 2); raise `FormatError` where a job is not there."""
-        pairs = np.column_stack([np.array(ends, np.int64) for ends in (self.parents, self.children)])
-        jobs = np.array([self.ids.find(ident) for ident in self.later], np.int64)
-        late = pairs < NONE
-        pairs[late] = jobs[-2 - pairs[late]]
+        parents = np.diff(self.before, append=len(self.parents))
+        ids = np.column_stack([self.parents, np.repeat(self.children, parents)])
+        self.jobs.extend([NONE] * (len(self.ids) - len(self.jobs)))
+        pairs = np.array(self.jobs, np.int64)[ids]
         unknown = np.argwhere(pairs == NONE)
         if len(unknown):
             row, end = unknown[0].tolist()
-            ident = self.later[-2 - (self.parents, self.children)[end][row]]
+            ident = self.ids.column()[ids[row, end]]
             raise FormatError(
                 f"{self.path}: line {self.edge_lines[row]}: a parent or child is job {shown(ident)}, which is not there"
             )
         return pairs
+
+    def names(self) -> TextColumn:
+        """Return the ids of jobs."""
+        ids = self.ids.column()
+        if np.array_equal(self.job_ids, np.arange(len(ids))):
+            return ids
+        return TextColumn.from_strings(ids[i] for i in self.job_ids)
 
 
 #: After blanks, instructions and comments.
@@ -230,7 +239,7 @@ def _read(path: Path) -> TaskGraph:
     found = _Workflow(path)
     with open_plain(path) as stream:
         found.read(stream)
-    if not len(found.ids):
+    if not found.kinds:
         raise FormatError(f"{path}: no job in it")
     report = ImportReport(path.name, "dax", {KINDS_ARE: "programs"})
     seconds, cores = np.array(found.seconds, np.float64), np.array(found.cores, np.int64)
@@ -253,7 +262,7 @@ def _read(path: Path) -> TaskGraph:
         seconds,
         edges,
         kinds=kinds,
-        names=found.ids.column(),
+        names=found.names(),
         scopes=scopes,
         widths=cores,
         name=found.name or plain_name(path, ".xml", ".dax"),
@@ -303,8 +312,8 @@ class _Numbered:
     Examples
     --------
     >>> found = _Numbered()
-    >>> found.add("cut"), found.add("add"), found.add("cut"), found.find("add"), found.find("sum"), len(found)
-    (0, 1, 0, 1, -1, 2)
+    >>> found.add("cut"), found.add("add"), found.add("cut"), len(found)
+    (0, 1, 0, 2)
     >>> found.column().to_list()
     ['cut', 'add']
     """
@@ -316,10 +325,6 @@ class _Numbered:
 
     def __len__(self) -> int:
         return len(self._ends) - 1
-
-    def find(self, text: str) -> int:
-        """Return the number of a text; -1 where it has none."""
-        return self._slots[self._place(text.encode())]
 
     def add(self, text: str) -> int:
         """Return the number of a text, which it gets here where it has none."""

@@ -7,6 +7,7 @@ declares, which is refused before the first is read.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from pathlib import Path
 from typing import BinaryIO
 from xml.parsers import expat
@@ -43,6 +44,7 @@ class XmlReading:
 
     def __init__(self, path: Path) -> None:
         self.path, self._depth, self._encoding, self._fed_B = path, 0, "", 0
+        self._local = lru_cache(64)(lambda tag: tag[tag.rfind("}") + 1 :])
         self.parser = expat.ParserCreate("UTF-8", "}")
         self.parser.StartElementHandler = self._start
         self.parser.EndElementHandler = self._end
@@ -111,8 +113,8 @@ class XmlReading:
         self._depth += 1
         if self._depth > self.most_depth:
             raise self.refused(f"elements nested more than {self.most_depth} deep; refused")
-        self.start(tag[tag.rfind("}") + 1 :], attributes)
+        self.start(self._local(tag), attributes)
 
     def _end(self, tag: str) -> None:
         self._depth -= 1
-        self.end(tag[tag.rfind("}") + 1 :])
+        self.end(self._local(tag))
