@@ -189,10 +189,10 @@ class _Workflow(XmlReading):
 
     def edges(self) -> npt.NDArray[np.int64]:
         """Return the edges between parents and children, shape (m, 2); raise `FormatError` where a job is not there."""
-        parents = np.diff(self.before, append=len(self.parents))
-        ids = np.column_stack([self.parents, np.repeat(self.children, parents)])
+        counts = np.diff(self.before, append=len(self.parents))
+        ids = np.column_stack([self.parents, np.repeat(self.children, counts)])
         self.jobs.extend([NONE] * (len(self.ids) - len(self.jobs)))
-        pairs = np.array(self.jobs, np.int64)[ids]
+        pairs: npt.NDArray[np.int64] = np.array(self.jobs, np.int64)[ids]
         unknown = np.argwhere(pairs == NONE)
         if len(unknown):
             row, end = unknown[0].tolist()
