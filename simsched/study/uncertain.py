@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from math import isclose
 from typing import Any, cast
 
@@ -222,6 +222,13 @@ class MachineNumbers:
 
     parameters: Sequence[Parameter]
 
+    @cached_property
+    def _farther(self) -> Sequence[tuple[str, str]]:
+        """Latencies of other domains, each with that of its own domain, which is no longer."""
+        units = {one.name: one.unit for one in self.parameters}
+        pairs = [(name, name.replace(".remote_latency.", ".latency.")) for name in units]
+        return [(far, near) for far, near in pairs if far != near and units.get(near) == units[far]]
+
     @classmethod
     def of(cls, machine: Machine) -> MachineNumbers:
         """Return the numbers of a machine; cached from the second call on."""
@@ -230,7 +237,8 @@ class MachineNumbers:
     def sampled(self, machine: Machine, seed: int) -> Machine:
         """Return a machine of the same file, of any number of cores, with sampled numbers and same effects.
 
-        The same numbers for the same seed. Where they are impossible together, all move towards those of the file.
+        The same numbers for the same seed. A latency of other domains is at least that of the own one; where numbers are
+        impossible together otherwise, all move towards those of the file.
         """
         normal = NormalByName.on(machine, seed)
         z = [normal(one.name) for one in self.parameters]
@@ -242,6 +250,8 @@ class MachineNumbers:
                 )
                 for one, of in zip(self.parameters, z, strict=True)
             }
+            for far, near in self._farther:
+                values[far] = max(values[far], values[near])
             try:
                 return replace(machine.varied(values), effects=machine.effects)
             except SimschedError:

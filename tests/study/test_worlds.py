@@ -6,6 +6,8 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import simsched as ss
+from simsched.costs.curves import sampled_between
+from simsched.costs.discrepancy import NormalByName
 from simsched.notes import Note
 from simsched.study.predict import EXACT
 from simsched.study.uncertain import MachineNumbers
@@ -34,6 +36,22 @@ def test_machines_are_sampled_within_the_intervals_of_their_numbers(spec):
         assert one.n_cores == machine.n_cores
     assert len({one.core_flops for one in sampled}) == 5
     assert known.sampled(machine, 3).core_flops == sampled[3].core_flops
+
+
+@pytest.mark.parametrize(
+    "spec", ["knl-7250", "knl-7210[cluster=snc4,memory=ddr]", "epyc-9654x2", "kunpeng-920"]
+)
+def test_numbers_have_their_whole_spread(spec):
+    """Latencies of a remote domain that were less than the near one's pulled all numbers of six worlds in ten along."""
+    machine, known = ss.machine(spec), numbers(spec)
+    clock = next(one for one in known.parameters if one.name == "cores.clock")
+    pulled = []
+    for seed in range(40):
+        z = NormalByName.on(machine, seed)(clock.name)
+        expected = np.clip(sampled_between(clock.value, clock.low, clock.high, z), clock.low, clock.high)
+        values = {fact.key: fact.value for fact in known.sampled(machine, seed).facts}
+        pulled += [seed] if values[clock.name] != pytest.approx(expected) else []
+    assert pulled == []
 
 
 def test_machines_of_other_core_counts_have_the_same_numbers():
