@@ -237,8 +237,8 @@ class MachineNumbers:
     def sampled(self, machine: Machine, seed: int) -> Machine:
         """Return a machine of the same file, of any number of cores, with sampled numbers and same effects.
 
-        The same numbers for the same seed. A latency of other domains is at least that of the own one; where numbers are
-        impossible together otherwise, all move towards those of the file.
+        The same numbers for the same seed. A latency of other domains is at least that of the own one. Where numbers
+        are impossible together, all move towards those of the file.
         """
         normal = NormalByName.on(machine, seed)
         z = [normal(one.name) for one in self.parameters]
