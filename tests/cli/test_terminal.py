@@ -20,7 +20,8 @@ from simsched.progress import progress_bar
 @pytest.mark.parametrize(
     "arguments",
     [
-        ("compare", "rnn", "-p", "kind-widths", "-p", "tensorflow"), ("tune", "rnn"), ("explain", "rnn", "--replays", "8"), ("run", "rnn"),
+        ("compare", "rnn", "-p", "kind-widths", "-p", "tensorflow"), ("tune", "rnn"),
+        ("explain", "rnn", "--replays", "8"), ("run", "rnn"),
         ("reproduce", "swtvm", "--tables", "Fig. 5"), ("list", "machines"), ("list", "formats"), ("list", "papers"),
     ],
 )  # fmt: skip
