@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from math import isclose
 from typing import Any, cast
 
@@ -95,9 +95,7 @@ class Uncertain:
         """
         ours = {name.removeprefix(COSTS): value for name, value in values.items() if name.startswith(COSTS)}
         theirs = {name: value for name, value in values.items() if not name.startswith(COSTS)}
-        # A number that is varied switches no effect on here: all replays account for the same ones.
-        before = self.scenario.machine
-        machine = replace(before.varied(theirs), effects=before.effects) if theirs else before
+        machine = _varied(self.scenario.machine, theirs) if theirs else self.scenario.machine
         return replace(self.scenario, machine=machine, costs=self._with_curves(ours))
 
     def reachable(self, name: str, value: float, end: float) -> float:
@@ -165,6 +163,20 @@ class Uncertain:
         return replace(self.scenario.costs, curves=curves)
 
 
+def _varied(machine: Machine, values: Mapping[str, float]) -> Machine:
+    """Return a machine with other numbers, no latency of other domains below that of the own one.
+
+    A number that is varied switches no effect on here: all replays account for the same ones.
+    """
+    units = {fact.key: fact.unit for fact in machine.facts}
+    near = {name: name.replace(".remote_latency.", ".latency.") for name in values}
+    possible = {
+        name: max(value, values.get(near[name], value)) if units.get(near[name]) == units.get(name) else value
+        for name, value in values.items()
+    }
+    return replace(machine.varied(possible), effects=machine.effects)
+
+
 def _of_kinds(machine: Machine) -> Iterator[Fact]:
     """Yield the numbers of each kind of cores, as `kinds.clock.GPU`, that are neither the file's cores' nor none."""
     base = {
@@ -222,13 +234,6 @@ class MachineNumbers:
 
     parameters: Sequence[Parameter]
 
-    @cached_property
-    def _farther(self) -> Sequence[tuple[str, str]]:
-        """Latencies of other domains, each with that of its own domain, which is no longer."""
-        units = {one.name: one.unit for one in self.parameters}
-        pairs = [(name, name.replace(".remote_latency.", ".latency.")) for name in units]
-        return [(far, near) for far, near in pairs if far != near and units.get(near) == units[far]]
-
     @classmethod
     def of(cls, machine: Machine) -> MachineNumbers:
         """Return the numbers of a machine; cached from the second call on."""
@@ -250,10 +255,8 @@ class MachineNumbers:
                 )
                 for one, of in zip(self.parameters, z, strict=True)
             }
-            for far, near in self._farther:
-                values[far] = max(values[far], values[near])
             try:
-                return replace(machine.varied(values), effects=machine.effects)
+                return _varied(machine, values)
             except SimschedError:
                 share /= 2
         return machine
