@@ -86,9 +86,9 @@ def critical_path(graph: TaskGraph, levels: Seconds) -> list[int]:
         return []
     sources = np.flatnonzero(graph.predecessors.degrees() == 0)
     task = int(sources[levels[sources].argmax()])
-    path, level = [task], memoryview(levels)
+    path, level = [task], levels.data
     # Views give Python's numbers, one by one, faster than arrays.
-    starts, successors = memoryview(graph.successors.indptr), memoryview(graph.successors.indices)
+    starts, successors = graph.successors.indptr.data, graph.successors.indices.data
     while after := successors[starts[task] : starts[task + 1]]:
         task = max(after, key=level.__getitem__)
         path.append(task)
