@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import importlib.metadata
+from functools import cache
 
 
+@cache
 def version() -> str:
     """Return the installed version; "unknown" where simsched runs without being installed."""
     try:

@@ -29,7 +29,7 @@ NEAR = 1e-3
 #: Prefix of the names of numbers of cost curves.
 COSTS = "costs."
 #: Halvings in search of the largest possible value.
-HALVINGS = 40
+HALVINGS = 20
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ from simsched.graph.archive import Archive
 from simsched.graph.storage import HEADER, read, save
 from simsched.notes import weight_of
 from simsched.testing.strategies import graphs
+from simsched.version import version
 
 Same = Callable[[TaskGraph, TaskGraph], None]
 
@@ -77,6 +78,7 @@ def test_the_version_that_wrote_a_file_is_in_it(tmp_path: Path, monkeypatch: pyt
     installed = simsched.__version__
     rich().save(tmp_path / "installed")
     monkeypatch.setattr(importlib.metadata, "version", absent)
+    monkeypatch.setattr("simsched.graph.storage.version", version.__wrapped__)
     rich().save(tmp_path / "not_installed")
     found = [Archive(tmp_path / name).header(HEADER)["simsched"] for name in ("installed", "not_installed")]
     assert found == [installed, "unknown"]

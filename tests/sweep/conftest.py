@@ -100,8 +100,12 @@ def lethal(modules, gate):
 def cluster(tmp_path_factory, modules):
     """A scheduler and two workers, which know the module `lethal`; tests kill them, and `daemons` starts them again."""
     pytest.importorskip("distributed")
-    with Daemons(tmp_path_factory.mktemp("daemons"), str(modules)) as found:
-        yield found
+    with pytest.MonkeyPatch.context() as patch:
+        # A point is given up after two workers, not four: each takes seconds to start.
+        patch.setenv("DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES", "1")
+        daemons = Daemons(tmp_path_factory.mktemp("daemons"), str(modules))
+    with daemons:
+        yield daemons
 
 
 @pytest.fixture

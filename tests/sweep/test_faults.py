@@ -151,8 +151,10 @@ def test_random_kills_of_everything(tmp_path):
         "processes",
         "--points",
         "100",
+        "--tasks",
+        "100",
         "--pause",
-        "0.03",
+        "0.06",
         "--kills",
         "2",
     ]

@@ -113,7 +113,7 @@ def test_a_part_that_is_listed_and_not_there_is_no_endless_wait(graph, tmp_path)
                 call()
 
 
-def interrupted(graph, folder, points=300, after=250):
+def interrupted(graph, folder, points, after):
     """Run a sweep, each batch a part, and interrupt it; return the points that its store then has."""
     done = 0
 
@@ -136,16 +136,16 @@ def single_points(monkeypatch, each_batch_a_part):
 
 
 def test_a_store_has_few_parts_however_many_were_written(graph, tmp_path, single_points, monkeypatch):
-    monkeypatch.setattr(stores, "MERGED", 6)
-    kept = interrupted(graph, tmp_path / "store", points=60, after=35)
+    monkeypatch.setattr(stores, "MERGED", 3)
+    kept = interrupted(graph, tmp_path / "store", points=20, after=8)
     assert len(set(kept)) == len(kept)
     parts = sorted((tmp_path / "store" / "parts").iterdir())
-    # 35 or a few more of them: at most five of the first kind, five that each have six, and one of 36.
-    assert len(kept) >= 35
-    assert len(parts) <= 11
-    assert max(len(pq.read_table(part)) for part in parts) in (6, 36)
-    made, alone = (sweep(graph, seeds=range(60)).run(tmp_path / name) for name in ("store", "o"))
-    assert made["point"].tolist() == list(range(60))
+    # 8 or a few more of them: at most two of the first kind, two that each have three, and one of nine.
+    assert len(kept) >= 8
+    assert len(parts) <= 5
+    assert max(len(pq.read_table(part)) for part in parts) in (3, 9)
+    made, alone = (sweep(graph, seeds=range(20)).run(tmp_path / name) for name in ("store", "o"))
+    assert made["point"].tolist() == list(range(20))
     assert made["makespan_s"].tolist() == alone["makespan_s"].tolist()
 
 
@@ -173,7 +173,7 @@ def test_parts_that_were_taken_in_and_not_removed_do_no_harm(graph, tmp_path, si
 
 
 def test_a_damaged_part_is_not_taken_in_and_costs_no_other_row(graph, tmp_path, single_points):
-    interrupted(graph, tmp_path / "store", points=60, after=5)
+    interrupted(graph, tmp_path / "store", points=20, after=5)
     damaged = tmp_path / "store" / "parts" / "000001.parquet"
     lost = pq.read_table(damaged)["point"].to_pylist()
     group, raw = pq.read_metadata(damaged).row_group(0), bytearray(damaged.read_bytes())
@@ -182,10 +182,10 @@ def test_a_damaged_part_is_not_taken_in_and_costs_no_other_row(graph, tmp_path, 
     raw[makespan.data_page_offset - 1] ^= 1  # the last byte of its values, which stand before
     damaged.write_bytes(raw)
     with pytest.raises(SweepError, match=r"000001.parquet is damaged"):
-        sweep(graph, seeds=range(60)).run(tmp_path / "store", workers=1)
+        sweep(graph, seeds=range(20)).run(tmp_path / "store", workers=1)
     damaged.unlink()
-    assert results(tmp_path / "store")["point"].tolist() == [n for n in range(60) if n not in lost]
-    assert sweep(graph, seeds=range(60)).run(tmp_path / "store")["point"].tolist() == list(range(60))
+    assert results(tmp_path / "store")["point"].tolist() == [n for n in range(20) if n not in lost]
+    assert sweep(graph, seeds=range(20)).run(tmp_path / "store")["point"].tolist() == list(range(20))
 
 
 def test_a_file_system_without_locks_is_not_a_store_in_use(graph, tmp_path, monkeypatch):

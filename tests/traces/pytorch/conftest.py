@@ -6,6 +6,7 @@ import gzip
 import json
 from collections.abc import Callable, Sequence
 from decimal import Decimal
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -143,6 +144,7 @@ def step_of(kineto: Path) -> tuple[dict[int, tuple[str, int, int]], int]:
     return spans, next(int(e["dur"] * 1000) for e in timed if e["name"].startswith("ProfilerStep#"))
 
 
+@cache
 def _read_as_recorded(kineto: Path, execution_trace: Path) -> TaskGraph:
     graph = PYTORCH.read(kineto, execution_trace=execution_trace)
     facts, recording = graph.report.facts, graph.recording
@@ -165,5 +167,5 @@ def _read_as_recorded(kineto: Path, execution_trace: Path) -> TaskGraph:
 
 @pytest.fixture(scope="session")
 def read_as_recorded() -> Callable[[Path, Path], TaskGraph]:
-    """Read a recording; assert that the tasks are its operators, at their times, with possible edges."""
+    """Read a recording once; assert that the tasks are its operators, at their times, with possible edges."""
     return _read_as_recorded

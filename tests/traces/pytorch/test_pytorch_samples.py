@@ -26,9 +26,8 @@ def test_a_sample_and_the_companion_of_another_one():
         PYTORCH.read(sample_files("cnn")[0], execution_trace=sample_files("lstm4")[1])
 
 
-def test_the_lstm_depends_as_an_lstm_does():
-    kineto, execution_trace = sample_files("lstm4")
-    graph = PYTORCH.read(kineto, execution_trace=execution_trace)
+def test_the_lstm_depends_as_an_lstm_does(read_as_recorded):
+    graph = read_as_recorded(*sample_files("lstm4"))
     scopes = graph.scopes.to_list()
     sources, targets = graph.successors.sources().tolist(), graph.successors.indices.tolist()
     between = {(scopes[a], scopes[b]) for a, b in zip(sources, targets, strict=True)}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from importlib.resources import files
 
 import numpy as np
 import pytest
@@ -11,6 +10,7 @@ import pytest
 import simsched as ss
 from simsched.errors import FormatError
 from simsched.traces.pytorch.reader import PYTORCH
+from simsched.traces.samples import sample_files
 
 A, B, C = (1, 11, [2, 3]), (2, 12, [3, 4]), (3, 13, [2, 4])
 ADD_ = "aten::add_.Tensor(Tensor(a!) self, Tensor other) -> Tensor(a!)"
@@ -85,10 +85,9 @@ def test_annotations_and_autograd_become_scopes(mini):
     assert ss.load(mini.write()[1]).scopes.to_list() == ["layer", "backward"]
 
 
-def test_the_graph_is_that_of_both_files_together():
-    folder = files("simsched.traces.samples")
-    both = ss.load(str(folder / "lstm4.kineto.json.gz"), execution_trace=str(folder / "lstm4.et.json.gz"))
-    alone = ss.load(str(folder / "lstm4.et.json.gz"))
+def test_the_graph_is_that_of_both_files_together(read_as_recorded):
+    kineto, execution_trace = sample_files("lstm4")
+    both, alone = read_as_recorded(kineto, execution_trace), ss.load(execution_trace)
     assert alone.kinds.to_list() == both.kinds.to_list()
     assert alone.shapes.to_list() == both.shapes.to_list()
     edges = [

@@ -255,7 +255,7 @@ def test_a_constant_with_a_long_value(diamond: Any, named_edges: Named) -> None:
     step = diamond()
     step.message.partition_graphs[0].node[1].attr.add(key=b"value").value.s = b"\0" * 3_000_000
     assert named_edges(step.read()) == EDGES
-    step.message.partition_graphs[0].node[1].input.extend([b"a"] * 400_000)
+    step.message.partition_graphs[0].node[1].input.extend([b"a" * 50_000] * 30)
     with pytest.raises(FormatError, match="a node of more than 1048576 bytes"):
         step.read()
 

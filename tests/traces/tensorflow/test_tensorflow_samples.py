@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from simsched.execute.recorded.recorded import replay_recorded
-from simsched.graph.loading import load
+from simsched.graph import TaskGraph
+from simsched.graph.loading import load as read
 
 pytest.importorskip("google.protobuf")
 pytest.importorskip("ijson")
@@ -19,6 +21,11 @@ if not SAMPLES.is_dir():
     pytest.skip("the shared samples are not here", allow_module_level=True)
 
 
+@cache
+def load(name: str) -> TaskGraph:
+    return read(SAMPLES / name)
+
+
 def test_both_steps_are_here() -> None:
     assert STEPS == ["lstm4.inter1_intra1", "lstm4.inter2_intra1"]
 
@@ -27,7 +34,7 @@ def test_both_steps_are_here() -> None:
 @pytest.mark.parametrize("step", STEPS)
 def test_the_executed_graph(step: str, form: str) -> None:
     """2706 inputs, two of them twice by the same node; `_SOURCE` is in no graph."""
-    graph = load(SAMPLES / f"{step}.runmetadata.{form}")
+    graph = load(f"{step}.runmetadata.{form}")
     facts = graph.report.facts
     assert (graph.n_tasks, graph.n_edges, facts["control_edges"]) == (1201, 2704, 358)
     assert (facts["stats"], facts["matched_tasks"], facts["early_starts"]) == (1202, 1201, 0)
@@ -38,7 +45,7 @@ def test_the_executed_graph(step: str, form: str) -> None:
 
 @pytest.mark.parametrize("step", STEPS)
 def test_the_timeline_has_the_data_edges(step: str) -> None:
-    full, timeline = load(SAMPLES / f"{step}.runmetadata.pb"), load(SAMPLES / f"{step}.timeline.json")
+    full, timeline = load(f"{step}.runmetadata.pb"), load(f"{step}.timeline.json")
     edges = [
         {(g.task_name(int(a)), g.task_name(int(b))) for a, b in
          zip(g.successors.sources(), g.successors.indices, strict=True)}
@@ -51,4 +58,4 @@ def test_the_timeline_has_the_data_edges(step: str) -> None:
 
 @pytest.mark.parametrize("step", STEPS)
 def test_its_own_order_replays_within_7_percent(step: str) -> None:
-    assert abs(replay_recorded(load(SAMPLES / f"{step}.runmetadata.pb")).calibrated_error) < 0.07
+    assert abs(replay_recorded(load(f"{step}.runmetadata.pb")).calibrated_error) < 0.07
