@@ -111,6 +111,7 @@ def draw_machine(
     ax.set_xlim(left - 0.1, right + 0.1)
     ax.set_ylim(bottom - 0.1, top + 0.1)
     ax.set_axis_off()
+    ax.set(xticks=[], yticks=[])
     _draw_links(ax, picture)
     _draw_boxes(ax, picture, cores.rgb)
     _explain(ax, picture, cores)

@@ -14,6 +14,7 @@ from simsched.errors import LayoutError, MissingExtraError, SimschedError, SpecE
 from simsched.machine.effects import NAMES
 from simsched.panel.controls import SWITCHES
 from simsched.panel.panel import BackgroundSearch
+from simsched.plots.interactive.explorer import ExchangedChart
 
 
 def graph(name: str = "four") -> ss.TaskGraph:
@@ -22,6 +23,13 @@ def graph(name: str = "four") -> ss.TaskGraph:
 
 
 def by_hand(**options: Any) -> ss.Panel:
+    """Return a panel whose chart is blank: it is no matter of the widgets, and takes half a second."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ExchangedChart, "frame", lambda chart: "")
+        return charted(**options)
+
+
+def charted(**options: Any) -> ss.Panel:
     return ss.panel(**{"graph": graph(), "machine": "generic[cores=2]", "policy": "fifo", **options})
 
 
@@ -43,7 +51,7 @@ def said(panel: ss.Panel) -> str:
 
 
 def test_another_number_of_cores_is_simulated_and_compared_with_the_base() -> None:
-    panel = by_hand()
+    panel = charted()
     control(panel, "cores").value = 4
     assert (panel.schedule.makespan_s, panel.base.makespan_s) == (1.0, 2.0)
     assert "\u221250.0 % against the base (2 s)" in said(panel)
@@ -55,7 +63,7 @@ def test_another_number_of_cores_is_simulated_and_compared_with_the_base() -> No
 
 
 def test_efficiency_is_over_cores_not_over_their_threads() -> None:
-    panel = by_hand(
+    panel = charted(
         machine="knl-7250[cores=2,smt=2,contention=false]", layout="4x1", runtime=ss.RuntimeProfile()
     )
     assert "200.0%: 4 times as fast as one core" in said(panel)
@@ -92,7 +100,7 @@ def test_another_machine_sets_cores_and_switches_to_its_own() -> None:
 
 
 def test_the_slider_shows_the_cores_that_kinds_can_give() -> None:
-    panel = by_hand(machine="core-i7-1370p")
+    panel = charted(machine="core-i7-1370p")
     control(panel, "cores").value = 10
     assert control(panel, "cores").value == panel.schedule.require_machine().n_cores == 7
     assert "core-i7-1370p[cores=10] has 7 cores, not 10" in said(panel)
@@ -103,7 +111,7 @@ def test_the_slider_shows_the_cores_that_kinds_can_give() -> None:
 def test_data_move_as_chosen() -> None:
     """0 hands 4 B to 1 on its core and to 2 on the other one, at 2 B/s each out and in; then in no time."""
     fork = ss.TaskGraph.from_edges([1.0] * 3, [(0, 1), (0, 2)], edge_bytes=[4, 4])
-    panel = by_hand(graph=fork, machine="generic[cores=2,link_Bps=2]", layout="2x1")
+    panel = charted(graph=fork, machine="generic[cores=2,link_Bps=2]", layout="2x1")
     assert (control(panel, "data").value, panel.schedule.makespan_s) == ("sent", 4)
     control(panel, "data").value = "none"
     assert panel.schedule.makespan_s == 2
@@ -195,7 +203,7 @@ def test_without_ipywidgets_the_line_to_type_is_said(monkeypatch: pytest.MonkeyP
 
 
 def test_an_empty_graph_takes_no_time() -> None:
-    panel = by_hand(graph=ss.TaskGraph.from_edges([]))
+    panel = charted(graph=ss.TaskGraph.from_edges([]))
     control(panel, "cores").value = 1
     assert "+0.0 % against the base (0 s)" in said(panel)
 
@@ -233,7 +241,7 @@ def many(n: int = 4001) -> ss.TaskGraph:
 
 
 def test_of_a_large_graph_the_estimate_is_shown_until_the_best_is_found(held: Event) -> None:
-    panel = by_hand(graph=many())
+    panel = charted(graph=many())
     assert control(panel, "layout").value == "best"
     assert panel.schedule.inputs is not None
     assert panel.schedule.inputs.layout_by == "estimate"

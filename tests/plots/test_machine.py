@@ -36,9 +36,8 @@ def drawn(request):
     """Return each machine in turn, its name and its picture, drawn once."""
     machine = ss.machine(request.param)
     ax = machine.draw()
-    canvas = ax.figure.canvas
-    canvas.draw()
-    yield request.param, machine, ax, canvas.get_renderer()
+    ax.figure.draw_without_rendering()
+    yield request.param, machine, ax, ax.figure.canvas.get_renderer()
     plt.close(ax.figure)
 
 

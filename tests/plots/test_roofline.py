@@ -77,7 +77,6 @@ def test_a_roof_is_what_the_machine_computes_or_moves(name):
     for line, row in zip(ax.lines, roofs.itertuples(), strict=True):
         x, y = line.get_data()
         assert y * 1e9 == pytest.approx(np.minimum(x * row.bandwidth_Bps, row.peak_flops))
-    ax.figure.canvas.draw()
 
 
 def test_markers_names_and_what_is_missing():
