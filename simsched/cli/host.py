@@ -187,7 +187,7 @@ def measure(
         export_table(found.table, picture, found.plot, (8.0, 1.3 + 0.35 * len(found.table)))
 
 
-@reading_command('crosscheck "rnn[layers=1,steps=4,batch=8]" -p fifo -n 3 --html check.html')
+@reading_command('crosscheck "rnn[layers=1,steps=4]" -p fifo -n 3 --html check.html')
 def crosscheck(
     graphs: GraphsArgument,
     policy: Annotated[
