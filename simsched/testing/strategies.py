@@ -46,18 +46,16 @@ def graphs(draw: st.DrawFn, max_tasks: int = 24, widths: int = 1) -> TaskGraph:
     generator = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     below = np.argwhere(np.triu(generator.random((n, n)) < density, 1))
     renamed = generator.permutation(n) if draw(st.booleans()) else np.arange(n)
-    # Simplest for a reader are tasks that differ by their seconds alone.
-    alike = draw(st.sampled_from([True, False, False, False, False, False]))
-    kinds = [KINDS[0]] * n if alike else generator.choice(KINDS, n).tolist()
-    threads = np.ones(n, np.int64) if alike else generator.integers(1, widths + 1, n)
-    moved = np.full(n, np.nan) if alike else generator.choice([np.nan, 0.0, 1e6, 5e9, 1e11], n)
+    kinds = draw(st.lists(st.sampled_from(KINDS), min_size=n, max_size=n))
+    threads = draw(st.lists(st.integers(1, widths), min_size=n, max_size=n))
+    moved = draw(st.lists(st.sampled_from([np.nan, 0.0, 1e6, 5e9, 1e11]), min_size=n, max_size=n))
     edges = renamed[below]
     sizes, objects = draw(carried(edges))
     return TaskGraph.from_edges(
         seconds,
         edges,
         kinds=kinds,
-        widths=threads,
+        widths=np.asarray(threads, np.int64),
         bytes_B=moved,
         edge_bytes=sizes,
         edge_objects=objects,

@@ -20,8 +20,7 @@ from simsched.progress import progress_bar
 @pytest.mark.parametrize(
     "arguments",
     [
-        ("compare", "rnn", "-p", "kind-widths", "-p", "tensorflow"), ("tune", "rnn"),
-        ("explain", "rnn", "--replays", "8"), ("run", "rnn"),
+        ("compare", "rnn"), ("tune", "rnn"), ("explain", "rnn", "--replays", "8"), ("run", "rnn"),
         ("reproduce", "swtvm", "--tables", "Fig. 5"), ("list", "machines"), ("list", "formats"), ("list", "papers"),
     ],
 )  # fmt: skip
