@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import inspect
-import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import MISSING, fields
 from types import ModuleType
 from typing import Any
 
+import typer
 from docutils.nodes import Node
 from site_references import PAGE
 from site_rules import marked, rules_of_semantics
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
+from typer.cli import get_docs_for_click
 
 import simsched as ss
+from simsched.cli import app
 from simsched.hwmodels.core_machine import CoreNumbers
 from simsched.hwmodels.cores import known_cores
 from simsched.plugins import named, registered
@@ -50,12 +51,10 @@ def typed() -> Iterator[str]:
 
 def commands() -> Iterator[str]:
     """Yield what Typer writes of the command line."""
-    made = subprocess.run(
-        [sys.executable, "-m", "typer", "simsched.cli.app", "utils", "docs", "--name", "simsched"],
-        check=True, capture_output=True, text=True,
-    )  # fmt: skip
+    group = app.commands()
+    made = get_docs_for_click(obj=group, ctx=typer.Context(group), name="simsched")
     # The page has the first heading.
-    yield from made.stdout.splitlines()[1:]
+    yield from made.splitlines()[1:]
 
 
 def machines() -> Iterator[str]:

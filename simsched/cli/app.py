@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 import warnings
 from functools import cache
+from importlib import import_module
 from io import TextIOWrapper
+from os import environ
 from typing import Annotated, TextIO, cast
 
 from simsched.errors import MissingExtraError, SimschedError
@@ -22,16 +25,6 @@ except ImportError:
 
 from typer.core import TyperGroup
 
-from simsched.cli import (  # noqa: F401 - each adds its commands
-    host,
-    learn,
-    list,
-    replay,
-    report,
-    reproduce,
-    study,
-    sweep,
-)
 from simsched.cli.arguments import NOTES, arranged
 from simsched.cli.common import all_notes, app, say
 
@@ -56,38 +49,52 @@ def simsched(
     all_notes.set(notes)
 
 
-#: The commands in the order of `simsched --help`.
-ORDER = [
-    "list",
-    "run",
-    "compare",
-    "predict",
-    "machines",
-    "convert",
-    "tune",
-    "sweep",
-    "optimum",
-    "sensitivity",
-    "verdicts",
-    "explain",
-    "execute",
-    "calibrate",
-    "measure",
-    "crosscheck",
-    "replay-recorded",
-    "learn",
-    "report",
-    "reproduce",
-    "crossed",
-]
-app.registered_commands.sort(
-    key=lambda one: ORDER.index(one.name or getattr(one.callback, "__name__", "").replace("_", "-"))
-)
+#: The file of this folder that each command is in, in the order of `simsched --help`.
+FILES = {
+    "list": "list",
+    "run": "replay",
+    "compare": "replay",
+    "predict": "study",
+    "machines": "study",
+    "convert": "learn",
+    "tune": "study",
+    "sweep": "sweep",
+    "optimum": "replay",
+    "sensitivity": "study",
+    "verdicts": "study",
+    "explain": "replay",
+    "execute": "host",
+    "calibrate": "host",
+    "measure": "host",
+    "crosscheck": "host",
+    "replay-recorded": "replay",
+    "learn": "learn",
+    "report": "report",
+    "reproduce": "reproduce",
+    "crossed": "reproduce",
+}
+
+
+def commands(asked: str = "") -> TyperGroup:
+    """Return the parser of the command asked for and all imported ones; of all where there is none of this name.
+
+    Importing what all commands want takes a second.
+    """
+    gc.disable()  # What is imported stays.
+    for file in [FILES[asked]] if asked in FILES else FILES.values():
+        import_module(f"simsched.cli.{file}")
+    gc.freeze()
+    gc.enable()
+    return _parser(len(app.registered_commands))
 
 
 @cache
-def commands() -> TyperGroup:
-    """Return the parser's commands, which typer builds anew at each call."""
+def _parser(_imported: int) -> TyperGroup:
+    """Return the parser of what has been imported, which typer builds anew at each call."""
+    order = list(FILES)
+    app.registered_commands.sort(
+        key=lambda one: order.index(one.name or getattr(one.callback, "__name__", "").replace("_", "-"))
+    )
     return cast("TyperGroup", typer.main.get_command(app))
 
 
@@ -103,7 +110,7 @@ def main() -> None:
             stream.reconfigure(errors="backslashreplace")
     status: object = 0
     try:
-        group = commands()
+        group = commands(_asked())
         arguments = arranged(group, sys.argv[1:]) or ["--help"]
         status = group(arguments, prog_name="simsched", standalone_mode=False)
         if sys.stdout is not None:
@@ -123,6 +130,13 @@ def main() -> None:
         # Typer's signal that the reader of our output has closed it, as `| head` does: no error.
         status = 0
     sys.exit(status if isinstance(status, int) else 0)
+
+
+def _asked() -> str:
+    """Return the first word that is no option, of the arguments or of the line that a shell completes."""
+    completed = environ.get("COMP_WORDS") or environ.get("_TYPER_COMPLETE_ARGS", "")
+    words = completed.split()[1:] if "_SIMSCHED_COMPLETE" in environ else sys.argv[1:]
+    return next((word for word in words if not word.startswith("-")), "")
 
 
 def _usage(error: TyperException) -> str:

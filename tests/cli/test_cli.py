@@ -308,7 +308,7 @@ def test_too_little_memory_is_one_clear_line(monkeypatch, capsys):
     def large(*arguments, **options):
         raise MemoryError("Unable to allocate 7 TiB")
 
-    monkeypatch.setattr(cli, "commands", lambda: large)
+    monkeypatch.setattr(cli, "commands", lambda _asked: large)
     monkeypatch.setattr(sys, "argv", ["simsched", "--version"])
     with pytest.raises(SystemExit) as done:
         cli.main()

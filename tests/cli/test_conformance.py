@@ -4,11 +4,10 @@ import json
 import re
 
 import pytest
-import typer
 
-from simsched.cli.app import app
+from simsched.cli.app import FILES, commands
 
-COMMANDS = typer.main.get_command(app).commands
+COMMANDS = commands().commands
 #: Commands that read no file and no name.
 WITHOUT_INPUT = {"crossed", "measure"}
 #: Commands that print no results.
@@ -80,6 +79,13 @@ def hostile(tmp_path_factory):
     path = tmp_path_factory.mktemp("hostile") / "hostile.json"
     path.write_text(json.dumps({"traceEvents": [*lanes, *spans]}))
     return path
+
+
+def test_each_is_looked_for_where_it_is() -> None:
+    assert {
+        name: command.callback.__module__.rpartition(".")[2] for name, command in COMMANDS.items()
+    } == FILES
+    assert list(COMMANDS) == list(FILES)
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -3,15 +3,14 @@
 import inspect
 
 import pytest
-import typer
 
 import simsched as ss
-from simsched.cli.app import app
+from simsched.cli.app import commands
 from simsched.costs import CostModel
 from simsched.costs.noise import noise_of
 from simsched.study.statistics import NOISE
 
-COMMANDS = typer.main.get_command(app).commands
+COMMANDS = commands().commands
 #: By the name of a command, the functions that have its defaults.
 FUNCTIONS = {
     "run": [ss.simulate],

@@ -5,11 +5,10 @@ import shlex
 from itertools import pairwise
 
 import pytest
-import typer
 
-from simsched.cli.app import app
+from simsched.cli.app import commands
 
-GROUP = typer.main.get_command(app)
+GROUP = commands()
 EXAMPLES = [
     line
     for command in (GROUP, *GROUP.commands.values())

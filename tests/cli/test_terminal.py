@@ -49,7 +49,7 @@ def test_an_interrupt_is_one_line(interrupt, monkeypatch, capsys):
     def interrupted(*arguments, **options):
         raise interrupt
 
-    monkeypatch.setattr(cli, "commands", lambda: interrupted)
+    monkeypatch.setattr(cli, "commands", lambda _asked: interrupted)
     monkeypatch.setattr(cli, "arranged", lambda app, arguments: ["list"])
     with pytest.raises(SystemExit) as exit_:
         cli.main()

@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 import simsched as ss
-from simsched.cli.app import app
+from simsched.cli.app import app, commands
 from simsched.cli.list import lines
 from simsched.execute.kernels.work import Work
 from simsched.plugins import registered
@@ -136,6 +136,7 @@ def test_listed() -> None:
 def test_on_the_command_line(tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     spec = "lstm[layers=2,steps=3,hidden=8]"
+    commands()
     done = CliRunner().invoke(app, ["run", spec, "--layout", "4x2", "--json"])
     assert json.loads(done.stdout)["tasks"] == ss.workload(spec).n_tasks
     assert CliRunner().invoke(app, ["convert", spec, "lstm.simsched"]).exit_code == 0
