@@ -3,7 +3,8 @@
 Measures the host (clocks, triads, cache lines, teams, ops by size), then runs the graphs of crosscheck.py for real and
 compares their makespans with simulations on the measured machine. No run of these graphs, and no op of their sizes, is
 used. Goal: a median absolute error of 5 %. Run it on a host that does nothing else. Exit status 1 where the goal is
-missed, 2 where more than half of the cases are declined: then it cannot tell here.
+missed, 2 where more than half of the cases are declined, or the host has become faster or slower since it was measured:
+then it cannot tell here.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from crosscheck import graphs
 from measure import where
 
 import simsched as ss
+from simsched.execute.crosscheck.verdict import DRIFT
 
 MEDIAN = 0.05
 
@@ -55,6 +57,9 @@ def main() -> int:
     print(f"measured in {measured.seconds:.0f} s, checked in {time.perf_counter() - began:.0f} s")
     if numbers["declined"] > numbers["cases"]:
         print(f"cannot tell here: {numbers['declined']:.0f} of {len(check.cases)} cases are declined")
+        return 2
+    if abs(numbers["drift"] - 1) > DRIFT:
+        print(f"cannot tell here: ops now take {numbers['drift']:.3f} times the seconds that were measured")
         return 2
     holds = numbers["median_error"] <= MEDIAN
     print(f"{'holds' if holds else 'MISSED'}  median error at most {MEDIAN:.0%}")

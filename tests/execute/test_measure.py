@@ -3,7 +3,9 @@
 import json
 import math
 import tomllib
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,6 +13,7 @@ import pytest
 import simsched as ss
 from simsched.costs.fitting import Overheads
 from simsched.errors import EngineError
+from simsched.execute.crosscheck.verdict import sentences
 from simsched.execute.kernels.module import module
 from simsched.execute.measure import measuring
 from simsched.execute.measure.machine_file import Numbers, quantity, toml
@@ -22,15 +25,20 @@ from simsched.machine.build import built
 from simsched.spec import Spec
 
 
-@pytest.fixture(scope="module")
-def measured():
-    """Return what a host is, measured with few and small ops."""
-    few = ss.TaskGraph.from_edges(
+def few():
+    """Return the one graph of sizes that is measured here."""
+    graph = ss.TaskGraph.from_edges(
         [math.nan] * 4, kinds=["MatMul"] * 4, shapes=[f"{n}x32;32x32" for n in (16, 32, 48, 64)],
         flops=[2.0 * n * 32 * 32 for n in (16, 32, 48, 64)], bytes_B=[4.0 * (64 * n + 1024) for n in (16, 32, 48, 64)],
     )  # fmt: skip
+    return [graph]
+
+
+@pytest.fixture(scope="module")
+def measured():
+    """Return what a host is, measured with few and small ops."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(measuring, "sizes_graphs", lambda: [few])
+        patch.setattr(measuring, "sizes_graphs", few)
         patch.setattr(measuring, "LEAST_STREAM_B", 3e5)
         patch.setattr(measuring, "OVER_CACHES", 0.0)
         yield ss.measure(repeats=2)
@@ -78,6 +86,34 @@ def test_other_sizes_are_predicted_and_no_case_is_run_to_calibrate(measured, mon
     check = ss.crosscheck({"two": graph}, ["fifo"], ["1x1"], repeats=2, measured=measured)
     assert check.table["predicted_s"].tolist() == [alone.makespan_s]
     assert check.calibration is measured.calibration
+
+
+def test_a_host_that_has_become_slower_is_told_from_a_wrong_model(measured, monkeypatch):
+    monkeypatch.setattr(measuring, "sizes_graphs", few)
+    assert all(0 < ratio < math.inf for _, ratio in measuring.measured_again(measured, 1))
+    # Whatever runs now, its ops take a quarter longer than before on one thread.
+    longer = [
+        replace(
+            one, points=tuple(replace(point, seconds=1.25 * point.seconds) for point in one.points), fits=()
+        )
+        for one in measured.calibration.ops
+    ]
+    monkeypatch.setattr(measuring, "calibrated", lambda runs: SimpleNamespace(ops=longer))
+    spin = ss.TaskGraph.from_edges([1e-5], kinds="spin")
+    check = ss.crosscheck(spin, ["fifo"], ["1x1"], repeats=1, measured=measured)
+    assert check.drift == check.summary()["drift"] == pytest.approx(1.25)
+    assert "Since it was measured, the host has become 25 % slower" in check.to_markdown()
+    assert "Measure it again." in check.to_markdown()
+
+    for drift, said in (
+        (0.98, "has become 2 % faster, by"),
+        (1.02, "has become 2 % slower, by"),
+        (math.nan, ""),
+    ):
+        text = " ".join(sentences({**check.summary(), "drift": drift}))
+        assert said in text
+        assert ("Since it was measured" in text) == bool(said)
+        assert "Measure it again" not in text
 
 
 def test_triads_lie_where_they_are_written_first():

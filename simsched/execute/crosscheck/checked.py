@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -99,6 +100,9 @@ class CrossCheck:
     cases : tuple of Checked
     calibration : Calibration
         The basis of the predictions.
+    drift : float
+        Seconds that ops of the basis took beside the cases, over those they took when it was measured, in the median of
+        the width on which it is furthest from 1; NaN where the basis was measured beside the cases.
 
     Examples
     --------
@@ -118,6 +122,7 @@ class CrossCheck:
 
     cases: tuple[Checked, ...]
     calibration: Calibration
+    drift: float = math.nan
 
     @cached_property
     def notes(self) -> tuple[str, ...]:

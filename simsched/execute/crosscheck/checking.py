@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+
+import numpy as np
 
 from simsched.errors import EngineError
 from simsched.execute.calibrate.calibrating import (
@@ -18,6 +21,7 @@ from simsched.execute.calibrate.calibrating import (
 )
 from simsched.execute.crosscheck.checked import Checked, CrossCheck
 from simsched.execute.measure.measured import Measured
+from simsched.execute.measure.measuring import measured_again
 from simsched.execute.run.execution import Execution
 from simsched.execute.run.prepared import PRECISION, Settings
 from simsched.execute.run.run import Case, interleaved
@@ -117,13 +121,22 @@ def _against(
     """Return the cases, predicted by what was measured of the host before."""
     asked = [(part.name, case) for part in parts for case in part.asked]
     deciding = settings if settings.costs is not None else replace(settings, costs=measured.costs)
+    before = measured_again(measured, repeats)
     runs = interleaved([case for _, case in asked], repeats, deciding, progress)
     checked = []
     for (name, case), run in zip(asked, runs, strict=True):
         simulated = measured.simulate(case.graph, case.policy, case.layout)
         why = doubt(run.makespans_s, run.undisturbed)
         checked.append(Checked(name, run, simulated, measured.costs, measured.runtime, why))
-    return CrossCheck(tuple(checked), measured.calibration)
+    drift = _drift([*before, *measured_again(measured, repeats)])
+    return CrossCheck(tuple(checked), measured.calibration, drift)
+
+
+def _drift(again: Sequence[tuple[int, float]]) -> float:
+    """Return the ratio in the median of the ops of a width, that of the width on which it is furthest from 1."""
+    widths = {width for width, _ in again}
+    medians = [float(np.median([ratio for one, ratio in again if one == width])) for width in widths]
+    return max(medians, key=lambda ratio: abs(ratio - 1), default=math.nan)
 
 
 @dataclass(frozen=True, eq=False)

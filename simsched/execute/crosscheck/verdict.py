@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 RATIO_BAR = 0.05
 #: A run is in the slow regime if its latency between cores is above this many times the tenth percentile of all runs.
 SLOW = 2.0
+#: Change of a host's speed from which it is to be measured again.
+DRIFT = 0.03
 #: Advice where others disturb the runs.
 REMEDY = "Stop other programs, or take shorter graphs and more repeats."
 SOURCES = {
@@ -40,7 +42,7 @@ def summary(check: CrossCheck) -> dict[str, float]:
         the sum of their absolute seconds; `runs`, `dropped`; `repeated`, disturbed runs that were repeated immediately;
         `disturbed`, cases whose runs were all disturbed; `largest_stolen`, the largest share of a run in which a thread
         had no CPU; `latency_s`, median latency between cores over all runs, and `slow_regime`, the share of runs in
-        which it was more than twice the tenth percentile.
+        which it was more than twice the tenth percentile; `drift`, see `CrossCheck`.
     """
     table, pairs = check.table[check.table["cannot_tell"] == ""], check.rankings
     error = table["error"].abs().to_numpy()
@@ -62,6 +64,7 @@ def summary(check: CrossCheck) -> dict[str, float]:
         "ratios_within": _share(ratio_error <= RATIO_BAR),
         **{name.removesuffix("_s"): over(part, total_s) for name, part in seconds.items()},
         **_runs(check),
+        "drift": check.drift,
     }
 
 
@@ -125,6 +128,7 @@ def sentences(numbers: dict[str, float]) -> tuple[str, ...]:
         f"was stolen (at most {percent(numbers['largest_stolen'])} of a run); {numbers['repeated']:.0f} more were "
         "disturbed and done again at once.",
         *_declined(numbers),
+        *_drifted(numbers),
         _regime(numbers),
     )
 
@@ -136,6 +140,17 @@ def _declined(numbers: dict[str, float]) -> tuple[str, ...]:
     return (
         f"Cannot tell here: {numbers['declined']:.0f} of {every:.0f} cases stayed disturbed and are in none of these "
         f"figures but the runs. {REMEDY}",
+    )
+
+
+def _drifted(numbers: dict[str, float]) -> tuple[str, ...]:
+    """Return how much slower the host has become since it was measured: errors of all makespans contain it."""
+    if np.isnan(numbers["drift"]):
+        return ()
+    change = numbers["drift"] - 1
+    return (
+        f"Since it was measured, the host has become {percent(abs(change))} {'slower' if change > 0 else 'faster'}, by "
+        f"ops of it measured again beside the cases.{' Measure it again.' if abs(change) > DRIFT else ''}",
     )
 
 
