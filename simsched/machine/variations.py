@@ -273,6 +273,12 @@ def _set_kinds(content: dict[str, Any], value: Scalar, where: str) -> None:
         content["kinds"] = {"each": True}
 
 
+def _stated_at(content: dict[str, Any], key: str) -> dict[str, Any] | None:
+    """Return the number at a key, or the row of kinds that it is in."""
+    kind = _of_kind(content, key)
+    return _at_place(content, key) if kind is None else kind[0]
+
+
 def _set_place(content: dict[str, Any], key: str, value: Scalar, spec: str) -> None:
     number, kind = _at_place(content, key), _of_kind(content, key)
     if kind is not None:
@@ -290,7 +296,7 @@ def _set_place(content: dict[str, Any], key: str, value: Scalar, spec: str) -> N
         near = get_close_matches(key, [*SHORT, *places], n=3) or [
             place for place in places if place.endswith(f".{stem}")
         ]
-        units = {place: number["unit"] for place in near if (number := _at_place(content, place))}
+        units = {place: found["unit"] for place in near if (found := _stated_at(content, place))}
         shown = [f"{place} (in {units[place]})" if units.get(place) else place for place in near]
         known = f"; did you mean {' or '.join(shown)}?" if near else f"; it has {', '.join(SHORT)}, and"
         raise MachineError(

@@ -140,6 +140,8 @@ class DataWays:
 
     def note(self, machine: Machine) -> str | None:
         """Return what is assumed of a machine's ways; None where nothing is."""
+        if self._only_to_devices(machine):
+            return None
         ways = self.resolved(machine)
         limits_Bps = min(self.link_Bps, self.hop_Bps, self.memory_Bps)
         if (
@@ -156,6 +158,11 @@ class DataWays:
             f"and {format_time(ways.latency_s)} for each {self.places}, from its memory and its cache lines; "
             f"{STATE_THEM}, if you know them"
         )
+
+    def _only_to_devices(self, machine: Machine) -> bool:
+        """Whether all ways of objects are the links of devices: other cores have one place, and inputs are there."""
+        place = self.place_of(machine.structure)[~machine.is_device]
+        return self.home == "everywhere" and self.route == "direct" and len(np.unique(place)) < 2
 
     def place_of(self, structure: Structure) -> Index:
         """Return the place of each core, int32 (n_cores,), numbered from 0."""

@@ -169,7 +169,7 @@ def test_numbers_of_one_kind_of_cores_are_varied_by_its_name():
     assert machine.kinds.flops_ratio == (1.0, 1.5 * 33792 / (3.0 * 32))
     assert machine.kinds.bandwidth_ratio == (1.0, 300.0)
     assert ss.machine(str(machine)) == machine
-    with pytest.raises(MachineError, match=r"did you mean kinds\.clock\.GPU"):
+    with pytest.raises(MachineError, match=r"did you mean kinds\.clock\.GPU \(in GHz\)"):
         ss.machine("grace-hopper[kinds.clock.GPUs=1]")
     with pytest.raises(MachineError, match=r"kinds\.clock\.GPU=fast\]: expected a number"):
         ss.machine("grace-hopper[kinds.clock.GPU=fast]")

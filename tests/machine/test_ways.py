@@ -32,6 +32,17 @@ def test_a_file_states_ways(tmp_path):
     assert machine.varied({"data": "none"}).data is None
 
 
+@pytest.mark.parametrize(
+    ("name", "timeless"),
+    [("grace-hopper", False), ("generic[cores=1,data=sent]", False), ("generic[cores=2,data=sent]", True)]
+    + [(f"grace-hopper[{away}]", True) for away in ("home=host", "route=host", "home=memory")],
+)
+def test_who_has_one_place_and_devices_has_no_ways_to_state(name, timeless):
+    """The cores of Grace share a memory; the link of its GPU is stated."""
+    machine = ss.machine(name)
+    assert any("moving objects takes no time" in note for note in machine.notes) == timeless
+
+
 def test_a_file_states_kinds_in_each_tile(tmp_path):
     """Tiles of three cores and one of another kind; of fewer tiles, each keeps its own."""
     table = f"\n[kinds]\nnames = ['P', 'E']\ncores = {_number([3, 1], 'core/tile')}\n"
