@@ -13,7 +13,6 @@ True
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import lru_cache
 from itertools import pairwise
 from math import ceil
@@ -168,12 +167,7 @@ def _parts(team: Team) -> tuple[int, CoreGroup]:
 
 def _fewer(group: CoreGroup, cpes: int) -> CoreGroup:
     """Return a part of a group, whose plans are of hand-ordered code, as all else that the whole group runs."""
-    return replace(
-        group,
-        cpes=cpes,
-        mesh_columns=min(cpes, group.mesh_columns),
-        compiled_share=group.reordered_share,
-    )
+    return group.hand_ordered().part(cpes)
 
 
 def _share(whole: int, team: Team) -> int:
@@ -256,9 +250,7 @@ def _bound_by_computation(part: Part, group: CoreGroup, narrow: Sequence[int]) -
 
 def _planned_s(nest: LoopNest, group: CoreGroup, enough_s: float) -> float:
     """Return the seconds of the plan; of its first tiles where these are few enough."""
-    seconds = min(
-        _first_s(nest, replace(group, double_buffering=twice)) for twice in {False, group.double_buffering}
-    )
+    seconds = min(_first_s(nest, group.buffered(double=twice)) for twice in {False, group.double_buffering})
     return seconds if seconds <= enough_s else plan(nest, group).seconds
 
 

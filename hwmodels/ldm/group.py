@@ -167,6 +167,8 @@ class CoreGroup:
         Seconds in which swCaffe adds a bias to one element, and in which it pools one element of a window.
     double_buffering : bool
         Whether tiles are moved while others are computed on; then streamed tensors take two buffers.
+    stated : CoreGroup, optional
+        What programs are planned for, where these numbers are but possible ones; itself when not given.
 
     Examples
     --------
@@ -202,6 +204,7 @@ class CoreGroup:
     bias_element_s: float
     window_element_s: float
     double_buffering: bool = True
+    stated: CoreGroup | None = None
 
     @property
     def mesh_rows(self) -> int:
@@ -232,7 +235,29 @@ class CoreGroup:
         do (20 GB/s) and about what gets do (27 GB/s).
         """
         return replace(
-            self, dma_contiguous=self.dma_contiguous.in_place(), dma_strided=self.dma_strided.in_place()
+            self,
+            dma_contiguous=self.dma_contiguous.in_place(),
+            dma_strided=self.dma_strided.in_place(),
+            stated=self.stated and self.stated.in_place(),
+        )
+
+    def hand_ordered(self) -> CoreGroup:
+        """Return the group for code whose instructions are ordered by hand."""
+        return replace(
+            self, compiled_share=self.reordered_share, stated=self.stated and self.stated.hand_ordered()
+        )
+
+    def part(self, cpes: int) -> CoreGroup:
+        """Return some CPEs of the group, with whole rows of the mesh or one."""
+        mesh_columns = min(cpes, self.mesh_columns)
+        return replace(
+            self, cpes=cpes, mesh_columns=mesh_columns, stated=self.stated and self.stated.part(cpes)
+        )
+
+    def buffered(self, *, double: bool) -> CoreGroup:
+        """Return the group with double buffering or without."""
+        return replace(
+            self, double_buffering=double, stated=self.stated and self.stated.buffered(double=double)
         )
 
     def gload_s(self, cpes: int) -> float:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from simsched.hwmodels.ldm.affine import Affine
 from simsched.hwmodels.ldm.evaluation import Evaluation, MoveTimes, OwnTiles
 from simsched.hwmodels.ldm.group import CoreGroup
 from simsched.hwmodels.ldm.nest import LoopNest, trips
-from simsched.hwmodels.ldm.search import fastest
+from simsched.hwmodels.ldm.search import fastest, refitted
 from simsched.hwmodels.ldm.tiles import first_fit
 from simsched.hwmodels.ldm.times import Times, Transfer, hidden_s, serial, transfers
 
@@ -35,26 +36,31 @@ class Gemm:
 
 def group_product(nest: LoopNest, gemm: Gemm, group: CoreGroup) -> Times:
     """Return the time of a product whose tiles are chosen for all LDMs together, each fetched only once."""
-    twice, floors, prices = (
-        group.double_buffering,
-        _floors(nest, gemm, group),
-        _SharedTiles(nest, gemm, group),
-    )
+    prices = _SharedTiles(nest, gemm, group)
+    tiles, order = _chosen(nest, gemm, group.stated or group)
+    evaluation, floors = Evaluation(nest, group, group.cpes, prices), _floors(nest, gemm, group)
+    tiles, order = refitted(evaluation, tiles, order, floors) or _chosen(nest, gemm, group)
+    moved = [prices.moved(whole) for whole in transfers(nest, tiles, order, group, group.cpes)]
+    register_s = prices.register_s(trips(nest, tiles))
+    hidden = min(prices.compute_s, register_s)
+    if group.double_buffering:
+        hidden += hidden_s(moved, max(prices.compute_s, register_s))
+    times = serial(moved, prices.compute_s, group.spawn_join_s)
+    return replace(times, register_s=register_s, hidden_s=hidden)
+
+
+@lru_cache(maxsize=1 << 14)
+def _chosen(nest: LoopNest, gemm: Gemm, group: CoreGroup) -> tuple[dict[str, int], tuple[str, ...]]:
+    """Return the fastest tiles and order of the tile loops of a product."""
+    floors, prices = _floors(nest, gemm, group), _SharedTiles(nest, gemm, group)
     first = first_fit(
         nest,
         prices.ldm_B,
         preferred=group.preferred_elements * group.mesh_columns,
-        double_buffering=twice,
+        double_buffering=group.double_buffering,
         floors=floors,
     )
-    tiles, order = fastest(Evaluation(nest, group, group.cpes, prices), first, floors)
-    moved = [prices.moved(whole) for whole in transfers(nest, tiles, order, group, group.cpes)]
-    register_s = prices.register_s(trips(nest, tiles))
-    hidden = min(prices.compute_s, register_s)
-    if twice:
-        hidden += hidden_s(moved, max(prices.compute_s, register_s))
-    times = serial(moved, prices.compute_s, group.spawn_join_s)
-    return replace(times, register_s=register_s, hidden_s=hidden)
+    return fastest(Evaluation(nest, group, group.cpes, prices), first, floors)
 
 
 class _SharedTiles(OwnTiles):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from numbers import Integral, Real
 
 from simsched.hwmodels.ldm.affine import Affine, NestError, parse
@@ -47,7 +48,7 @@ class Tensor:
     dims: tuple[Affine, ...]
     shape: tuple[int, ...]
 
-    @property
+    @cached_property
     def variables(self) -> frozenset[str]:
         """All loop variables that select a part of it."""
         return frozenset(name for dim in self.dims for name in dim.variables)
@@ -108,6 +109,9 @@ class LoopNest:
     constants: Mapping[str, int] = field(default_factory=dict)
     inputs: tuple[Tensor, ...] = field(init=False)
     output: Tensor = field(init=False)
+
+    def __hash__(self) -> int:
+        return hash((self.name, *self.loops.items(), self.reads, self.write, self.flops, self.element_B))
 
     def __post_init__(self) -> None:
         self._check_loops()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import pandas as pd
 
@@ -12,7 +13,7 @@ from simsched.hwmodels.ldm.affine import NestError
 from simsched.hwmodels.ldm.evaluation import Evaluation
 from simsched.hwmodels.ldm.group import CoreGroup
 from simsched.hwmodels.ldm.nest import LoopNest, Split, across_of, split, swapped, transposition
-from simsched.hwmodels.ldm.search import fastest, fastest_order
+from simsched.hwmodels.ldm.search import fastest, fastest_order, refitted
 from simsched.hwmodels.ldm.tiles import (
     VariableClass,
     buffer_B,
@@ -209,7 +210,7 @@ def _searched(nest: LoopNest, group: CoreGroup) -> Plan:
 def _faster(nest: LoopNest, group: CoreGroup, tiled: Callable[[Split, CoreGroup], _Tiled]) -> Plan:
     """Return the faster of the plans with single and with double buffers."""
     shares = split(nest, group.cpes)
-    one = replace(group, double_buffering=False)
+    one = group.buffered(double=False)
     single = planned(nest, one, *tiled(shares, one))
     if not group.double_buffering:
         return single
@@ -221,7 +222,15 @@ def _faster(nest: LoopNest, group: CoreGroup, tiled: Callable[[Split, CoreGroup]
 
 
 def _of_least_seconds(shares: Split, group: CoreGroup) -> _Tiled:
-    return fastest(Evaluation(shares.part, group, shares.cpes), _first(shares.part, group))
+    """Return the choice of the program, which is planned for the stated numbers as far as its tiles fit."""
+    tiles, order = _chosen(shares.part, group.stated or group, shares.cpes)
+    evaluation = Evaluation(shares.part, group, shares.cpes)
+    return refitted(evaluation, tiles, order) or _chosen(shares.part, group, shares.cpes)
+
+
+@lru_cache(maxsize=1 << 14)
+def _chosen(part: LoopNest, group: CoreGroup, cpes: int) -> _Tiled:
+    return fastest(Evaluation(part, group, cpes), _first(part, group))
 
 
 def _doubled(shares: Split, group: CoreGroup) -> _Tiled:

@@ -8,7 +8,7 @@ from typing import Annotated, Self
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import AfterValidator, StrictBool, model_validator
+from pydantic import AfterValidator, PrivateAttr, StrictBool, model_validator
 
 from simsched.costs.shapes.parts import Part
 from simsched.errors import MachineError
@@ -98,6 +98,7 @@ class LdmTable(Strict):
     double_buffering: StrictBool = True
     dma_contiguous: DmaTable
     dma_strided: DmaTable
+    _stated: CoreGroup | None = PrivateAttr(None)
 
     @model_validator(mode="after")
     def _mesh_is_whole(self) -> Self:
@@ -135,7 +136,14 @@ class LdmTable(Strict):
             bias_element_s=si(self.bias_element),
             window_element_s=si(self.window_element),
             double_buffering=self.double_buffering,
+            stated=self._stated,
         )
+
+    def planned_for(self, stated: LdmTable) -> LdmTable:
+        """Return the table with programs that are planned for the numbers of another one."""
+        made = self.model_copy()
+        made._stated = stated.core_group()
+        return made
 
     def operation(self, kind: str, **sizes: int) -> LoopNest:
         """Return the nest of a common operation: convolution, matmul, pooling, elementwise or bias."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from simsched.hwmodels.ldm.evaluation import Evaluation
@@ -45,6 +45,22 @@ def fastest(
     begin = starts[:1] if descent.at_once else dict.fromkeys(starts)
     found = (descent.from_(start, order) for start in begin for order in _orders(evaluation))
     return _named(evaluation, found)
+
+
+def refitted(
+    evaluation: Evaluation, tiles: Tiles, order: Sequence[str], floors: Tiles | None = None
+) -> tuple[dict[str, int], tuple[str, ...]] | None:
+    """Return tiles and an order as they are where the tiles fit, else the fastest found with one of them made smaller.
+
+    None where that is not enough.
+    """
+    loops = evaluation.loops
+    here, places = tuple(tiles[loop] for loop in loops), tuple(loops.index(loop) for loop in order)
+    if evaluation.fits(here):
+        return dict(tiles), tuple(order)
+    descent = _Descent(evaluation, floors or {})
+    smaller = [fitting for loop in range(len(loops)) if (fitting := descent.shrunk(here, loop))]
+    return _named(evaluation, [descent.from_(one, places) for one in smaller]) if smaller else None
 
 
 def fastest_order(evaluation: Evaluation, tiles: Tiles) -> tuple[str, ...]:
@@ -143,10 +159,10 @@ class _Descent:
                 yield changed
                 continue
             for other in self._open:
-                if other != loop and (smaller := self._shrunk(changed, other)):
+                if other != loop and (smaller := self.shrunk(changed, other)):
                     yield smaller
 
-    def _shrunk(self, tiles: tuple[int, ...], loop: int) -> tuple[int, ...] | None:
+    def shrunk(self, tiles: tuple[int, ...], loop: int) -> tuple[int, ...] | None:
         """Return tiles that fit because that of a loop is smaller, as large as possible; None if none do."""
 
         def with_(size: int) -> tuple[int, ...]:

@@ -190,7 +190,7 @@ def _no_product(nest: LoopNest, group: CoreGroup) -> Times:
         return Times(0.0, compute_s=nest.iterations * group.bias_element_s, spawn_join_s=group.spawn_join_s)
     if not nest.reductions and any(whole):
         group = group.in_place()
-    return plan(nest, replace(group, compiled_share=group.reordered_share)).times
+    return plan(nest, group.hand_ordered()).times
 
 
 def images_of(nest: LoopNest, gemm: Gemm) -> int:

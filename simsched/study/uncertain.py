@@ -166,7 +166,8 @@ class Uncertain:
 def _varied(machine: Machine, values: Mapping[str, float]) -> Machine:
     """Return a machine with other numbers, no latency of other domains below that of the own one.
 
-    A number that is varied switches no effect on here: all replays account for the same ones.
+    A number that is varied switches no effect on here: all replays account for the same ones. What plans ops in local
+    memories plans them for the numbers that are stated.
     """
     units = {fact.key: fact.unit for fact in machine.facts}
     near = {name: name.replace(".remote_latency.", ".latency.") for name in values}
@@ -174,7 +175,12 @@ def _varied(machine: Machine, values: Mapping[str, float]) -> Machine:
         name: max(value, values.get(near[name], value)) if units.get(near[name]) == units.get(name) else value
         for name, value in values.items()
     }
-    return replace(machine.varied(possible), effects=machine.effects)
+    varied = machine.varied(possible)
+    tables = {
+        name: table.planned_for(machine.tables[name]) if hasattr(table, "planned_for") else table
+        for name, table in varied.tables.items()
+    }
+    return replace(varied, effects=machine.effects, tables=tables)
 
 
 def _of_kinds(machine: Machine) -> Iterator[Fact]:

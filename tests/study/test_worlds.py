@@ -9,8 +9,9 @@ import simsched as ss
 from simsched.costs.curves import sampled_between
 from simsched.costs.discrepancy import NormalByName
 from simsched.notes import Note
+from simsched.replay.scenario import Scenario
 from simsched.study.predict import EXACT
-from simsched.study.uncertain import MachineNumbers
+from simsched.study.uncertain import MachineNumbers, Uncertain
 from simsched.study.worlds import undecided
 
 NAN = float("nan")
@@ -22,6 +23,16 @@ CELLS = ss.workload("lstm[size=small,layers=1,steps=3]")
 
 def numbers(spec):
     return MachineNumbers.of(ss.machine(spec))
+
+
+def test_ops_in_local_memories_are_planned_once():
+    """A world has other seconds of the same programs: nobody plans for numbers that nobody knows."""
+    machine = ss.machine("sw26010")
+    there = Uncertain(CELLS, Scenario(machine)).changed({"ldm.dma_latency": 0.5}).machine
+    group = there.tables["ldm"].core_group()
+    assert group.dma_latency_s == 0.5e-6
+    assert group.stated == machine.tables["ldm"].core_group()
+    assert group.stated.stated is None
 
 
 @pytest.mark.parametrize("spec", ["knl-7250", "xeon-8160x2", "generic"])

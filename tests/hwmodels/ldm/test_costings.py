@@ -171,7 +171,7 @@ CHANGES = {
 }
 
 
-@pytest.mark.parametrize("name", [f.name for f in dataclasses.fields(CoreGroup)])
+@pytest.mark.parametrize("name", [f.name for f in dataclasses.fields(CoreGroup) if f.name != "stated"])
 def test_every_number_of_a_core_group_matters(name, group):
     other, result = CHANGES[name]
     assert result(group) != result(replace(group, **{name: other(group)}))

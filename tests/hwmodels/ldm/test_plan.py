@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from simsched.hwmodels.ldm import NestError, convolution, elementwise, matmul, plan
+from simsched.hwmodels.ldm import NestError, convolution, elementwise, matmul, plan, register_communication
 from simsched.hwmodels.ldm.nest import moves, trips
 from simsched.hwmodels.ldm.tiles import VariableClass, buffer_B, classify, first_fit, footprint_B
 from simsched.hwmodels.ldm.times import blocks
@@ -24,6 +24,31 @@ def test_a_tensor_of_one_tile_needs_no_second_buffer():
     tiles = {"m": 1, "n": 64, "k": 64}
     sizes = [buffer_B(tensor, nest, tiles, double_buffering=True) for tensor in nest.tensors]
     assert sizes == [2 * 256, 2 * 16384, 256]
+
+
+NESTS = [matmul(512, 256, 384), CONV, elementwise(100_000)]
+
+
+@pytest.mark.parametrize("nest", NESTS, ids=lambda nest: nest.name)
+def test_a_program_is_planned_for_the_stated_numbers(group, nest):
+    """Where DMA is slower than stated, nobody has planned anew; where the LDM is smaller, tiles have to fit."""
+    lone = replace(group, double_buffering=False)
+    possible = replace(lone, dma_latency_s=5 * group.dma_latency_s, cpe_flops=2 * group.cpe_flops)
+    program, there = plan(nest, lone), plan(nest, replace(possible, stated=lone))
+    assert (there.tiles, there.order) == (program.tiles, program.order)
+    assert plan(nest, possible).seconds <= there.seconds
+    assert plan(nest, replace(lone, stated=lone)).seconds == program.seconds
+    smaller = replace(lone, ldm_B=0.9 * program.ldm_B)
+    assert plan(nest, replace(smaller, stated=lone)).ldm_B <= smaller.ldm_B
+
+
+@pytest.mark.parametrize("nest", NESTS, ids=lambda nest: nest.name)
+def test_so_is_one_of_all_cpes_together(group, nest):
+    possible = replace(group, dma_latency_s=5 * group.dma_latency_s, cpe_flops=2 * group.cpe_flops)
+    there_s = register_communication(nest, replace(possible, stated=group)).total_s
+    assert register_communication(nest, possible).total_s <= there_s * (1 + 1e-12)
+    same_s = register_communication(nest, replace(group, stated=group)).total_s
+    assert same_s == register_communication(nest, group).total_s
 
 
 def test_single_buffers_where_larger_tiles_are_faster(group):
