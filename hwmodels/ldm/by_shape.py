@@ -214,8 +214,7 @@ def widths_s(part: Part, machine: Machine) -> npt.NDArray[np.float64]:
 @lru_cache(maxsize=1 << 12)
 def _row(part: Part, group: CoreGroup, most: int) -> npt.NDArray[np.float64]:
     seconds = np.zeros(most + 1)
-    narrow = [1 << i for i in range(group.cpes.bit_length()) if 1 << i < min(group.cpes, most + 1)]
-    found = (_bound_by_memory if isinstance(part, Walk) else _bound_by_computation)(part, group, narrow)
+    found = dict(_narrow(part, group, min(group.cpes, most + 1)))
     for cpes in range(group.cpes, most + 1, group.cpes):
         groups = cpes // group.cpes
         found[cpes] = _repeats(part, groups) * register_communication(_nest(part, groups), group).total_s
@@ -223,6 +222,13 @@ def _row(part: Part, group: CoreGroup, most: int) -> npt.NDArray[np.float64]:
         seconds[here:beyond] = found[here]
     seconds.setflags(write=False)
     return seconds
+
+
+@lru_cache(maxsize=1 << 12)
+def _narrow(part: Part, group: CoreGroup, end: int) -> dict[int, float]:
+    """Return the seconds on 1, 2, 4, ... CPEs, fewer than `end`, which is at most a group's."""
+    narrow = [1 << i for i in range(group.cpes.bit_length()) if 1 << i < end]
+    return (_bound_by_memory if isinstance(part, Walk) else _bound_by_computation)(part, group, narrow)
 
 
 def _bound_by_memory(part: Part, group: CoreGroup, narrow: Sequence[int]) -> dict[int, float]:
