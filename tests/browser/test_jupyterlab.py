@@ -172,7 +172,7 @@ def test_a_notebook_that_is_not_trusted_shows_still_pictures(lab: Server, ran: R
 
 def test_nothing_is_cut_in_a_window_of_1440_pixels(lab: Server, ran: Run, picture: Keep) -> None:
     cells = (
-        'graph = ss.workload("lstm[size=small]")', 'schedule = ss.simulate(graph, "knl-7250", "fifo", "8x8")',
+        'graph = ss.workload("lstm[size=small,steps=4]")', 'schedule = ss.simulate(graph, "knl-7250", "fifo", "8x8")',
         "schedule", "schedule.explore()", "schedule.explain()", 'ss.panel(graph, "knl-7250", "fifo", "8x8")',
         'ss.compare(graph, "knl-7250", ["fifo", "critical-path"], "8x8")', 'ss.predict(graph, cores=[8, 32, 68])',
         'ss.verdicts(graph, "knl-7250", ["fifo", "critical-path"], "8x8", seeds=range(3))',
