@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lab_server import Server
+from lab_server import POLL_MS, Server
 
 pytestmark = pytest.mark.browser
 
@@ -63,7 +63,7 @@ def chart(page: Any, output: str = ".jp-OutputArea") -> Any:
     element = page.locator(f"{output} iframe[title^='Gantt']").first
     element.evaluate("(frame) => frame.scrollIntoView()")
     frame = element.element_handle().content_frame()
-    frame.wait_for_function("performance.getEntriesByName('simsched drawn').length")
+    frame.wait_for_function("performance.getEntriesByName('simsched drawn').length", polling=POLL_MS)
     return frame
 
 
@@ -137,9 +137,7 @@ def test_the_wheel_over_a_chart_scrolls_the_notebook_until_the_chart_was_clicked
         page.keyboard.up("Control")
 
 
-def test_a_notebook_that_is_not_trusted_shows_still_pictures(
-    browser: Any, lab: Server, ran: Run, picture: Keep
-) -> None:
+def test_a_notebook_that_is_not_trusted_shows_still_pictures(lab: Server, ran: Run, picture: Keep) -> None:
     shown = ("schedule", "schedule.explore()", "schedule.explain()", 'ss.report(graph, "generic[cores=2]")')
     page = ran(lab.write("trusted.ipynb", BY_HAND, "schedule = by_hand.schedule", *shown))
     page.keyboard.press("Control+s")
@@ -156,25 +154,25 @@ def test_a_notebook_that_is_not_trusted_shows_still_pictures(
     for cell in saved["cells"]:
         cell["source"] = "# from somebody else"
     (lab.folder / "untrusted.ipynb").write_text(json.dumps(saved), "utf-8")
-    view = browser.new_page(viewport={"width": 1440, "height": 900})
-    view.goto(f"{lab.url}lab/tree/untrusted.ipynb?token={lab.token}&reset")
-    areas = view.locator(".jp-Notebook .jp-OutputArea-output")
+    lab.close(page)
+    page.set_viewport_size({"width": 1440, "height": 900})
+    lab.open(page, "untrusted.ipynb")
+    areas = page.locator(".jp-Notebook .jp-OutputArea-output")
     areas.nth(len(shown)).wait_for(timeout=60_000)
-    view.wait_for_timeout(2000)
-    assert view.locator(".jp-Notebook iframe").count() == 0, "it is not trusted"
+    page.wait_for_timeout(2000)
+    assert page.locator(".jp-Notebook iframe").count() == 0, "it is not trusted"
     for area in areas.all():
         picture_of = area.locator("img").first
         picture_of.evaluate("(one) => one.scrollIntoView()")
         assert picture_of.evaluate("(one) => one.complete && one.naturalWidth > 300 && one.offsetWidth > 300")
         right = area.evaluate("(one) => one.scrollWidth - one.clientWidth")
         assert right <= 0, "nothing is cut"
-    picture(view, "jupyterlab-untrusted")
-    view.close()
+    picture(page, "jupyterlab-untrusted")
 
 
 def test_nothing_is_cut_in_a_window_of_1440_pixels(lab: Server, ran: Run, picture: Keep) -> None:
     cells = (
-        'graph = ss.workload("lstm[size=small]")', 'schedule = ss.simulate(graph, "knl-7250", "fifo", "8x8")',
+        'graph = ss.workload("lstm[size=small,steps=4]")', 'schedule = ss.simulate(graph, "knl-7250", "fifo", "8x8")',
         "schedule", "schedule.explore()", "schedule.explain()", 'ss.panel(graph, "knl-7250", "fifo", "8x8")',
         'ss.compare(graph, "knl-7250", ["fifo", "critical-path"], "8x8")', 'ss.predict(graph, cores=[8, 32, 68])',
         'ss.verdicts(graph, "knl-7250", ["fifo", "critical-path"], "8x8", seeds=range(3))',

@@ -1,6 +1,6 @@
 """The kernel model, computed by hand on a small machine; its properties; and what it says of published ops."""
 
-import subprocess
+import runpy
 import sys
 from dataclasses import fields, replace
 from functools import cache
@@ -303,26 +303,30 @@ def test_graphis_small_ops_saturate_where_published_and_gain_from_running_side_b
     assert together / (1 / at[64]) > 6
 
 
+def _measured(patch, *arguments):
+    """Be `python benchmarks/measured.py`, and return its exit status."""
+    patch.syspath_prepend(ROOT / "benchmarks")
+    patch.setattr(sys, "argv", ["measured.py", *map(str, arguments)])
+    with pytest.raises(SystemExit) as done:
+        runpy.run_path(str(ROOT / "benchmarks" / "measured.py"), run_name="__main__")
+    return done.value.code
+
+
 @pytest.mark.skipif(not MEASURED.is_dir(), reason="the measured tables are not here")
-def test_measured_tables_are_met_within_the_bars(tmp_path):
+def test_measured_tables_are_met_within_the_bars(tmp_path, monkeypatch, capsys):
     pytest.importorskip("matplotlib")
-    out = tmp_path / "rows.csv"
-    command = [sys.executable, str(ROOT / "benchmarks" / "measured.py"), "--csv", str(out)]
-    run = subprocess.run(
-        [*command, "--shared", str(MEASURED), "--picture", str(tmp_path / "measured.png")],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert run.returncode == 0, run.stdout[-3000:] + run.stderr
-    assert "MISSED" not in run.stdout
+    out, picture = tmp_path / "rows.csv", tmp_path / "measured.png"
+    status = _measured(monkeypatch, "--csv", out, "--shared", MEASURED, "--picture", picture)
+    said = capsys.readouterr().out
+    assert status == 0, said[-3000:]
+    assert "MISSED" not in said
     assert len(out.read_text().splitlines()) > 1000
 
 
-def test_the_benchmark_says_when_there_are_no_measured_tables(tmp_path):
+def test_the_benchmark_says_when_there_are_no_measured_tables(tmp_path, monkeypatch, capsys):
     pytest.importorskip("matplotlib")
-    command = [sys.executable, str(ROOT / "benchmarks" / "measured.py"), "--shared", str(tmp_path / "none")]
-    run = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert run.returncode == 2
-    assert "--shared PATH" in run.stderr
+    assert _measured(monkeypatch, "--shared", tmp_path / "none") == 2
+    assert "--shared PATH" in capsys.readouterr().err
 
 
 # Errors

@@ -23,6 +23,8 @@ from kernels import forked_kernels
 from simsched.errors import SimschedError
 
 PATIENCE_S = 60
+#: How often a page is asked; without, it is asked at each frame, of which it then draws 60 a second.
+POLL_MS = 100
 #: The server and its kernels end by themselves when whoever started them was killed.
 IDLE_S = 300
 #: Neither news nor a question whether to fetch them; cells are on the page whether or not they are in sight.
@@ -97,12 +99,16 @@ class Server:
             said: bytes = answer.read()
         return said
 
-    def run(self, page: Any, name: str) -> None:
-        """Open a notebook in a page of Playwright, run all its cells and wait until the kernel has done so."""
+    def open(self, page: Any, name: str) -> None:
+        """Open a notebook in a page of Playwright."""
         if page.url.startswith(f"{self.url}lab"):
             page.evaluate(OPEN, name)
         else:
             page.goto(f"{self.url}lab/tree/{name}?token={self.token}&reset")
+
+    def run(self, page: Any, name: str) -> None:
+        """Open a notebook, run all its cells and wait until the kernel has done so."""
+        self.open(page, name)
         idle = page.get_by_title("Kernel status: Idle", exact=False).or_(
             page.get_by_text("Python 3 (ipykernel) | Idle")
         )
@@ -115,6 +121,7 @@ class Server:
               [...document.querySelectorAll(".jp-CodeCell .jp-InputPrompt")].every((of) => /\\d/.test(of.textContent))
               || [...document.querySelectorAll(errors)].some((each) => each.textContent.includes(traceback))""",
             arg=[ERRORS, TRACEBACK],
+            polling=POLL_MS,
             timeout=1000 * PATIENCE_S,
         )
         wrong = page.locator(ERRORS).filter(has_text=TRACEBACK)

@@ -14,6 +14,7 @@ import pytest
 import simsched as ss
 from simsched.errors import FormatError, SimschedError
 from simsched.traces.recorders.runtimes import Program, load, record, save
+from simsched.traces.recorders.runtimes.__main__ import main
 from simsched.traces.recorders.runtimes.networks import WORK
 from simsched.traces.recorders.runtimes.programs import PROGRAMS, cholesky, lu, stencil
 from simsched.traces.recorders.runtimes.record import NAMES, RUNTIMES, has, installed, recorded
@@ -143,20 +144,18 @@ def test_damaged_files(tmp_path: Path, name: str, content: str | None) -> None:
         load(tmp_path)
 
 
+def test_the_command_refuses_an_unknown_program(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["runtimes", "--out", str(tmp_path), "--programs", "none"])
+    assert main() == 2
+    assert "no program is called 'none'" in capsys.readouterr().err
+
+
 def test_the_command(tmp_path: Path) -> None:
-    command = [
-        sys.executable,
-        "-m",
-        "simsched.traces.recorders.runtimes",
-        "--out",
-        str(tmp_path),
-        "--programs",
-    ]
-    done = subprocess.run([*command, "none"], capture_output=True, text=True, check=False)
-    assert done.returncode == 2
-    assert "no program is called 'none'" in done.stderr
+    command = [sys.executable, "-m", "simsched.traces.recorders.runtimes", "--out", str(tmp_path)]
     done = subprocess.run(
-        [*command, "lu", "--runtimes", "gnu-openmp", "--workers", "1", "--repeats", "1"],
+        [*command, "--programs", "lu", "--runtimes", "gnu-openmp", "--workers", "1", "--repeats", "1"],
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
