@@ -15,7 +15,10 @@ namespace simsched {
 class Caches {
   public:
     explicit Caches(const DataPlan &plan)
-        : plan_(plan), near_(plan.n_core_places()), copies_of_(plan.n_objects(), none) {}
+        : plan_(plan), near_(plan.n_core_places()), copies_of_(plan.n_objects(), none) {
+        copies_.reserve(plan.inputs.indices.size() + plan.n_objects());
+        uses_.reserve(copies_.capacity());
+    }
     // Appends the objects that are not near a place, each with whence it is read; from now on they are near.
     void read(std::span<const std::int32_t> objects, std::int32_t place,
               const std::vector<std::int32_t> &at_place,

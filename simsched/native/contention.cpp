@@ -129,6 +129,8 @@ void Contention::place(std::size_t slot, std::span<const std::int32_t> threads) 
     for (auto &flow : flows)
         flow.here /= static_cast<double>(threads.size());
     for (auto *numbers : {&team.tiles, &team.segments}) {
+        if (numbers->size() == 1)
+            continue;
         std::sort(numbers->begin(), numbers->end());
         numbers->erase(std::unique(numbers->begin(), numbers->end()), numbers->end());
     }
@@ -195,13 +197,15 @@ void Contention::add_traffic(std::size_t slot, int sign) {
 void Contention::enter(std::size_t slot) {
     n_running_threads_ += static_cast<std::int64_t>(teams_[slot].cores.size());
     crowd_all();
+    bool shares_cores = false;
     for (const auto core : teams_[slot].cores)
-        if (!threads_on_[static_cast<std::size_t>(core)]++)
+        if (threads_on_[static_cast<std::size_t>(core)]++)
+            shares_cores = true;
+        else
             ++busy_on_[static_cast<std::size_t>(shared_.tile_of[static_cast<std::size_t>(core)])];
     for (const auto tile : teams_[slot].tiles) {
         auto &teams = teams_on_[static_cast<std::size_t>(tile)];
-        for (const auto other : teams)
-            crowd(other);
+        crowd(teams, shares_cores);
         teams.push_back(slot);
     }
 }
@@ -209,16 +213,25 @@ void Contention::enter(std::size_t slot) {
 void Contention::leave(std::size_t slot) {
     n_running_threads_ -= static_cast<std::int64_t>(teams_[slot].cores.size());
     crowd_all();
+    bool shares_cores = false;
     for (const auto core : teams_[slot].cores)
-        if (!--threads_on_[static_cast<std::size_t>(core)])
+        if (--threads_on_[static_cast<std::size_t>(core)])
+            shares_cores = true;
+        else
             --busy_on_[static_cast<std::size_t>(shared_.tile_of[static_cast<std::size_t>(core)])];
     for (const auto tile : teams_[slot].tiles) {
         auto &teams = teams_on_[static_cast<std::size_t>(tile)];
         *std::find(teams.begin(), teams.end(), slot) = teams.back();
         teams.pop_back();
-        for (const auto other : teams)
-            crowd(other);
+        crowd(teams, shares_cores);
     }
+}
+
+// Tiles alone slow down nothing but what waits for memory.
+void Contention::crowd(const std::vector<std::size_t> &teams, bool shares_cores) {
+    for (const auto slot : teams)
+        if (shares_cores || columns_.memory_share[slot] != 0)
+            crowd(slot);
 }
 
 void Contention::crowd(std::size_t slot) {
@@ -255,13 +268,15 @@ void Contention::update(double now) {
         weigh_memory(slot, slot + 1);
         settle(slot);
     }
-    if (changes.memory || changes.net)
+    bool changed = changes.memory || changes.net;
+    if (changed)
         columns_.retime(times, 0, times.size(), now);
     else
         for (const auto slot : crowd_changed_)
-            columns_.retime(times, slot, slot + 1, now);
+            changed |= columns_.retime(times, slot, now);
     crowd_changed_.clear();
-    running_.changed();
+    if (changed)
+        running_.changed();
 }
 
 Contention::Changes Contention::weigh() {

@@ -84,6 +84,7 @@ class Contention {
     void leave(std::size_t slot);
     void take_out(std::size_t slot);
     void crowd(std::size_t slot);
+    void crowd(const std::vector<std::size_t> &teams, bool shares_cores);
     void crowd_all();
     Changes weigh();
     bool weigh_domains();

@@ -9,7 +9,8 @@ namespace {
 
 void check_within(std::span<const std::int32_t> numbers, std::size_t n, const char *of, std::int32_t least) {
     const auto most = static_cast<std::int32_t>(std::min<std::size_t>(n, INT32_MAX));
-    bool outside = false; // without a way out, the loop goes over several at once
+    // As wide as the numbers and without a way out, so that the loop goes over several at once.
+    std::int32_t outside = 0;
     for (const auto number : numbers)
         outside |= (number < least) | (number >= most);
     if (outside)

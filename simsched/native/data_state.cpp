@@ -9,8 +9,12 @@ DataState::DataState(const DataPlan &plan)
       place_(plan.inputs.n(), nowhere), placed_s_(plan.inputs.n()), begun_s_(plan.inputs.n()),
       first_(plan.n_objects(), none), last_(plan.n_objects(), none), missing_(plan.inputs.n()),
       held_of_(plan.inputs.n()) {
-    if (plan.read)
+    if (plan.read) {
         caches_.emplace(plan);
+    } else {
+        asked_.reserve(plan.inputs.indices.size());
+        waiters_.reserve(plan.inputs.indices.size());
+    }
     if (plan.limited)
         room_.emplace(
             plan, at_place_, [this](std::int32_t object, std::int32_t place) { forget(object, place); },

@@ -2,26 +2,36 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <utility>
 
 namespace simsched {
 
 Mail::Mail(const DataPlan &plan) : plan_(plan) {
+    sent_.reserve(plan.inputs.indices.size()); // hardly ever more
     if (plan.shares_links())
-        for (const auto capacity_Bps : plan.capacity_Bps)
-            links_.push_back({capacity_Bps, 1.0 / capacity_Bps, 0.0, {}});
+        for (const auto capacity_Bps : plan.capacity_Bps) {
+            links_.push_back({1.0 / capacity_Bps});
+            crowds_.push_back({capacity_Bps, {}});
+        }
 }
 
 std::size_t Mail::send(std::int32_t object, std::int32_t source, std::int32_t place, double now,
                        std::int32_t reader) {
-    const auto number = sent_.size(), way = plan_.way(source, place), slot = free_slot();
+    if (free_.empty())
+        add_slot();
+    const auto number = sent_.size(), way = plan_.way(source, place), slot = free_.back();
+    free_.pop_back();
     const double latency = plan_.latency_s[way], alone = plan_.s_per_B[way];
     const double bytes = plan_.size_B[at(object)] * alone;
     // What shares no link arrives in one step.
     const bool shares = plan_.shares_links() && bytes > 0;
     sent_.push_back({object, source, place, reader, now, never_s});
-    moving_[slot] = {number, bytes, alone, {}, !shares, alone};
-    if (shares)
+    moving_[slot] = {number, bytes, alone, {}, !shares};
+    slowest_[slot] = alone;
+    if (shares) {
         moving_[slot].links = row(plan_.ways, way);
+        __builtin_prefetch(moving_[slot].links.data()); // loaded soon
+    }
     if (const double due = now + (shares ? latency : latency + bytes); due > now)
         at_time(slot, due);
     else
@@ -29,14 +39,11 @@ std::size_t Mail::send(std::int32_t object, std::int32_t source, std::int32_t pl
     return number;
 }
 
-std::size_t Mail::free_slot() {
-    if (free_.empty()) {
-        free_.push_back(moving_.size());
-        moving_.emplace_back();
-    }
-    const auto slot = free_.back();
-    free_.pop_back();
-    return slot;
+void Mail::add_slot() {
+    free_.push_back(moving_.size());
+    moving_.emplace_back();
+    slowest_.emplace_back();
+    due_.add_slot();
 }
 
 void Mail::at_time(std::size_t slot, double time) {
@@ -49,7 +56,8 @@ void Mail::due(double now, std::vector<std::pair<std::size_t, std::size_t>> &mes
     if (next() != now)
         return;
     due_.each_first([&](std::size_t slot) { messages.emplace_back(moving_[slot].number, slot); });
-    std::sort(messages.begin(), messages.end());
+    if (messages.size() > 1)
+        std::sort(messages.begin(), messages.end());
 }
 
 bool Mail::happened(std::size_t slot, double now) {
@@ -73,38 +81,60 @@ bool Mail::happened(std::size_t slot, double now) {
 void Mail::load(std::size_t slot) {
     auto &message = moving_[slot];
     message.loads = true;
+    double slowest = message.alone;
     for (const auto number : message.links) {
         auto &link = links_[at(number)];
-        link.on.push_back(static_cast<std::uint32_t>(slot));
-        link.carry();
-        for (const auto other : link.on)
-            if (moving_[other].slowest < link.share) {
-                moving_[other].slowest = link.share;
-                touch(other);
-            }
+        if (link.n++)
+            join(at(number), slot);
+        else
+            link.one = static_cast<std::uint32_t>(slot);
+        slowest = std::max(slowest, link.share);
     }
+    slow_down(slot, slowest);
 }
 
 void Mail::unload(std::size_t slot) {
     auto &message = moving_[slot];
     message.loads = false;
-    for (const auto number : message.links) {
-        auto &link = links_[at(number)];
-        std::size_t place = 0;
-        while (link.on[place] != slot)
-            ++place;
-        link.on[place] = link.on.back();
-        link.on.pop_back();
-        if (link.on.empty())
-            continue;
-        const double before = link.share;
-        link.carry();
-        for (const auto other : link.on)
-            if (moving_[other].slowest == before) {
-                moving_[other].eased = true;
-                touch(other);
-            }
-    }
+    for (const auto number : message.links)
+        if (--links_[at(number)].n)
+            leave(at(number), slot);
+}
+
+// One more message slows down the others on a link.
+void Mail::join(std::size_t number, std::size_t slot) {
+    auto &link = links_[number];
+    auto &[capacity_Bps, others] = crowds_[number];
+    link.share = static_cast<double>(link.n) / capacity_Bps;
+    slow_down(link.one, link.share);
+    for (const auto other : others)
+        slow_down(other, link.share);
+    others.push_back(static_cast<std::uint32_t>(slot));
+}
+
+void Mail::leave(std::size_t number, std::size_t slot) {
+    auto &link = links_[number];
+    auto &[capacity_Bps, others] = crowds_[number];
+    (link.one == slot ? link.one : *std::find(others.begin(), others.end(), slot)) = others.back();
+    others.pop_back();
+    const double before = std::exchange(link.share, static_cast<double>(link.n) / capacity_Bps);
+    ease(link.one, before);
+    for (const auto other : others)
+        ease(other, before);
+}
+
+void Mail::slow_down(std::size_t slot, double share) {
+    if (!(slowest_[slot] < share))
+        return;
+    slowest_[slot] = share;
+    touch(slot);
+}
+
+void Mail::ease(std::size_t slot, double before) {
+    if (slowest_[slot] != before)
+        return;
+    moving_[slot].eased = true;
+    touch(slot);
 }
 
 void Mail::touch(std::size_t slot) {
@@ -113,11 +143,11 @@ void Mail::touch(std::size_t slot) {
     moving_[slot].touched = true;
 }
 
-void Mail::look_around(Moving &message) {
-    message.eased = false;
-    message.slowest = message.alone;
+double Mail::look_around(const Moving &message) const {
+    double slowest = message.alone;
     for (const auto link : message.links)
-        message.slowest = std::max(message.slowest, links_[at(link)].share);
+        slowest = std::max(slowest, links_[at(link)].share);
+    return slowest;
 }
 
 void Mail::update(double now) {
@@ -125,8 +155,9 @@ void Mail::update(double now) {
         auto &message = moving_[slot];
         message.touched = false;
         if (message.eased)
-            look_around(message);
-        const double slowdown = message.slowest / message.alone;
+            slowest_[slot] = look_around(message);
+        message.eased = false;
+        const double slowdown = slowest_[slot] / message.alone;
         if (!message.loads || slowdown == message.slowdown)
             continue;
         at_time(slot, now + (due_[slot] - now) * (slowdown / message.slowdown));

@@ -29,7 +29,7 @@ class Mail {
     const Message &operator[](std::size_t number) const { return sent_[number]; }
     const std::vector<Message> &sent() const { return sent_; }
     // When something happens next; never_s if nothing does.
-    double next() const { return due_.first(); }
+    double next() { return due_.first(); }
     // Fills in the messages of which something happens now, ascending, each with its slot.
     void due(double now, std::vector<std::pair<std::size_t, std::size_t>> &messages);
     // Lets the message of a slot begin to move, or arrive; returns whether it has arrived.
@@ -44,33 +44,39 @@ class Mail {
         double bytes_s, alone;               // seconds of its bytes, and of one of them, alone on its way
         std::span<const std::int32_t> links; // none where they are not shared
         bool moving;                         // its latency is over
-        double slowest;                      // seconds of a byte where it takes longest
         bool loads = false;                  // its links
         bool touched = false, eased = false; // may be slower or faster; what was slowest carries fewer
         double slowdown = 1;
     };
+    // Most links have one message or none, which is all that they are asked for.
     struct Link {
-        double capacity_Bps, alone, share; // seconds of a byte of one message, and of each that is there
-        std::vector<std::uint32_t> on;     // slots
-
-        void carry() {
-            // Division takes longer than all else here, and most messages are alone.
-            share = on.size() < 2 ? alone : static_cast<double>(on.size()) / capacity_Bps;
-        }
+        double share;        // seconds of a byte of each message on it
+        std::uint32_t n = 0; // messages on it: the slot of one, and of the others
+        std::uint32_t one = 0;
+    };
+    struct Crowd {
+        double capacity_Bps;
+        std::vector<std::uint32_t> others;
     };
 
-    std::size_t free_slot();
+    void add_slot();
     void load(std::size_t slot);
     void unload(std::size_t slot);
+    void join(std::size_t link, std::size_t slot);
+    void leave(std::size_t link, std::size_t slot);
+    void slow_down(std::size_t slot, double share);
+    void ease(std::size_t slot, double before);
     void touch(std::size_t slot);
-    void look_around(Moving &message);
+    double look_around(const Moving &message) const;
     void at_time(std::size_t slot, double time);
 
     const DataPlan &plan_;
     std::vector<Message> sent_;
     std::vector<Link> links_;
-    std::vector<Moving> moving_; // by slot
-    Earliest due_;               // when something happens next, by slot
+    std::vector<Crowd> crowds_;   // of each link
+    std::vector<Moving> moving_;  // by slot, as what follows
+    std::vector<double> slowest_; // seconds of a byte where it takes longest
+    Earliest due_;                // when something happens next
     std::vector<std::size_t> free_;
     std::vector<std::size_t> touched_; // slots whose messages may have become slower or faster
 };

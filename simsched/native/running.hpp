@@ -1,9 +1,9 @@
 #pragma once
 
-#include <algorithm>
+#include "earliest.hpp"
+
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <span>
 #include <vector>
 
@@ -15,9 +15,8 @@ class Running {
   public:
     std::size_t begin(double time, std::int32_t task) {
         const auto slot = free_slot();
-        times_[slot] = time;
+        times_.set(slot, time);
         tasks_[slot] = task;
-        least_[slot / block] = std::min(least_[slot / block], time);
         ++n_running_;
         if (!due_.empty() && time < due_s_) {
             due_.clear();
@@ -32,10 +31,7 @@ class Running {
 
     // Takes a task out; its slot is free once it is released.
     void end(std::size_t slot) {
-        const bool first = !(least_[slot / block] < times_[slot]);
-        times_[slot] = never;
-        if (first)
-            look(slot / block);
+        times_.set(slot, never);
         --n_running_;
     }
     void release(std::size_t slot) { free_.push_back(slot); }
@@ -64,36 +60,33 @@ class Running {
     }
 
     // The times, to be changed; `changed` says that they are.
-    std::span<double> times() { return times_; }
-    void changed();
+    std::span<double> times() { return times_.times(); }
+    void changed() {
+        due_.clear();
+        times_.changed();
+    }
     bool empty() const { return !n_running_; }
     bool has(std::size_t slot) const { return times_[slot] != never; }
     std::int32_t task(std::size_t slot) const { return tasks_[slot]; }
 
-    static constexpr double never = std::numeric_limits<double>::infinity();
+    static constexpr double never = Earliest::never;
 
   private:
     std::size_t free_slot() {
         if (free_.empty()) {
-            if (times_.size() % block == 0)
-                least_.push_back(never);
-            times_.push_back(never);
+            times_.add_slot();
             tasks_.push_back(-1);
-            return times_.size() - 1;
+            return tasks_.size() - 1;
         }
         const auto slot = free_.back();
         free_.pop_back();
         return slot;
     }
     void look();
-    void look(std::size_t of);
 
-    static constexpr std::size_t block = 64;
-
-    std::vector<double> times_;
+    Earliest times_;
     std::vector<std::int32_t> tasks_;
     std::vector<std::size_t> free_;
-    std::vector<double> least_; // of each block of slots
     // The slots of all that finish at due_s_, the earliest time; empty where nobody has looked.
     std::vector<std::size_t> due_;
     double due_s_ = never;

@@ -28,6 +28,13 @@ struct SlowdownColumns {
     }
     // Sets the slow-downs of some slots to what they are now, and what is left of their tasks accordingly.
     void retime(std::span<double> times, std::size_t first, std::size_t last, double now);
+    // The same of one slot; returns whether its slow-down has changed.
+    bool retime(std::span<double> times, std::size_t slot, double now) {
+        const bool changes = current(slot) != slowdown[slot];
+        if (changes)
+            retime(times, slot, slot + 1, now);
+        return changes;
+    }
     // Adds a domain's part to how much longer memory traffic takes than alone.
     void add_memory(const std::vector<double> &local, const std::vector<double> &remote, double near,
                     double far, std::size_t first, std::size_t last);

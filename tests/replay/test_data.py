@@ -77,6 +77,17 @@ def test_an_object_is_sent_once_to_each_place(replay):
 
 
 @pytest.mark.rule("Sent")
+def test_thousands_of_messages_at_once(replay):
+    """60 tasks end at 1, and each of 50 others reads from all of them: b bytes arrive 0.5 + b/2 s later."""
+    edges = [(i, 60 + j) for i in range(60) for j in range(50)]
+    machine = SENT.replace("cores=2", "cores=60")
+    schedule = replay(np.ones(110), edges, np.arange(1.0, 3001), machine=machine, layout="60x1")
+    sent = schedule.messages
+    assert len(sent.object) == 3000 - 50  # one of each task's is there
+    assert sent.arrive_s.tolist() == (1.5 + (1 + sent.object) / 2).tolist()
+
+
+@pytest.mark.rule("Sent")
 @pytest.mark.rule("Plans")
 def test_planned_tasks_are_sent_their_data_when_these_are_written(replay):
     """Core 1 runs 1 (5 s) first; the object of 0 is sent at 1 meanwhile and has long arrived when 2 starts at 5."""
