@@ -105,6 +105,13 @@ def growing(growth: dict[str, Table]) -> Iterator[Bar]:
     for workers, limit in ((1_024, 500_000), (4_096, 100_000)):
         figure = 1 / Spread(growth["workers"]["everything"][workers]).median
         yield Bar(f"tasks/s with {workers} workers, everything", figure, limit, True)
+    for mode, column in growth["data"].items():
+        for size_B in (10**6, 10**9):
+            figure = Spread(column[0]).median / Spread(column[size_B]).median
+            what = (
+                f"tasks/s with {size_B} bytes an edge, {mode}, over those with everything shared and no bytes"
+            )
+            yield Bar(what, figure, 1 / 3, True)
     for graph, column in growth["threads"].items():
         figure = Spread([one / two for one, two in zip(column[1], column[2], strict=True)]).median
         yield Bar(f"tasks/s of two threads over those of one, {graph}", figure, 1.5, True)

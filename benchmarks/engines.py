@@ -7,7 +7,8 @@ tables: running tasks share nothing; one memory's bandwidth; or all that those o
 process of its own, the contenders take turns, figures are medians. tasks/s counts the engine's own time on a graph
 that is already built; for simsched also the whole `simulate()` call, and that with the schedule's table of tasks.
 Bytes are the highest memory above what the process held with its inputs and libraries loaded. --growth adds how
-simsched scales with tasks, workers and threads; --bars ends with the project's goals and fails where one is missed.
+simsched scales with tasks, workers, bytes and threads; --bars ends with the project's goals and fails where one is
+missed.
 """
 
 from __future__ import annotations
@@ -172,7 +173,9 @@ def main() -> None:
     parser.add_argument(
         "--budget", type=float, default=BUDGET_S, help="seconds a run that a contender may take"
     )
-    parser.add_argument("--growth", action="store_true", help="also growth with tasks, workers and threads")
+    parser.add_argument(
+        "--growth", action="store_true", help="also growth with tasks, workers, bytes and threads"
+    )
     parser.add_argument(
         "--bars", action="store_true", help="also the goals; needs 1000000 tasks, implies --growth"
     )

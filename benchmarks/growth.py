@@ -1,4 +1,4 @@
-"""How simsched's compiled engine grows: with tasks, with workers, and with threads that replay at once."""
+"""How simsched's compiled engine grows: with tasks, with workers, with bytes, and with threads that replay at once."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
+import numpy as np
 from contenders import ours
-from graphs import layered
+from graphs import layered, layered_edges
 from measure import RATE_HEADING, Spread, seconds
 
 import simsched as ss
@@ -18,6 +19,9 @@ THREADS = [1, 2]
 THREAD_TASKS = [100_000, 1_000_000]
 #: At least so many tasks are replayed for one figure, so that small graphs are not lost in the clock's noise.
 ENOUGH = 300_000
+#: Bytes of an edge in the mean; none where all that is shared is what tasks do beside them.
+EDGE_B = [0, 10**6, 10**9]
+DATA_TASKS = 30_000
 #: Wide enough that 4,096 workers all have something to do.
 WIDE = 16_384
 
@@ -46,7 +50,7 @@ Table = dict[str, dict[int, list[float]]]
 
 
 def tables(repeats: int) -> dict[str, Table]:
-    """Print three tables; return seconds a task, by variant and number, of every repeat."""
+    """Print four tables; return seconds a task, by variant and number, of every repeat."""
     graphs = {n: layered(n) for n in TASKS}
     wide = layered(TASKS[-1], width=WIDE)
     by_tasks = sweep({n: (graph, 64) for n, graph in graphs.items()}, repeats)
@@ -54,7 +58,8 @@ def tables(repeats: int) -> dict[str, Table]:
     by_workers = sweep({workers: (wide, workers) for workers in WORKERS}, repeats)
     show("workers", by_workers, f"{wide.n_tasks} tasks, layers of {WIDE}")
     threads = by_threads({n: graphs[n] for n in THREAD_TASKS}, repeats)
-    return {"tasks": by_tasks, "workers": by_workers, "threads": threads}
+    data = by_bytes(repeats)
+    return {"tasks": by_tasks, "workers": by_workers, "threads": threads, "data": data}
 
 
 def sweep(cases: dict[int, tuple[ss.TaskGraph, int]], repeats: int) -> Table:
@@ -75,6 +80,32 @@ def seconds_a_task(graph: ss.TaskGraph, workers: int, variant: Variant) -> float
         for _ in range(times):
             ours.simulate(dressed, workers, "native", variant.sharing)
     return calls.seconds / times / graph.n_tasks
+
+
+def by_bytes(repeats: int) -> Table:
+    """Print and return what bytes on edges cost on a mesh of 64 workers, beside all that tasks share without them."""
+    plain, edges = ours.with_bytes(layered(DATA_TASKS), 0.1), layered_edges(DATA_TASKS)
+    factors = np.random.default_rng(3).uniform(0.5, 1.5, len(edges))
+    result: Table = {mode: {size_B: [] for size_B in EDGE_B} for mode in ("read", "sent")}
+    graphs = {
+        size_B: ss.TaskGraph.from_edges(plain.durations_s, edges, edge_bytes=size_B * factors)
+        if size_B
+        else plain
+        for size_B in EDGE_B
+    }
+    for _ in range(repeats):
+        for mode, column in result.items():
+            for size_B, values in column.items():
+                machine = f"knl-7250[contention=true,data={mode if size_B else 'none'}]"
+                with ours.watched("native") as calls:
+                    for _ in range(ENOUGH // DATA_TASKS):
+                        ss.simulate(
+                            graphs[size_B], machine, "critical-path", "64x1",
+                            runtime=ss.RuntimeProfile(), engine="native",
+                        )  # fmt: skip
+                values.append(calls.seconds / ENOUGH)
+    show("bytes", result, f"{DATA_TASKS} tasks, 64 workers of a mesh, bytes an edge")
+    return result
 
 
 def by_threads(graphs: dict[int, ss.TaskGraph], repeats: int) -> Table:
