@@ -3,8 +3,8 @@
 Measures the host (clocks, triads, cache lines, teams, ops by size), then runs the graphs of crosscheck.py for real and
 compares their makespans with simulations on the measured machine. No run of these graphs, and no op of their sizes, is
 used. Goal: a median absolute error of 5 %. Run it on a host that does nothing else. Exit status 1 where the goal is
-missed, 2 where more than half of the cases are declined, or the host has become faster or slower since it was measured:
-then it cannot tell here.
+missed, 2 where it cannot tell: more than half of the cases are declined, or it is missed on a host that has become
+faster or slower since it was measured.
 """
 
 from __future__ import annotations
@@ -58,10 +58,11 @@ def main() -> int:
     if numbers["declined"] > numbers["cases"]:
         print(f"cannot tell here: {numbers['declined']:.0f} of {len(check.cases)} cases are declined")
         return 2
-    if abs(numbers["drift"] - 1) > DRIFT:
-        print(f"cannot tell here: ops now take {numbers['drift']:.3f} times the seconds that were measured")
-        return 2
+    print(f"ops of these sizes now take {numbers['drift']:.3f} times the seconds that were measured")
     holds = numbers["median_error"] <= MEDIAN
+    if not holds and abs(numbers["drift"] - 1) > DRIFT:
+        print("cannot tell here: the host has become faster or slower")
+        return 2
     print(f"{'holds' if holds else 'MISSED'}  median error at most {MEDIAN:.0%}")
     return 0 if holds else 1
 

@@ -21,7 +21,7 @@ from simsched.execute.calibrate.calibrating import (
 )
 from simsched.execute.crosscheck.checked import Checked, CrossCheck
 from simsched.execute.measure.measured import Measured
-from simsched.execute.measure.measuring import measured_again
+from simsched.execute.measure.measuring import cases_again, ratios_again
 from simsched.execute.run.execution import Execution
 from simsched.execute.run.prepared import PRECISION, Settings
 from simsched.execute.run.run import Case, interleaved
@@ -121,14 +121,15 @@ def _against(
     """Return the cases, predicted by what was measured of the host before."""
     asked = [(part.name, case) for part in parts for case in part.asked]
     deciding = settings if settings.costs is not None else replace(settings, costs=measured.costs)
-    before = measured_again(measured, repeats)
-    runs = interleaved([case for _, case in asked], repeats, deciding, progress)
+    sizes = cases_again(measured)
+    found = interleaved([*sizes, *(case for _, case in asked)], repeats, deciding, progress)
+    again, runs = found[: len(sizes)], found[len(sizes) :]
     checked = []
     for (name, case), run in zip(asked, runs, strict=True):
         simulated = measured.simulate(case.graph, case.policy, case.layout)
         why = doubt(run.makespans_s, run.undisturbed)
         checked.append(Checked(name, run, simulated, measured.costs, measured.runtime, why))
-    drift = _drift([*before, *measured_again(measured, repeats)])
+    drift = _drift(ratios_again(measured, list(zip(sizes, again, strict=True))))
     return CrossCheck(tuple(checked), measured.calibration, drift)
 
 

@@ -372,16 +372,19 @@ def _by_size(
     return calibration_of(ops, runs, host, f"{len(ops)} ops of many sizes, widths {widths}").cost_model()
 
 
-def measured_again(measured: Measured, repeats: int) -> list[tuple[int, float]]:
-    """Run some of the sizes again, and return of each op the width and the seconds over those of `measured`."""
+def cases_again(measured: Measured) -> list[Case]:
+    """Return the cases of some of the sizes, to be measured again."""
+    shapes = {one.op.shape for one in measured.calibration.ops}
+    graphs = [graph for graph in sizes_graphs()[::STRIDE] if shapes.issuperset(graph.shapes.labels)]
+    return grid_cases(graphs, measured.host, counts(measured.host.n_threads))
+
+
+def ratios_again(measured: Measured, runs: Sequence[tuple[Case, Execution]]) -> list[tuple[int, float]]:
+    """Return, of each op in runs of `cases_again`, the width and the seconds over those of `measured`."""
     before = {
         (one.op, point.width): point.seconds for one in measured.calibration.ops for point in one.points
     }
-    shapes = {op.shape for op, _ in before}
-    graphs = [graph for graph in sizes_graphs()[::STRIDE] if shapes.issuperset(graph.shapes.labels)]
-    cases = grid_cases(graphs, measured.host, counts(measured.host.n_threads))
-    settings = Settings(machine=measured.host, precision=PRECISION, patience=PATIENCE)
-    again = calibrated(list(zip(cases, interleaved(cases, repeats, settings), strict=True))).ops
+    again = calibrated(runs).ops
     return [
         (point.width, point.seconds / before[one.op, point.width]) for one in again for point in one.points
     ]
