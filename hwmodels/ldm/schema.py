@@ -142,7 +142,7 @@ class LdmTable(Strict):
     def planned_for(self, stated: LdmTable) -> LdmTable:
         """Return the table with programs that are planned for the numbers of another one."""
         made = self.model_copy()
-        made._stated = stated.core_group()
+        made._stated = stated._stated or stated.core_group()
         return made
 
     def operation(self, kind: str, **sizes: int) -> LoopNest:

@@ -384,10 +384,9 @@ def ratios_again(measured: Measured, runs: Sequence[tuple[Case, Execution]]) -> 
     before = {
         (one.op, point.width): point.seconds for one in measured.calibration.ops for point in one.points
     }
-    again = calibrated(runs).ops
-    return [
-        (point.width, point.seconds / before[one.op, point.width]) for one in again for point in one.points
-    ]
+    again = ((one.op, point) for one in calibrated(runs).ops for point in one.points)
+    # Ops of other kinds with the same shapes may not have been measured.
+    return [(at.width, at.seconds / before[op, at.width]) for op, at in again if (op, at.width) in before]
 
 
 def stream_B(host: Machine) -> float:
