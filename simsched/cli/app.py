@@ -83,7 +83,6 @@ def commands(asked: str = "") -> TyperGroup:
     gc.disable()  # What is imported stays.
     for file in [FILES[asked]] if asked in FILES else FILES.values():
         import_module(f"simsched.cli.{file}")
-    gc.freeze()
     gc.enable()
     return _parser(len(app.registered_commands))
 

@@ -16,6 +16,25 @@ from simsched.cli.common import records, say_json, say_notes, waiting
 from simsched.progress import progress_bar
 
 
+@pytest.mark.parametrize(
+    ("line", "shell", "asked"),
+    [
+        ("--notes run rnn", {}, "run"),
+        ("--version", {}, ""),
+        ("", {"COMP_WORDS": "simsched compare --po", "_SIMSCHED_COMPLETE": "complete_bash"}, "compare"),
+        ("", {"_TYPER_COMPLETE_ARGS": "simsched tune rnn ", "_SIMSCHED_COMPLETE": "complete_zsh"}, "tune"),
+        ("learn a.json", {"COMP_WORDS": "other tool"}, "learn"),
+    ],
+)
+def test_what_is_imported_is_what_is_asked_for(line, shell, asked, monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["simsched", *line.split()])
+    for name in ("COMP_WORDS", "_TYPER_COMPLETE_ARGS", "_SIMSCHED_COMPLETE"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in shell.items():
+        monkeypatch.setenv(name, value)
+    assert cli._asked() == asked
+
+
 @pytest.mark.parametrize("columns", [60, 80])
 @pytest.mark.parametrize(
     "arguments",

@@ -106,8 +106,8 @@ def test_a_host_that_has_become_slower_is_told_from_a_wrong_model(measured, monk
     assert "Measure it again." in check.to_markdown()
 
     for drift, said in (
-        (0.98, "has become 2 % faster, by"),
-        (1.02, "has become 2 % slower, by"),
+        (0.98, "has become 2 % faster, as"),
+        (1.02, "has become 2 % slower, as"),
         (math.nan, ""),
     ):
         text = " ".join(sentences({**check.summary(), "drift": drift}))

@@ -149,8 +149,8 @@ def _drifted(numbers: dict[str, float]) -> tuple[str, ...]:
         return ()
     change = numbers["drift"] - 1
     return (
-        f"Since it was measured, the host has become {percent(abs(change))} {'slower' if change > 0 else 'faster'}, by "
-        f"ops of it measured again beside the cases.{' Measure it again.' if abs(change) > DRIFT else ''}",
+        f"Since it was measured, the host has become {percent(abs(change))} {'slower' if change > 0 else 'faster'}, as "
+        f"ops show that were measured again beside the cases.{' Measure it again.' if abs(change) > DRIFT else ''}",
     )
 
 
