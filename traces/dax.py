@@ -212,7 +212,7 @@ class _Workflow(XmlReading):
 
 #: After blanks, instructions and comments.
 _BEGINNING = re.compile(
-    rb"(?:\xef\xbb\xbf)?(?:\s|<\?(?:[^?]|\?(?!>))*+\?>|<!--(?:[^-]|-(?!->))*+-->)*+<(?:[A-Za-z_][\w.-]{0,40}:)?adag[\s>]"
+    rb"(?:\xef\xbb\xbf)?(?:\s|<\?(?>[\s\S]*?\?>)|<!--(?>[\s\S]*?-->))*+<(?:[A-Za-z_][\w.-]{0,40}:)?adag[\s>]"
 )
 
 

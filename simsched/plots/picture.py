@@ -143,7 +143,7 @@ def write_png(figure: Figure, file: IO[bytes]) -> None:
     canvas.draw()
     drawn = Image.fromarray(np.asarray(canvas.buffer_rgba())).convert("RGB")
     # 256 colours take a third of the bytes, without a visible difference.
-    drawn.quantize(256, dither=Image.Dither.NONE).save(file, "png", optimize=True)
+    drawn.quantize(256, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(file, "png", optimize=True)
 
 
 def _shapes(figure: Figure) -> int:

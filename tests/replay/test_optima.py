@@ -2,12 +2,12 @@
 
 import csv
 import itertools
-import tarfile
 from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
+from tarballs import unpack
 
 import simsched as ss
 from simsched.testing import check_graham
@@ -61,8 +61,7 @@ def published():
 @pytest.fixture(scope="module")
 def stg(tmp_path_factory):
     folder = tmp_path_factory.mktemp("stg")
-    with tarfile.open(STG / "stg_50_100.tar.gz") as archive:
-        archive.extractall(folder, filter="data")
+    unpack(STG / "stg_50_100.tar.gz", folder)
     return folder
 
 

@@ -10,6 +10,7 @@ from pathlib import Path, PurePosixPath
 
 import numpy as np
 import pytest
+from tarballs import unpack
 
 import simsched as ss
 from simsched.errors import FormatError
@@ -85,8 +86,7 @@ def file_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
     @cache
     def unpacked(archive: PurePosixPath) -> Path:
         folder = tmp_path_factory.mktemp("archive")
-        with tarfile.open(SAMPLES / archive) as opened:
-            opened.extractall(folder, filter="data")
+        unpack(SAMPLES / archive, folder)
         return folder
 
     def file(name: str) -> Path:

@@ -82,7 +82,7 @@ def _quoted(text: str) -> str:
     return '"' + text.replace('"', '\\"') + '"'
 
 
-_BLANK = rb"(?:\s|//[^\n]*+\n|/\*(?:[^*]|\*(?!/))*+\*/|\#[^\n]*+\n)*+"
+_BLANK = rb"(?:\s|//[^\n]*+\n|/\*(?>[\s\S]*?\*/)|\#[^\n]*+\n)*+"
 _BEGINNING = re.compile(
     rb"(?:\xef\xbb\xbf)?" + _BLANK + rb"(?:strict\b" + _BLANK + rb")?(?:di)?graph\b" + _BLANK
     + rb"(?:\"(?:[^\"\\]|\\.)*+\"|[\w.\x80-\xff-]++)?" + _BLANK + rb"\{",

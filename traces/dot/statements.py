@@ -26,6 +26,8 @@ from simsched.traces.shared.json_stream import shown
 #: Deepest nesting: files written by programs nest two or three deep.
 MAX_DEPTH = 100
 
+# Up to Python 3.11.4, a group that is repeated possessively goes on where its last try failed (gh-106052), unless the
+# last alternative of all, which never is, was tried from where the last one that was ended.
 _SKIP = r"(?:[ \t\r\n\f\v\ufeff]++|//[^\n]*+|/\*[\s\S]*?\*/|^\#[^\n]*+)*+"
 _QUOTED = r'"[^"\\]*+(?:\\[\s\S][^"\\]*+)*+"'
 # Graphviz reads an unquoted 2.5e3 as 2.5 and another id e3, with a warning; here it is rejected.
@@ -35,7 +37,7 @@ _NAME = (
 )
 _ID = (
     rf"({_NAME}"
-    rf"|{_QUOTED}(?:{_SKIP}\+{_SKIP}{_QUOTED})*+"
+    rf"|{_QUOTED}(?:{_SKIP}\+{_SKIP}{_QUOTED}|(?!))*+"
     r"|<(?:[^<>]++|<(?:[^<>]++|<[^<>]*+>)*+>)*+>)"
 )
 _TOKEN = re.compile(rf"{_SKIP}(?:{_ID}|(->|--)|([{{}}\[\];:=])|\Z)", re.MULTILINE)
@@ -43,11 +45,11 @@ _ATTRIBUTE = re.compile(rf"{_SKIP}{_ID}(?:{_SKIP}={_SKIP}{_ID})?{_SKIP}[;,]?", r
 _BLANKS, _PLAIN = r"[ \t\r\n]*+", rf"({_NAME}|{_QUOTED})"
 #: The most frequent statements, which are read at once: a node or an edge, with or without attributes, no comments.
 _SIMPLE = re.compile(
-    rf"{_BLANKS}{_PLAIN}{_BLANKS}(?:->{_BLANKS}{_PLAIN}{_BLANKS})?+"
-    rf"(?:\[([^\]\"<]*+(?:{_QUOTED}[^\]\"<]*+)*+)\]{_BLANKS})?+(?:;|(?!-[->]|[:=\[+/#\f\v\ufeff]))"
+    rf"{_BLANKS}{_PLAIN}{_BLANKS}(?>(?:->{_BLANKS}{_PLAIN}{_BLANKS})?)"
+    rf"(?>(?:\[([^\]\"<]*+(?:{_QUOTED}[^\]\"<]*+|(?!))*+)\]{_BLANKS})?)(?:;|(?!-[->]|[:=\[+/#\f\v\ufeff]))"
 )
 #: An attribute of theirs, or what is none.
-_PAIR = re.compile(rf"{_BLANKS}{_PLAIN}(?:{_BLANKS}={_BLANKS}{_PLAIN})?+{_BLANKS}[;,]?+|([\s\S])")
+_PAIR = re.compile(rf"{_BLANKS}{_PLAIN}(?>(?:{_BLANKS}={_BLANKS}{_PLAIN})?){_BLANKS}[;,]?+|([\s\S])")
 _KEYWORDS = frozenset({"node", "edge", "graph", "subgraph"})
 _MORE = re.compile(r"[;\s]*+")
 _BLANK = re.compile(_SKIP, re.MULTILINE)

@@ -75,7 +75,7 @@ def _as_networkx(graph: TaskGraph) -> nx.DiGraph[int]:
 
 #: After blanks, instructions, comments and a DOCTYPE.
 _BEGINNING = re.compile(
-    rb"(?:\xef\xbb\xbf)?(?:\s|<\?(?:[^?]|\?(?!>))*+\?>|<!--(?:[^-]|-(?!->))*+-->|<![A-Z](?:[^>\[]|\[[^\]]*+\])*+>)*+"
+    rb"(?:\xef\xbb\xbf)?(?:\s|<\?(?>[\s\S]*?\?>)|<!--(?>[\s\S]*?-->)|<![A-Z](?:[^>\[]|\[[^\]]*+\])*+>)*+"
     rb"<(?:[A-Za-z_][\w.-]{0,40}:)?graphml[\s>]"
 )
 

@@ -40,7 +40,7 @@ _WORKFLOW = re.compile(
     rb'"workflow"\s*:\s*\{\s*"(?:specification|execution|tasks|jobs|machines|makespan|executedAt)'
 )
 #: Suffix of the names of the tasks of one program: `mProject_ID0000001`.
-_NUMBER = re.compile(r"(?:[ _.-]?(?:ID)?[0-9]++)++$")
+_NUMBER = re.compile(r"(?:[ _.-]?(?:ID)?[0-9]++|(?!))++$")
 #: Suffix of the names of Nextflow's tasks, as written by its converters: `PROCESS__tag__ID0000001`.
 _ID = re.compile(r"__ID[0-9]++\Z")
 #: Longer ones than these are part of the name.

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import tarfile
 from pathlib import Path
 
 import pytest
+from tarballs import unpack
 
 import simsched as ss
 
@@ -39,8 +39,7 @@ def test_data_deps_of_one_thread_are_a_chain():
 
 
 def test_a_trace_of_a_gpu_with_collectives(tmp_path):
-    with tarfile.open(SAMPLES / "chakra-repo_feeder_tests_trace.tar.gz") as archive:
-        archive.extractall(tmp_path, filter="data")
+    unpack(SAMPLES / "chakra-repo_feeder_tests_trace.tar.gz", tmp_path)
     (path,) = tmp_path.rglob("*.et")
     graph = ss.load(path)
     assert (graph.n_tasks, graph.report.facts["kernels"], graph.report.facts["cut_operators"]) == (

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tarballs import unpack
 
 import simsched as ss
 
@@ -43,8 +44,7 @@ def unpacked(path: Path, folder: Path) -> list[Path]:
     """Return the traces in a file, which may be an archive."""
     if not tarfile.is_tarfile(path):
         return [path]
-    with tarfile.open(path) as archive:
-        archive.extractall(folder, filter="data")
+    unpack(path, folder)
     return sorted(p for p in folder.rglob("*.json") if not p.name.startswith("._"))
 
 
