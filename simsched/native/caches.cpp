@@ -30,7 +30,7 @@ void Caches::leave(std::int32_t object, std::int32_t place) {
 
 void Caches::leave(std::uint32_t number) {
     unlink(number);
-    near_[at(copies_[number].place)].used_B -= size(uses_[number].object);
+    near_[at(copies_[number].place)].used_B -= plan_.whole_B(uses_[number].object);
 }
 
 std::int32_t Caches::source(std::int32_t object, std::int32_t place) const {
@@ -42,7 +42,7 @@ void Caches::keep(std::int32_t object, std::int32_t place, std::uint32_t number)
     if (is_near(number)) {
         unlink(number);
         append(number);
-    } else if (static_cast<double>(size(object)) <= plan_.cache_B) {
+    } else if (static_cast<double>(plan_.whole_B(object)) <= plan_.cache_B) {
         if (number == none) {
             number = static_cast<std::uint32_t>(copies_.size());
             copies_.push_back({place, copies_of_[at(object)]});
@@ -51,7 +51,7 @@ void Caches::keep(std::int32_t object, std::int32_t place, std::uint32_t number)
         }
         auto &near = near_[at(place)];
         append(number);
-        near.used_B += size(object);
+        near.used_B += plan_.whole_B(object);
         while (static_cast<double>(near.used_B) > plan_.cache_B)
             leave(near.first);
     }

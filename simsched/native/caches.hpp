@@ -55,9 +55,6 @@ class Caches {
     void append(std::uint32_t number);
     void unlink(std::uint32_t number);
     void leave(std::uint32_t number);
-    std::int64_t size(std::int32_t object) const {
-        return static_cast<std::int64_t>(plan_.size_B[at(object)]);
-    }
 
     const DataPlan &plan_;
     std::vector<Near> near_;

@@ -35,6 +35,12 @@ struct DataPlan {
 
     std::size_t n_places() const { return domain_of.size(); }
     std::size_t n_objects() const { return producer.size(); }
+    // What an object takes where it is kept: its size, rounded up.
+    std::int64_t whole_B(std::int32_t object) const {
+        const auto size = size_B[static_cast<std::size_t>(object)];
+        const auto whole = static_cast<std::int64_t>(size);
+        return whole + (static_cast<double>(whole) < size);
+    }
     bool shares_links() const { return ways.n() > 0; }
     std::size_t way(std::int32_t source, std::int32_t place) const {
         return static_cast<std::size_t>(source) * n_places() + static_cast<std::size_t>(place);

@@ -45,7 +45,7 @@ std::int64_t Room::need(const Entry &entry) const {
     std::int64_t need_B = 0;
     for (const auto object : entry.fresh)
         if (!copies_[at(entry.place)].contains(object))
-            need_B += static_cast<std::int64_t>(plan_.size_B[at(object)]);
+            need_B += plan_.whole_B(object);
     return need_B;
 }
 
@@ -54,7 +54,7 @@ bool Room::takes(const Entry &entry) {
     if (plan_.place_B[at(entry.place)] < never_s && !fits(need_B, entry))
         return false;
     for (const auto object : entry.fresh) {
-        const auto size_B = static_cast<std::int64_t>(plan_.size_B[at(object)]);
+        const auto size_B = plan_.whole_B(object);
         if (copies_[at(entry.place)].try_emplace(object, Copy{size_B}).second) {
             holders_[at(object)].push_back(entry.place);
             held_B_[at(entry.place)] += size_B;

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from simsched.errors import PolicyError
 from simsched.notes import Note, Weight
 from simsched.policy.layout import BEST
 from simsched.replay.scenario import Scenario
@@ -46,7 +47,11 @@ def advised(schedule: Schedule, progress: Callable[[int], object] | None = None)
     if inputs is None or inputs.layout_by != "given" or not schedule.makespan_s:
         return schedule
     scenario = replace(Scenario.again(schedule, inputs), layout=BEST, progress=progress)
-    best = scenario.replay(schedule.graph, inputs.policy, inputs.factors)
+    try:
+        best = scenario.replay(schedule.graph, inputs.policy, inputs.factors)
+    except PolicyError:
+        # A plan of one's own may be for the given layout alone.
+        return schedule
     saved = 1 - best.makespan_s / schedule.makespan_s
     if saved <= WORTH:
         return schedule

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
-from math import inf
+from math import ceil, inf
 
 from simsched.errors import EngineError
 from simsched.graph.adjacency import Csr
@@ -25,7 +25,7 @@ class Caches:
 
     def __init__(self, plan: DataPlan) -> None:
         self._network, self._capacity_B = plan.network, plan.cache_B
-        self._size_B: list[float] = plan.size_B.tolist()
+        self._size_B = [ceil(size) for size in plan.size_B.tolist()]
         self._n_caches = int(plan.network.place_of.max()) + 1
         self._near: list[OrderedDict[int, None]] = [OrderedDict() for _ in range(self._n_caches)]
         self._used_B = [0] * self._n_caches
@@ -54,7 +54,7 @@ class Caches:
         """Note that an object is not near a place any more."""
         if one in self._near[place]:
             del self._near[place][one]
-            self._used_B[place] -= int(self._size_B[one])
+            self._used_B[place] -= self._size_B[one]
 
     def _source(self, one: int, at: int) -> int:
         """Return whence an object is read: where it was written, while it is kept there; else the memory below."""
@@ -63,14 +63,14 @@ class Caches:
 
     def _keep(self, one: int, place: int) -> None:
         """Put an object near a place; what was there longest without use makes room."""
-        near, size_B = self._near[place], int(self._size_B[one])
+        near, size_B = self._near[place], self._size_B[one]
         if one in near:
             near.move_to_end(one)
         elif size_B <= self._capacity_B:
             near[one] = None
             self._used_B[place] += size_B
             while self._used_B[place] > self._capacity_B:
-                self._used_B[place] -= int(self._size_B[near.popitem(last=False)[0]])
+                self._used_B[place] -= self._size_B[near.popitem(last=False)[0]]
 
 
 NOWHERE = -1

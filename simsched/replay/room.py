@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import inf
+from math import ceil, inf
 
 from simsched.errors import MemoryLimitError
 from simsched.replay.data import DataPlan, Message
@@ -76,7 +76,7 @@ class Room:
         self._plan, self._spills, self._aborts = plan, plan.limit == "spill", plan.aborts
         self._at, self._forget, self._spill = at, forget, spill
         self._limit_B: list[float] = plan.network.size_B.tolist()
-        self._size_B = [int(size) for size in plan.size_B.tolist()]
+        self._size_B = [ceil(size) for size in plan.size_B.tolist()]
         self._to_come: list[int] = plan.readers.tolist()  # readers that may still be placed
         stays = (plan.readers == 0) & (plan.goes_to < 0)
         self._stays: list[bool] = stays.tolist()

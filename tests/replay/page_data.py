@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import inf, isnan
+from math import ceil, inf, isnan
 from types import SimpleNamespace
 
 from simsched.errors import EngineError
@@ -16,7 +16,7 @@ class Moves:
         self.ways = self.network.ways
         self.shared, self.reads_afar = machine.effects.share_links, self.ways.mode == "read"
         data = graph.data
-        self.size = [0 if isnan(size) else int(size) for size in data.size_B.tolist()]
+        self.size = [0 if isnan(size) else ceil(size) for size in data.size_B.tolist()]
         self.writer = data.producer.tolist()
         self.readers = [data.readers.neighbours(one).tolist() for one in range(data.n)]
         self.homes = self.network.home_of(data.n).tolist()

@@ -106,6 +106,18 @@ def test_what_can_never_run_is_an_error(replay):
         replay(*TWO_CHAINS, "wait", machine)
 
 
+@pytest.mark.rule("Limits of memory")
+def test_parts_of_bytes_take_whole_ones(replay):
+    """Two objects of 1.4 bytes do not fit into 3, though their whole bytes alone would; two of 0.6 fit into 2."""
+    machine = "generic[cores=1,data=sent,place_B=%s]"
+    join = [1, 1, 1], [(0, 2), (1, 2)]
+    for size_B, place_B in ((1.4, 2.0), (1.4, 3.0), (0.4, 1.0)):
+        with pytest.raises(MemoryLimitError):
+            replay(*join, [size_B, size_B], "wait", machine % place_B)
+    held = replay(*join, [0.6, 0.6], "wait", machine % 2.0)
+    assert held.memory().peak.peak_B[0] == 1.2
+
+
 def test_a_search_for_a_layout_passes_over_those_without_room():
     """On one core the two chains never end; on two they do."""
     graph = ss.TaskGraph.from_edges(TWO_CHAINS[0], TWO_CHAINS[1], edge_bytes=TWO_CHAINS[2])

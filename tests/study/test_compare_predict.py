@@ -108,3 +108,18 @@ def test_the_distance_from_the_best_known_bound():
 def test_a_bound_that_is_not():
     with pytest.raises(SpecError, match="bound is 'best'; expected one of quick, thorough, optimum"):
         ss.compare(GRAPH, "generic[cores=2]", ["fifo"], bound="best")
+
+
+def test_a_plan_for_the_given_layout_alone_is_compared() -> None:
+    """The search for a layout that is faster, which is only advice, finds none that the plan is for."""
+
+    class Split(ss.PlannedPolicy):
+        name = "split"
+
+        def plan(self, platform: object, seed: int) -> ss.Assignment:
+            return ss.Assignment([0, 0, 1], [0, 1, 2])
+
+    graph = ss.TaskGraph.from_edges([1.0] * 3, [(0, 1), (0, 2)], edge_bytes=1e9)
+    machine = "generic[cores=2,data=sent,link_Bps=1e8]"
+    assert ss.compare(graph, machine, [Split, "heft"], layout="2x1").frame.makespan_s.tolist() == [12.0, 3.0]
+    assert ss.predict(graph, machine, Split, [2], width=1).frame.makespan_s.tolist() == [12.0]
