@@ -188,13 +188,14 @@ def sockets_content(topology: Topology, preset: Preset, name: str) -> Table:
     }
     _scale_memory(content, topology, preset, len(domains))
     if preset.core:
-        _of_the_core(content, preset.core, len(sockets))
+        # A virtual machine may have a part of a socket.
+        _of_the_core(content, preset.core, min(len(sockets), sum(sockets) / preset.machine.n_cores))
     if per_tile != preset.machine.cores_per_tile:
         content["caches"].pop("tile_slowdown", None)
     return content
 
 
-def _of_the_core(content: Table, core: CoreModel, sockets: int) -> None:
+def _of_the_core(content: Table, core: CoreModel, sockets: float) -> None:
     """Put what only the table of cores knows into a machine file: clusters, where they fit, power, costs of teams."""
     content["runtime"] = CoreNumbers(core).runtime(sum(content["structure"]["sockets"]))
     structure, size = content["structure"], int(core.cluster_cores.value) if core.cluster_cores else 0
