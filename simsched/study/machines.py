@@ -213,25 +213,41 @@ def _result(rows: Sequence[dict[str, Any]]) -> Result:
     )
 
 
+#: Machines that a note names.
+MOST_NAMED = 3
+
+
 def merged_notes(notes: Mapping[str, Sequence[str]]) -> list[str]:
     """Return the notes of machines by name, those of several machines that differ only in the name as one.
+
+    One that does not name its machine, and is not of all, begins with the machines that it is of.
 
     Examples
     --------
     >>> merged_notes({"grace": ["carried to grace", "a fact"], "a64fx": ["carried to a64fx"]})
-    ['carried to each of 2 machines', 'a fact']
+    ['carried to each of 2 machines', 'grace: a fact']
     """
-    same: dict[str, list[str]] = {}
+    same: dict[str, dict[str, str]] = {}
     for machine, own in notes.items():
         name = re.compile(rf"(?<![\w-]){re.escape(machine)}(?![\w-])")
         for note in own:
-            same.setdefault(name.sub("\0", note), []).append(note)
-    return [
-        Note(text.replace("\0", f"each of {len(found)} machines"), weight_of(found[0]))
-        if len(found) > 1
-        else found[0]
-        for text, found in same.items()
-    ]
+            same.setdefault(name.sub("\0", note), {}).setdefault(machine, note)
+    return [_merged(text, found, len(notes)) for text, found in same.items()]
+
+
+def _merged(text: str, found: Mapping[str, str], of: int) -> str:
+    """Return a note of some machines, of `of` in all; a zero byte in its text stands for their names."""
+    first = next(iter(found.values()))
+    if "\0" in text:
+        return (
+            Note(text.replace("\0", f"each of {len(found)} machines"), weight_of(first))
+            if len(found) > 1
+            else first
+        )
+    if len(found) == of:
+        return first
+    few = len(found) <= MOST_NAMED
+    return Note(f"{', '.join(found) if few else f'{len(found)} of {of} machines'}: {first}", weight_of(first))
 
 
 def _power_notes(frame: pd.DataFrame) -> list[str]:
