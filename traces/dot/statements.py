@@ -26,8 +26,8 @@ from simsched.traces.shared.json_stream import shown
 #: Deepest nesting: files written by programs nest two or three deep.
 MAX_DEPTH = 100
 
-# Up to Python 3.11.4, a group that is repeated possessively goes on where its last try failed (gh-106052), unless the
-# last alternative of all, which never is, was tried from where the last one that was ended.
+# Up to Python 3.11.4, a group that is repeated possessively ends where its last try stopped, though this one failed
+# (gh-106052). So its last alternative is one that never matches, `(?!)`, which is tried from where the try began.
 _SKIP = r"(?:[ \t\r\n\f\v\ufeff]++|//[^\n]*+|/\*[\s\S]*?\*/|^\#[^\n]*+)*+"
 _QUOTED = r'"[^"\\]*+(?:\\[\s\S][^"\\]*+)*+"'
 # Graphviz reads an unquoted 2.5e3 as 2.5 and another id e3, with a warning; here it is rejected.
