@@ -154,7 +154,7 @@ def told(name: str, recordings: Sequence[Recorded]) -> pd.DataFrame:
     """Print and return predictions of the settings of a set of recordings; print errors of pairs, too."""
     print(f"\n{name}: {len(recordings)} recordings")
     found = predicted(recordings)
-    shown = found.drop(columns=["program", "policy", "runtime"])
+    shown = found.drop(columns=["recording", "program", "policy", "runtime"])
     print(shown.to_string(float_format="{:.4f}".format))
     print(by_runtime(found).to_string(index=False, float_format="{:.3f}".format))
     pairs = paired(recordings)

@@ -160,10 +160,18 @@ def _parse_scalar(text: str) -> Scalar:
 
 
 def format_scalar(value: Scalar) -> str:
-    """Format a scalar as in specs, which are read as the same scalar unless it is a string that looks like a number."""
+    """Format a scalar as in specs, which are read as the same scalar unless it is a string that looks like a number.
+
+    Examples
+    --------
+    >>> format_scalar(4e11), format_scalar(True), format_scalar(600000.0)
+    ('4e+11', 'true', '600000.0')
+    """
     if isinstance(value, bool):
         return "true" if value else "false"
-    return str(value)
+    # 4e11 is 400000000000.0 as Python prints it.
+    short = f"{value:g}" if isinstance(value, float) else ""
+    return short if "e" in short and float(short) == value else str(value)
 
 
 def made(cls: type[Made], what: str, spec: Spec) -> Made:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Sequence
 
 
 def printable(text: str) -> str:
@@ -89,3 +90,15 @@ def shortened(word: str, cells: int) -> str:
     while cells_of(end) > cells - 1 - cells_of(start):
         end = end[1:]
     return f"{start}…{end}"
+
+
+def distinct(words: Sequence[str], cells: int) -> list[str]:
+    """Return words as `shortened` does, on twice as many cells and so on where two that differ would be alike.
+
+    Examples
+    --------
+    >>> distinct(["generic[cores=4]", "grace"], 9), distinct(["generic[cores=4]", "generic[flops=4]"], 9)
+    (['gene…s=4]', 'grace'], ['generic[cores=4]', 'generic[flops=4]'])
+    """
+    short = [shortened(word, cells) for word in words]
+    return short if len({*short}) == len({*words}) else distinct(words, 2 * cells)

@@ -25,16 +25,16 @@ def time_unit(span_s: float) -> TimeUnit:
 
 
 def format_time(seconds: float) -> str:
-    """Return a time with its unit, to three digits, or to whole units above a thousand.
+    """Return a time with its unit, to three digits, or to whole units above a thousand, six digits at most.
 
     Examples
     --------
-    >>> format_time(0.0123), format_time(0.0)
-    ('12.3 ms', '0 s')
+    >>> format_time(0.0123), format_time(0.0), format_time(123456.0), format_time(3e15)
+    ('12.3 ms', '0 s', '123456 s', '3e+15 s')
     """
     unit = time_unit(float(f"{seconds:.3g}"))  # three digits of 999.9 ms are 1 s
     value = seconds * unit.per_s
-    return f"{value:.3g} {unit.name}" if value < 999.5 else f"{value:.0f} {unit.name}"
+    return f"{value:.3g} {unit.name}" if value < 999.5 else f"{round(value, 0):.6g} {unit.name}"
 
 
 def format_bytes(bytes_B: float) -> str:

@@ -350,18 +350,18 @@ def say_result(
 ) -> None:
     """Print a table of results with its notes, fitted to the terminal; or as JSON: its rows, and its notes.
 
-    Also write it to files, by their suffixes: pictures have a size in inches.
+    Before, write it to files, by their suffixes: a pipe's reader may stop early. Pictures have a size in inches.
     """
-    if as_json:
-        say_json(result.to_json_object())
-    else:
-        say(result.text(width(), notes=False))
-        say_notes(result.notes, apart=True)
     if paths := list(out or []):
         from simsched.study.export import export_table
 
         for path in paths:
             export_table(result, path, result.plot, size)
+    if as_json:
+        say_json(result.to_json_object())
+    else:
+        say(result.text(width(), notes=False))
+        say_notes(result.notes, apart=True)
 
 
 def say_document(document: Document) -> None:

@@ -176,15 +176,16 @@ def measure(
     check_outputs([picture] if picture else None, check_table_suffix)
     with progress_bar(None, "measuring", "steps") as progress:
         found = ss.measure(machine, repeats, limit_s=limit, progress=progress)
+    if out is not None:
+        found.save(out)
+    if picture is not None:
+        export_table(found.table, picture, found.plot, (8.0, 1.3 + 0.35 * len(found.table)))
     if json_:
         say_json(found.to_json_object())
     else:
         say_result(found.table)
     if out is not None:
-        found.save(out)
         say(f"wrote {out} and {out.with_suffix('.costs.json')}", err=json_)
-    if picture is not None:
-        export_table(found.table, picture, found.plot, (8.0, 1.3 + 0.35 * len(found.table)))
 
 
 @reading_command('crosscheck "rnn[layers=1,steps=4]" -p fifo -n 3 --html check.html')

@@ -160,6 +160,7 @@ def compare(
         schedules, sequential = replays(scenario, tasks, policies)
         worlds_s = worlds_of(scenario, schedules, seeds)
     frame = comparison_frame(schedules, sequential, best_bounds(scenario, tasks, bound, limit), worlds_s)
+    written = [] if out is None else list(write_gallery(out, schedules, frame))
     if not json_:
         say(
             f"{tasks.name}: {counted(tasks.n_tasks, 'task')}, {counted(tasks.n_edges, 'edge')}, "
@@ -167,7 +168,6 @@ def compare(
         )
     say_result(frame, json_)
     if out is not None:
-        written = list(write_gallery(out, schedules, frame))
         say(f"wrote {counted(len(written), 'file')} to {out}", err=json_)
 
 

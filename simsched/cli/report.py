@@ -28,6 +28,7 @@ from simsched.cli.common import (
     say_json,
     say_notes,
 )
+from simsched.errors import SpecError
 from simsched.progress import progress_bar
 
 if TYPE_CHECKING:
@@ -74,6 +75,8 @@ def report(
     from simsched.report import Findings, Question, Report
     from simsched.report.report import written_as
 
+    if markdown and json_:
+        raise SpecError("--markdown and --json ask for two forms of the same report; leave out one of both")
     check_outputs(out, written_as)
     tasks = graph_of(graph, context)
     question = Question.of(

@@ -56,11 +56,11 @@ def reproduce(
         for system in systems:
             made = ss.reproduce(system, tables, progress=progress)
             rows += made.records()
+            written = [] if out is None else list(write_reproduction(out, made))
             if not json_:
                 say_document(made.document)
             say(f"{system}: {summary_text(made.summary())}", err=json_)
             if out is not None:
-                written = list(write_reproduction(out, made))
                 say(f"wrote {counted(len(written), 'file')} to {out}", err=json_)
     if json_:
         say_json(rows)
@@ -109,10 +109,10 @@ def crossed(
     machines, jobs = machine or [OWN, CURRENT], jobs_of(system)
     with progress_bar(len(machines) * len(jobs) * len(RULES), "crossed", "runs") as progress:
         found = ss.crossed(machines, jobs, progress=progress)
+    written = [] if out is None else list(write_crossed(out, found))
     if json_:
         say_json({"rows": found.records(), "notes": found.notes})
     else:
         say_document(found.document)
     if out is not None:
-        written = list(write_crossed(out, found))
         say(f"wrote {counted(len(written), 'file')} to {out}", err=json_)

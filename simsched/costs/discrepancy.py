@@ -191,7 +191,8 @@ class Discrepancy:
         np.divide(found.one_core_s, costs.one_core_s, out=off, where=costs.one_core_s > 0)
         kinds_s = costs.kinds_s * off[:, None]
         if graph.seconds_by_kind is None and machine.kinds.flops_ratio:
-            ratios = np.array([self._ratios(group, machine.kinds.names, z) for group in groups])
+            kinds = machine.kinds.names
+            ratios = np.reshape([self._ratios(group, kinds, z) for group in groups], (-1, len(kinds)))
             same = np.isclose(costs.kinds_s, costs.one_core_s[:, None], rtol=1e-9, atol=0.0)
             kinds_s *= np.where(same, 1.0, ratios[of])
         return replace(found, kinds_s=kinds_s)

@@ -13,7 +13,7 @@ from simsched.document.terminal import fitted, table_text, width
 from simsched.drawing import Axes
 from simsched.errors import SimschedError
 from simsched.notes import weighed
-from simsched.text import counted, printable, shortened
+from simsched.text import counted, distinct, printable
 from simsched.units import format_time
 
 SHARES = (
@@ -47,13 +47,7 @@ def table_of(frame: pd.DataFrame) -> Table:
 def _cells(frame: pd.DataFrame, name: str) -> list[str]:
     cells, text = frame[name], _format(frame, name)
     shown = ["-" if missing else text(cell) for cell, missing in zip(cells, cells.isna(), strict=True)]
-    return _short(shown) if name == "policy" else shown
-
-
-def _short(specs: list[str]) -> list[str]:
-    """Return specs, the middle of long ones (such as widths by kind) left out where they stay distinct."""
-    short = [shortened(spec, MOST_CELLS) for spec in specs]
-    return short if len({*short}) == len({*specs}) else specs
+    return distinct(shown, MOST_CELLS) if name == "policy" else shown
 
 
 def _format(frame: pd.DataFrame, name: str) -> Callable[[Any], str]:

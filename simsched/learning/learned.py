@@ -384,10 +384,11 @@ class Learned:
         Returns
         -------
         Result
-            One row per setting with another recording of its program: program, policy, layout, recorded_s, predicted_s,
-            error, low_s, high_s, within (whether the interval holds the recording), undisturbed_error: the error
-            without interruptions on either side, those of the recording as found with all recordings. The notes give
-            median and 90th percentile of the errors.
+            One row per setting with another recording of its program: recording, the name of the first held out;
+            program, the name that all its recordings share; policy, layout, recorded_s, predicted_s, error, low_s,
+            high_s, within (whether the interval holds the recording), undisturbed_error: the error without
+            interruptions on either side, those of the recording as found with all recordings. The notes give median
+            and 90th percentile of the errors.
 
         Raises
         ------

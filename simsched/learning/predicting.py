@@ -303,7 +303,10 @@ def validated(
         rest = [run for i, run in enumerate(runs) if i not in members]
         mates = [run for run in rest if run.program == runs[members[0]].program]
         if mates:
-            held = {"recorded_s": float(np.median([whole[i].makespan_s for i in members]))}
+            held: dict[str, Any] = {
+                "recording": runs[members[0]].graph.name,
+                "recorded_s": float(np.median([whole[i].makespan_s for i in members])),
+            }
             lost = float(np.median([whole[i].interrupted for i in members]))
             learned, policy = learn(rest), policy_of(several[members[0]])
             # A worker that never got a core has no lane in a run: most runs of a setting show how many there were.
@@ -318,10 +321,12 @@ def validated(
         row["undisturbed_error"] = _undisturbed(row)
         row["within"] = row["low_s"] <= row["recorded_s"] <= row["high_s"]
     columns = (
-        "program", "policy", "layout", "recorded_s", "predicted_s", "error", "low_s", "high_s", "within",
+        "recording", "program", "policy", "layout", "recorded_s", "predicted_s", "error", "low_s", "high_s", "within",
         "undisturbed_error",
     )  # fmt: skip
-    return Result.of([{key: row[key] for key in columns} for row in rows], [_summary(rows)])
+    return Result.of(
+        [{key: row[key] for key in columns} for row in rows], [_summary(rows)], hidden=["program"]
+    )
 
 
 def _undisturbed(row: Mapping[str, Any]) -> float:

@@ -15,6 +15,7 @@ from simsched.intervals import Interval, typical
 from simsched.later import later
 from simsched.machine import Machine, RuntimeProfile
 from simsched.plots.canvas import (
+    LONGEST_LABEL,
     MARKERS,
     OKABE_ITO,
     log_ticks,
@@ -25,6 +26,7 @@ from simsched.plots.canvas import (
 )
 from simsched.policy import Layout, Policy
 from simsched.spec import Engine
+from simsched.text import distinct, printable
 from simsched.units import format_time, time_unit
 
 
@@ -102,7 +104,8 @@ def _row_names(frame: pd.DataFrame) -> list[str]:
     layouts, policies = (frame[name].fillna("").astype(str) for name in ("layout", "policy"))
     if "machine" in frame:
         policies = frame["machine"].astype(str) + ": " + policies.str.partition("[")[0]
-    return [plain(f"{name} {layout}".strip(" :")) for name, layout in zip(policies, layouts, strict=True)]
+    names = [f"{name} {layout}".strip(" :") for name, layout in zip(policies, layouts, strict=True)]
+    return distinct([printable(name) for name in names], LONGEST_LABEL)
 
 
 COLUMNS = ["workload", "policy", "layout", "seeds", "makespan_s", "low_s", "high_s",

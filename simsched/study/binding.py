@@ -37,11 +37,15 @@ CRITICAL_PATH = "critical path"
 IN_TEAMS = ("dependencies", "cores", "narrow teams", "members without work", "team overhead")
 #: Share of the makespan by which it is longer at most.
 NEAR = 0.05
-#: What to do then, where its tasks are at their fastest widths, and where they are not.
+#: Share that three digits do not show: half a unit of the last one of 9.99.
+NOT_SHOWN = 5e-4
+#: What to do then: where the makespan is the bound, where it is hardly longer, and where its tasks are not at their
+#: fastest widths.
 NO_WIDTH = (
     "no policy, layout or further core shortens it; divide its tasks or make them faster "
     "(ss.explain(schedule).critical_path lists them)"
 )
+HARDLY = NO_WIDTH.replace("shortens it", f"shortens it by more than {100 * NEAR:g} %")
 OTHER_WIDTHS = (
     "its tasks are faster on other widths, or on another kind of cores where there are several; a layout of these, or "
     "a policy that chooses widths (corun, kind-widths) or kinds (heft, dmda) by task, may shorten it"
@@ -203,8 +207,14 @@ def advice(frame: pd.DataFrame, column: str, place: str) -> Iterator[str]:
     ['critical path at 2 cores', 'critical path at 4 cores']
     """
     binds = frame["binds"] == CRITICAL_PATH
-    shorter = frame["critical_path_s"] < (1 - NEAR) * frame["makespan_s"]
-    for rows, what in ((binds & ~shorter, NO_WIDTH), (binds & shorter, OTHER_WIDTHS)):
+    shorter, longer = (
+        frame["critical_path_s"] < (1 - one) * frame["makespan_s"] for one in (NEAR, NOT_SHOWN)
+    )
+    for rows, what in (
+        (binds & ~longer, NO_WIDTH),
+        (binds & longer & ~shorter, HARDLY),
+        (binds & shorter, OTHER_WIDTHS),
+    ):
         if rows.any():
             named = place.format(", ".join(map(str, frame[column][rows])))
             yield f"critical path {named}: {what}"

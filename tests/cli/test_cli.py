@@ -3,6 +3,7 @@
 import csv
 import gzip
 import json
+import os
 import re
 import subprocess
 import sys
@@ -66,6 +67,26 @@ def test_compare(graph_file, tmp_path, piped):
     found = json.loads(piped("compare", graph_file, "-m", "generic[cores=2]", "-p", "fifo", "--json").stdout)
     assert [row["makespan_s"] for row in found["rows"]] == [4]
     assert found["notes"]
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "machines GRAPH generic --out found.csv",
+        "predict GRAPH -m generic --out found.csv",
+        "sensitivity GRAPH --out found.csv",
+        "compare GRAPH -p fifo --out found",
+    ],
+)
+def test_files_are_written_though_the_reader_of_a_pipe_stops_early(graph_file, tmp_path, served, asked):
+    (ask, status), words = served, asked.replace("GRAPH", graph_file).split()
+    reader, writer = os.pipe()
+    os.close(reader)
+    with (tmp_path / "stderr").open("wb") as errors:
+        ask(words, tmp_path, dict(os.environ), [writer, errors.fileno()])
+    os.close(writer)
+    assert status() == 0, (tmp_path / "stderr").read_text()
+    assert (tmp_path / words[-1]).exists()
 
 
 def test_predict(graph_file, tmp_path, piped):

@@ -58,6 +58,7 @@ def test_noise_gives_intervals(run):
         (["--out", "none/report.html"], "there is no folder"),
         (["--layout", "99x99"], "needs 9801 cores"),
         (["--policy", "nothing"], "nothing"),
+        (["--markdown", "--json"], "--markdown and --json"),
     ],
 )
 def test_bad_usage_is_one_line(run, arguments, said):

@@ -69,6 +69,18 @@ def test_the_table_compares_with_the_machine_host(measured):
     assert '"clocks"' in told
 
 
+@pytest.mark.parametrize(("less", "doubted"), [(1.01, False), (1.5, True)])
+def test_cores_that_together_move_less_than_one_were_disturbed(measured, less, doubted):
+    alone = measured.streams.to_dict("records")[0]
+    rates = {name: alone[name] / less for name in ("rate_Bps", "low_Bps", "high_Bps")}
+    found = replace(measured, streams=ss.Result.of([alone, {**alone, "domain": -1, "cores": 2, **rates}]))
+    notes = [
+        note for note in found.notes if "less than on one: others disturbed the memory meanwhile" in note
+    ]
+    assert bool(notes) == doubted
+    assert ("on 2 cores (less than on one" in found.toml()) == doubted
+
+
 def test_other_sizes_are_predicted_and_no_case_is_run_to_calibrate(measured, monkeypatch):
     graph = ss.TaskGraph.from_edges(
         [math.nan] * 2,

@@ -191,7 +191,10 @@ def test_the_same_inputs_give_the_same_bits() -> None:
 
 def test_validation_predicts_each_setting_from_the_others() -> None:
     graphs = [recorded(1, seed=1), recorded(1, seed=2), recorded(2, seed=3), recorded(2, seed=4)]
+    graphs = [replace(graph, name=f"run {number}") for number, graph in enumerate(graphs)]
     found = ss.learn(graphs).validate(repeats=[1, 1, 2, 2])
+    assert found["recording"].tolist() == ["run 0", "run 2"]
+    assert found["program"].nunique() == 1
     assert found["layout"].tolist() == ["1x1", "2x1"]
     assert found["error"].abs().max() < 0.03
     assert found["within"].all()

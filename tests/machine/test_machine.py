@@ -61,7 +61,7 @@ def test_variations_print_themselves():
     assert machine.bandwidth_Bps == 1e12
     assert ss.machine(str(machine)) == machine
     again = machine.varied({"cores": 6})
-    assert str(again) == "knl-7250[cores=6,bandwidth_Bps=1000000000000.0]"
+    assert str(again) == "knl-7250[cores=6,bandwidth_Bps=1e+12]"
     assert ss.machine(str(again)) == again
     assert hash(again) == hash(ss.machine(str(again)))
     assert again != machine

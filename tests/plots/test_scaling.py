@@ -93,6 +93,21 @@ def test_makespan_by_policy() -> None:
     ax.figure.canvas.draw()
 
 
+def test_bars_that_differ_have_labels_that_differ() -> None:
+    specs = [
+        f"generic[cores=64,core=zen4,bandwidth_Bps={end}]" for end in ("4e+11", "8e+11", "4e+11,domains=4")
+    ]
+    ax = comparison(compared().assign(machine=specs, policy="fifo", layout="8x8"))
+    assert [tick.get_text() for tick in ax.get_yticklabels()] == [
+        "generic[cores=64,cor…ps=4e+11]: fifo 8x8",
+        "generic[cores=64,cor…ps=8e+11]: fifo 8x8",
+        "generic[cores=64,cor…omains=4]: fifo 8x8",
+    ]
+    middles = [spec.replace("]", ",smt=false,caches.l2=1048576]") for spec in specs]
+    labels = comparison(compared().assign(machine=middles, policy="fifo", layout="8x8")).get_yticklabels()
+    assert len({tick.get_text() for tick in labels}) == 3
+
+
 def test_no_policies() -> None:
     comparison(compared().iloc[:0]).figure.canvas.draw()
 

@@ -89,6 +89,7 @@ def test_without_matplotlib_the_line_to_type_is_said(
     [
         (0.0, "0 s"),
         (1234.5, "1234 s"),
+        (3e15, "3e+15 s"),
         (0.0123, "12.3 ms"),
         (0.99999, "1 s"),
         (3e-7, "300 ns"),

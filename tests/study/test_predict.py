@@ -10,7 +10,7 @@ from simsched.costs.fitting import MeasuredCurves, MeasuredOp, Op, Point
 from simsched.errors import GraphError, SimschedError
 from simsched.graph import Recording
 from simsched.intervals import spread
-from simsched.study.binding import NO_WIDTH, OTHER_WIDTHS, RESOURCES, binding, bottleneck, bound_by
+from simsched.study.binding import HARDLY, NO_WIDTH, OTHER_WIDTHS, RESOURCES, binding, bottleneck, bound_by
 from simsched.study.core_counts import knee
 from simsched.study.parts import PARTS
 from simsched.testing import strategies as ours
@@ -209,6 +209,9 @@ def test_what_to_do_about_a_critical_path():
     """A task of two pieces is as fast on a team of one as of four, twice as fast on one of two."""
     serial = ss.predict(SERIAL, "generic", "fifo", [4, 8], samples=1)
     assert f"critical path at 4, 8 cores: {NO_WIDTH}" in serial.notes
+    late = ss.TaskGraph.from_edges([9.5, 9.5, 1.0], [(0, 1)])
+    notes = ss.predict(late, "generic", "critical-path", [1, 2], samples=1).notes
+    assert {f"critical path at 2 cores: {NO_WIDTH}", f"critical path at 1 cores: {HARDLY}"} <= {*notes}
     costs = ss.CostModel({"mine": ss.Curve(0.0, grain_flops=1e9)})
     graph = ss.TaskGraph.from_edges([1.0], kinds=["mine"], flops=[2e9])
     narrow = ss.predict(graph, "generic", "fifo", [4], costs, width=1, samples=1)

@@ -22,8 +22,10 @@ Table = dict[str, Any]
 Rows = Sequence[Mapping[str, Any]]
 #: Sharpness of the memory's curve: those that are tried.
 SHARPNESSES = np.geomspace(0.5, 16.0, 61)
-#: Share by which clocks of one core and of all must differ to be stated by the number of busy cores.
+#: Share by which one core and all must differ: clocks, to be stated by the number of busy cores; bandwidths, to doubt.
 FASTER = 0.02
+#: In the source of the bandwidth of all cores, where it is less than that of one.
+DISTURBED = "less than on one: others disturbed the memory meanwhile; measure again"
 #: Keys of `[runtime]` by what is measured, with units and their seconds.
 RUNTIME = {
     "dispatch": ("dispatch_s", "ns", 1e-9),
@@ -112,7 +114,8 @@ class Numbers:
             [row for row in self.streams if row["domain"] == -1] or near, key=lambda row: int(row["cores"])
         )
         mode["core_bandwidth"] = quantity(_gigabytes(near[0]), "GB/s", "triad on one core")
-        mode["bandwidth"] = quantity(_gigabytes(most), "GB/s", f"triad on {most['cores']} cores")
+        doubt = f" ({DISTURBED})" if near[0]["rate_Bps"] > (1 + FASTER) * most["rate_Bps"] else ""
+        mode["bandwidth"] = quantity(_gigabytes(most), "GB/s", f"triad on {most['cores']} cores{doubt}")
         if far := [row for row in self.streams if row["domain"] == home and row["home"] != home]:
             _put_far(mode, near, far)
         if len(near) > 3:

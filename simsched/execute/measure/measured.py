@@ -14,7 +14,7 @@ from simsched.defaults import POLICY
 from simsched.document.result import Result
 from simsched.drawing import Axes
 from simsched.errors import EngineError
-from simsched.execute.measure.machine_file import Numbers, toml
+from simsched.execute.measure.machine_file import DISTURBED, Numbers, toml
 from simsched.files import write_text
 from simsched.graph import TaskGraph
 from simsched.machine import Fact, Machine, RuntimeProfile
@@ -118,6 +118,11 @@ class Measured:
         """Remarks on the measurements."""
         doubts = str(self.calibration.facts.get("cannot_tell_here", ""))
         said = [f"measured in {self.seconds:.0f} s; {self.host.title}"]
+        said += [
+            f"{fact.key} ({fact.value:.3g} {fact.unit}) is {fact.source}"
+            for fact in self.machine.facts
+            if DISTURBED in fact.source
+        ]
         if doubts:
             count, points = len(doubts.split("; ")), sum(len(one.points) for one in self.calibration.ops)
             said.append(
