@@ -401,9 +401,10 @@ def _group(
 ) -> Group:
     kind = kinds_of(graph)[label]
     family = family_of(kind)
-    # Curves given as numbers are exact; beyond a table, none are given.
+    # Curves given as numbers are exact; beyond a table, none are given. So are given seconds of kinds without a curve.
     tabled = ORIGINS[origin] in ("measured", "modelled")
-    divided = family not in UNDIVIDED and not kind.startswith(OWN)
+    exact = ORIGINS[origin] == "given" and curves[label].family == "serial"
+    divided = family not in UNDIVIDED and not kind.startswith(OWN) and not exact
     divides = divided and (tabled or curves[label].family in ranges())
     regime = REGIMES[bound] if doublings == ANY else "overhead"
     return Group(

@@ -124,8 +124,10 @@ class Stragglers(Noise):
 
     def sampled(self, n_tasks: int, generator: np.random.Generator) -> Seconds:
         """Return a factor for each task; those of `lognormal` under the same seed, times those of the stragglers."""
+        # Numbers of one stream for both would make a task's luck depend on how many tasks there are.
+        chance = generator.spawn(1)[0].random(n_tasks)
         usual = LogNormal(self.sigma).sampled(n_tasks, generator)
-        return usual * np.where(generator.random(n_tasks) < self.share, self.factor, 1.0)
+        return usual * np.where(chance < self.share, self.factor, 1.0)
 
 
 EXPECTED = "a number of zero or more, or one of lognormal[sigma=0.1], stragglers[share=0.01,factor=5]"

@@ -25,6 +25,7 @@ from simsched.costs.task_costs import Terms
 from simsched.errors import CostError
 from simsched.graph import RecordedOn, TaskGraph
 from simsched.graph.adjacency import Mask
+from simsched.graph.report import UNKNOWN_THREADS
 from simsched.graph.taskgraph import Seconds
 from simsched.machine import Machine
 from simsched.notes import Note, Weight
@@ -178,9 +179,12 @@ def _as_they_are(graph: TaskGraph, machine: Machine, count: int) -> Note:
         one, several = "given duration is taken as it is", "given durations are taken as they are"
         said = f"{counted(count, one, several)}, and as exact"
     if threads is not None and stands_in(graph, machine):
+        had = f"had {counted(threads, 'thread')}"
+        if UNKNOWN_THREADS in graph.report.notes:
+            had = f"is taken to have {had}, as the file does not say (threads= or --threads does)"
         said += (
-            f", on cores like those of the recording, which had {counted(threads, 'thread')}; machine= or -m (host, a "
-            "machine or its file) names others"
+            f", on cores like those of the recording, which {had}; machine= or -m (host, a machine or its file) names "
+            "others"
         )
     elif origin is None:
         said += "; recorded_on= or --recorded-on (host, a machine or its file) says where they were recorded"

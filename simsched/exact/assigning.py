@@ -8,13 +8,15 @@ from typing import Any
 import numpy as np
 
 from simsched.errors import PolicyError
-from simsched.exact.model import Units, Whole, ortools
+from simsched.exact.model import MOST_UNITS, Units, Whole, ortools
 from simsched.graph.adjacency import place_in
 from simsched.policy import Assignment, Platform
 from simsched.policy.planning.compiled import order_of
 
 #: Possible executors of tasks, and pairs of them of edges with messages: more take minutes to write down.
 MOST_CASES = 200_000
+#: Units of all tasks and messages, one after another: the solver's numbers have 64 bits.
+MOST_WHOLE = 1 << 62
 
 
 def assigned(platform: Platform, first: Assignment, ends_s: float, *, effort: float, seed: int) -> Assignment:
@@ -36,7 +38,7 @@ def assigned(platform: Platform, first: Assignment, ends_s: float, *, effort: fl
     Raises
     ------
     PolicyError
-        If there are too many possible plans to write down.
+        If there are too many possible plans to write down, or something takes far longer than that plan.
     MissingExtraError
         If OR-Tools is not installed.
 
@@ -92,7 +94,13 @@ class _Model:
         self.model: Any = self.cp_model.CpModel()
         sent = [seconds for by_pair in moving.values() for seconds in by_pair.values()]
         table = platform.kind_seconds
-        units = Units.of(np.array([*table.ravel(), *sent]), ends_s or 1.0)
+        seconds = np.array([*table.ravel(), *sent])
+        if not float(seconds.sum()) * MOST_UNITS < (ends_s or 1.0) * MOST_WHOLE:
+            raise PolicyError(
+                f"optimal: tasks or messages take up to {seconds.max():g} s, more whole units of time than fit beside "
+                f"a plan that ends at {ends_s:g} s: take heft"
+            )
+        units = Units.of(seconds, ends_s or 1.0)
         self.lengths: Whole = units.lengths[: table.size].reshape(table.shape)[:, platform.kind_of]
         self.horizon = int(self.lengths.max(axis=1).sum()) + int(units.lengths[table.size :].sum()) + 1
         n, p = self.lengths.shape

@@ -183,7 +183,7 @@ def _checked(
             f"{machine} has several kinds of cores, and an optimum is known only of cores that are all alike; the "
             "policy optimal searches for the shortest plan on several; [kinds=none] takes all as alike"
         )
-    wanted = None if layout is None else Layout.parse(layout)
+    wanted = Layout.parse(layout) if layout else None
     if wanted is not None and wanted.cores > machine.n_threads:
         raise LayoutError(
             f"the layout {wanted} needs {wanted.cores} cores; {machine} has {machine.n_threads}, and an optimum is "

@@ -14,9 +14,12 @@ from simsched.graph.adjacency import Csr, Index, pointers
 from simsched.graph.checks import refuse_sizes, refuse_where, whole
 from simsched.graph.columns import Floats, ReadOnly
 from simsched.graph.edges import pairs_of
+from simsched.parameters import is_number, is_whole
 
 #: Producer of objects that no task writes: the graph's inputs.
 NOBODY = -1
+#: The largest index of a task.
+LAST_TASK = 2**31 - 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +53,12 @@ class DataObjects(ReadOnly):
     ) -> DataObjects:
         """Return objects from their sizes, their producers (`NOBODY` for inputs) and the readers of each.
 
-        They are checked when a graph gets them; see `with_data`.
+        They are checked further when a graph gets them; see `with_data`.
+
+        Raises
+        ------
+        GraphError
+            If a size is no number, or a task no whole number.
 
         Examples
         --------
@@ -59,11 +67,16 @@ class DataObjects(ReadOnly):
         >>> weights_and_sum.readers.neighbours(0).tolist(), weights_and_sum.readers.neighbours(1).tolist()
         ([0, 1], [])
         """
-        objects = np.repeat(np.arange(len(readers)), [len(tasks) for tasks in readers])
-        tasks = np.fromiter((task for one in readers for task in one), np.int64, len(objects))
-        return cls(
-            np.array(size_B, np.float64), np.array(producer, np.int32), read_by(len(readers), objects, tasks)
-        )
+        try:
+            objects = np.repeat(np.arange(len(readers)), [len(tasks) for tasks in readers])
+            tasks = np.fromiter((task for one in readers for task in one), np.int64, len(objects))
+            return cls(
+                np.array(size_B, np.float64),
+                np.array(producer, np.int32),
+                read_by(len(readers), objects, tasks),
+            )
+        except (TypeError, ValueError, OverflowError) as error:
+            raise GraphError(_wrong(size_B, producer, readers) or f"objects are malformed: {error}") from None
 
     @property
     def n(self) -> int:
@@ -199,6 +212,22 @@ def edges_of(
     there = (found < m) & (producers >= 0)
     there[there] = keys[found[there]] == wanted[there]
     return np.where(there, found, -1)
+
+
+def _wrong(size_B: Any, producer: Any, readers: Any) -> str:
+    """Return what is wrong with the first wrong entry of lists of objects, "" where each is right by itself."""
+    for name, given in (("size_B", size_B), ("producer", producer), ("readers", readers)):
+        if not isinstance(given, Iterable):
+            return f"{name} is {given!r:.60}; expected a list, one entry per object"
+    for i, (size, task, tasks) in enumerate(zip(size_B, producer, readers, strict=False)):
+        if not is_number(size):
+            return f"object {i} has {size!r:.60} bytes; expected a number"
+        if not is_whole(task, NOBODY, LAST_TASK):
+            known = f"the index of a task, or NOBODY ({NOBODY}) for an input"
+            return f"object {i} is written by {task!r:.60}; expected {known}"
+        if not isinstance(tasks, Iterable) or not all(is_whole(one, 0, LAST_TASK) for one in tasks):
+            return f"object {i} is read by {tasks!r:.60}; expected a list of indices of tasks"
+    return ""
 
 
 def _sizes(values: npt.ArrayLike, m: int) -> Floats:

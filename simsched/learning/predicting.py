@@ -105,7 +105,7 @@ class Case:
 
     @property
     def _size(self) -> Layout:
-        return Layout(self.cores, 1) if self.layout is None else Layout.parse(self.layout)
+        return Layout.parse(self.layout) if self.layout else Layout(self.cores, 1)
 
     def curve(
         self, learned: Learned, counts: Sequence[int], width: int, samples: int

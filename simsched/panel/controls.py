@@ -98,7 +98,7 @@ def first_setting(known: Known, layout: str | Layout | tuple[int, int] | None) -
     """Return the setting that a panel begins with."""
     machine = known.first_machine
     effects = {name: getattr(machine.effects, name) for name in NAMES}
-    written = BEST if layout is None else str(Layout.wanted(layout))
+    written = str(Layout.wanted(layout) or BEST)
     return Setting(
         0, machine.spec, machine.n_cores, _way_of(machine), effects, str(known.first_policy), written
     )

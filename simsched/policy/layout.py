@@ -88,7 +88,7 @@ class Layout:
 
     @classmethod
     def wanted(cls, layout: str | Layout | tuple[int, int] | None) -> Layout | Best | None:
-        """Return the layout as `parse` does; "best" and None stay unchanged.
+        """Return the layout as `parse` does; "best" and None stay unchanged, and "", as in tables, is None.
 
         Examples
         --------
@@ -96,7 +96,9 @@ class Layout:
         >>> ss.Layout.wanted("8x4") == ss.Layout(8, 4), ss.Layout.wanted("best"), ss.Layout.wanted(None)
         (True, 'best', None)
         """
-        return layout if layout is None or layout == BEST else cls.parse(layout)
+        if layout is None or layout == "":
+            return None
+        return BEST if layout == BEST else cls.parse(layout)
 
     @classmethod
     def filling(cls, cores: int) -> tuple[Layout, ...]:

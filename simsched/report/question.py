@@ -117,7 +117,7 @@ class Question:
         known = {field.name for field in fields(cls)}
         if unknown := sorted(set(others) - known):
             raise SimschedError(f"report has no parameter {unknown[0]!r}; it has {', '.join(sorted(known))}")
-        wanted = None if layout is None or layout == BEST else Layout.parse(layout)
+        wanted = None if not layout or layout == BEST else Layout.parse(layout)
         return cls(graph, machine, tuple(chosen), wanted, **others)
 
     @property

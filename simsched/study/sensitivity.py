@@ -38,12 +38,6 @@ from simsched.text import counted
 Replay = Callable[[Mapping[str, float]], Schedule]
 #: Makespans that differ by less, over themselves, are the same: numbers were added in another order.
 ROUNDING = 1e-9
-#: Remark where nothing has a swing.
-UNMOVED = Note(
-    "none of the numbers moves the makespan: recorded durations and their dependencies set it; on a named chip, "
-    "and with recorded_on= where the file does not say it, they are carried there by its numbers",
-    Weight.DOUBT,
-)
 
 
 @shows_progress
@@ -106,7 +100,7 @@ def sensitivity(
     found = parallel_map(lambda pair: replay({pair[0]: pair[1]}).makespan_s, zip(names, values, strict=True))
     fours = [slice(4 * i, 4 * i + 4) for i in range(len(wanted))]
     rows = [_row(one, nominal.makespan_s, values[i], found[i]) for one, i in zip(wanted, fours, strict=True)]
-    return _ranked(rows, notes_of([nominal]), folds=parameters is None)
+    return _ranked(rows, notes_of([nominal]), folds=parameters is None, unmoved=_unmoved(uncertain))
 
 
 def _replay_of(uncertain: Uncertain, policy: str | Policy | type[Policy]) -> Replay:
@@ -156,7 +150,21 @@ def _elasticity(values: list[float], makespans_s: list[float]) -> float:
     return log(above_s / below_s) / log(above / below)
 
 
-def _ranked(rows: list[dict[str, object]], notes: Iterable[str], folds: bool) -> Result:
+def _unmoved(uncertain: Uncertain) -> Note:
+    """Return the remark for where nothing has a swing."""
+    graph, data = uncertain.graph, uncertain.scenario.machine.data
+    durations = "given" if graph.recorded_on is None and graph.recording is None else "recorded"
+    pairs = data is not None and (data.pair_Bps or data.pair_latency_s)
+    besides = ", their dependencies and numbers of pairs of places, which are lists and do not vary,"
+    return Note(
+        f"none of the numbers that vary moves the makespan: {durations} durations"
+        f"{besides if pairs else ' and their dependencies'} set it; on a named chip, and with recorded_on= where the "
+        "file does not say it, they are carried there by its numbers",
+        Weight.DOUBT,
+    )
+
+
+def _ranked(rows: list[dict[str, object]], notes: Iterable[str], folds: bool, unmoved: Note) -> Result:
     frame = pd.DataFrame(rows)
     # Numbers that matter only beyond their interval come before those without effect, which are folded from the end.
     frame = frame.iloc[np.lexsort([-frame["elasticity"].abs(), -frame["swing_s"]])].reset_index(drop=True)
@@ -168,7 +176,7 @@ def _ranked(rows: list[dict[str, object]], notes: Iterable[str], folds: bool) ->
     idle = counted(folded, "number without effect is", "numbers without effect are")
     said = [Note(f"{idle} not shown; .frame and --json have all")] if folded else []
     return Result.of(
-        frame, [*notes, *said, *([] if frame["swing_s"].any() else [UNMOVED])], tornado, folded=folded
+        frame, [*notes, *said, *([] if frame["swing_s"].any() else [unmoved])], tornado, folded=folded
     )
 
 
@@ -242,7 +250,7 @@ def sobol(
     replay = _replay_of(uncertain, policy)
     indices = _indices(wanted, lambda values: replay(values).makespan_s, samples, seed).tolist()
     rows = [[*astuple(one), *found] for one, found in zip(wanted, indices, strict=True)]
-    return _by_total(rows, notes_of([replay({})]))
+    return _by_total(rows, notes_of([replay({})]), _unmoved(uncertain))
 
 
 def _check(samples: int, seed: int) -> None:
@@ -251,12 +259,12 @@ def _check(samples: int, seed: int) -> None:
         raise SimschedError(f"samples is {samples!r}; expected a power of two, as 64")
 
 
-def _by_total(rows: list[list[Any]], notes: Iterable[str]) -> Result:
+def _by_total(rows: list[list[Any]], notes: Iterable[str], unmoved: Note) -> Result:
     """Return the table of rows by total, the largest first, with their ranks."""
     frame = pd.DataFrame(rows, columns=COLUMNS)
     frame = frame.sort_values("total", ascending=False, kind="stable").reset_index(drop=True)
     frame.insert(0, "rank", frame["total"].round(9).rank(method="min", ascending=False).astype(np.int64))
-    return Result.of(frame, [*notes, *([] if rows else [UNMOVED])], sobol_bars)
+    return Result.of(frame, [*notes, *([] if rows else [unmoved])], sobol_bars)
 
 
 def _indices(

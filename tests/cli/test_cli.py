@@ -118,6 +118,8 @@ def test_predict_with_noise_has_an_interval(graph_file, piped):
         "1",
         "--noise",
         "stragglers[share=0.5]",
+        "--seed",
+        "5",
         "--samples",
         "9",
         "--json",

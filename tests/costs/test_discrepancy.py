@@ -138,6 +138,15 @@ def test_numbers_that_are_given_are_exact():
         assert of(3, graph, model).seconds(width).tolist() == exact
 
 
+@pytest.mark.parametrize("kinds", [None, "mine"])
+def test_given_seconds_of_tasks_that_no_curve_speeds_up_are_exact_on_any_team(kinds):
+    """In half of all worlds, wider teams shortened them, below the bound."""
+    graph = ss.TaskGraph.from_edges([3.0, 5.0], [(0, 1)], kinds=kinds)
+    table = ss.compare(graph, "generic[cores=4]", ["kind-widths", "fifo"], samples=20)
+    ends = table[["low_s", "high_s", "bound_s", "fastest_share"]]
+    assert ends.to_numpy().tolist() == [[8.0, 8.0, 8.0, 1.0]] * 2
+
+
 def test_a_recording_is_off_as_a_whole_and_on_more_cores_than_it_had():
     run = Recording(np.array([0.0, 1.0]), np.array([1.0, 3.0]), np.array([0, 0], np.int32), ("main",))
     graph = ss.TaskGraph.from_edges([1.0, 2.0], [(0, 1)], kinds=["Add", "Add"], recording=run)

@@ -31,6 +31,12 @@ def test_stragglers_take_so_many_times_as_long():
     assert np.unique(both.round(9)).tolist() == [1, 7], "on top of log-normal noise, the same draws"
 
 
+@pytest.mark.parametrize("noise", ["lognormal", "stragglers[share=0.3]", "stragglers[share=0.3,sigma=0.1]"])
+def test_factors_of_the_first_tasks_are_those_of_a_graph_of_no_more(noise):
+    """Who straggles once depended on the number of tasks."""
+    assert all(sampled(noise, n).tolist() == sampled(noise, 1000)[:n].tolist() for n in (1, 5, 8))
+
+
 def test_all_or_none_straggle():
     assert set(sampled("stragglers[share=1,factor=3]", 9).tolist()) == {3.0}
     for silent in (0.0, "lognormal[sigma=0]", "stragglers[share=0]", "stragglers[factor=1]"):

@@ -7,6 +7,7 @@ import pytest
 import simsched as ss
 from simsched.errors import SimschedError, SpecError
 from simsched.graph.recording import Recording
+from simsched.graph.report import UNKNOWN_THREADS
 
 
 def recorded(lanes, widths, **options):
@@ -23,6 +24,15 @@ def test_a_recording_is_replayed_on_as_many_cores_as_it_had_threads():
     schedule = ss.simulate(graph, policy="fifo", layout="4x1")
     assert schedule.require_machine().spec == "generic[cores=4]"
     assert any("on cores like those of the recording, which had 4 threads" in note for note in schedule.notes)
+
+
+def test_threads_that_a_file_does_not_say_are_said_to_be_assumed():
+    graph = recorded([0, 1], [1, 1])
+    graph.report.note(UNKNOWN_THREADS)
+    said = ss.simulate(graph, policy="fifo", layout="2x1").notes
+    assert any(
+        "which is taken to have had 2 threads, as the file does not say (threads= or" in n for n in said
+    )
 
 
 def test_every_question_takes_the_same_machine():

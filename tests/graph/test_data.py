@@ -7,6 +7,7 @@ import pytest
 
 import simsched as ss
 from simsched.errors import GraphError
+from simsched.graph import DataObjects
 
 EDGES = [(0, 1), (0, 2), (1, 2)]
 
@@ -58,6 +59,27 @@ def test_unknown_bytes_and_no_edges():
 def test_wrong_data(options, message):
     with pytest.raises(GraphError, match=message):
         ss.TaskGraph.from_edges([1.0] * 3, EDGES, **options)
+
+
+@pytest.mark.parametrize(
+    ("lists", "message"),
+    [
+        ({"size_B": [1, "a"]}, "object 1 has 'a' bytes; expected a number"),
+        (
+            {"producer": [0, "a"]},
+            r"object 1 is written by 'a'; expected the index of a task, or NOBODY \(-1\)",
+        ),
+        ({"producer": [0, 2**40]}, "object 1 is written by 1099511627776; expected the index of a task"),
+        ({"readers": [[1], 2]}, "object 1 is read by 2; expected a list of indices of tasks"),
+        ({"readers": [[1], ["a"]]}, r"object 1 is read by \['a'\]; expected a list of indices of tasks"),
+        ({"readers": [[1], [2**80]]}, "object 1 is read by .* indices of tasks"),
+        ({"readers": 5}, "readers is 5; expected a list, one entry per object"),
+    ],
+)
+def test_wrong_lists_of_objects(lists, message):
+    right = {"size_B": [1, 1], "producer": [0, 0], "readers": [[1], [2]]}
+    with pytest.raises(GraphError, match=message):
+        DataObjects.from_lists(**{**right, **lists})
 
 
 def test_seconds_by_kind():

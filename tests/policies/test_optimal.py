@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import permutations, product
 
 import numpy as np
@@ -67,6 +68,13 @@ def test_large_graphs_are_refused():
     platform = platform_of(np.ones((2, 1)).repeat(60_000, axis=0), [], processors=2)
     with pytest.raises(PolicyError, match="240000 cases, a plan is searched for up to 200000"):
         ss.policy("optimal").plan(platform, 0)
+
+
+@pytest.mark.parametrize("message_B", [[1, 2], [1e300, 2]])
+def test_seconds_that_fit_no_whole_units_are_refused(message_B):
+    graph = ss.TaskGraph.from_edges([1e-300] * 3, [(0, 1), (0, 2)], edge_bytes=message_B)
+    with pytest.raises(PolicyError, match=re.escape(f"up to {max(message_B):g} s") + ".* ends at 3e-300 s"):
+        ss.simulate(graph, "generic[cores=2,link_Bps=1.0,data=sent]", "optimal")
 
 
 def test_effort_is_some_time():

@@ -97,6 +97,16 @@ def test_no_such_word():
         ss.simulate(ss.TaskGraph.from_edges([1.0]), "generic", "fifo", "worst")
 
 
+@pytest.mark.parametrize("policy", ["cpa", "kind-widths", "fifo"])
+def test_policy_and_layout_of_a_row_repeat_its_replay(policy):
+    """Where a policy has no layout its cell is empty, which was refused as a layout."""
+    graph = ss.TaskGraph.from_edges([3.0, 5.0, 2.0], [(0, 1), (0, 2)], kinds=["MatMul", "Add", "MatMul"])
+    row = ss.compare(graph, "generic[cores=4]", [policy], samples=1).iloc[0]
+    again = ss.simulate(graph, "generic[cores=4]", row["policy"], row["layout"])
+    assert (again.makespan_s, again.layout) == (row["makespan_s"], row["layout"])
+    assert (row["layout"] == "") == (policy != "fifo")
+
+
 def test_what_needs_a_layout_says_so() -> None:
     graph = ss.TaskGraph.from_edges([1.0, 2.0])
     with pytest.raises(LayoutError, match="'best' is for simulations only; write executors x cores here"):

@@ -102,6 +102,16 @@ def test_inputs_outputs_and_unknown_sizes():
     assert "read by no task" in use.notes[1]
 
 
+@pytest.mark.parametrize("home", ["memory", "host"])
+def test_inputs_begin_and_outputs_end_at_home(home):
+    """An input of 4 B is sent to core 0 by 4 and read by 5; the output of 3 B is home at 8, and stays there."""
+    data = DataObjects.from_lists([4, 3], [NOBODY, 0], [[0], []])
+    machine = f"generic[cores=1,link_Bps=1.0,data=sent,home={home}]"
+    use = ss.simulate(with_data(ss.TaskGraph.from_edges([1.0]), data), machine, "fifo").memory()
+    assert steps(use, 0) == [[0, 4, 5, 8], [4, 7, 3, 0]]
+    assert steps(use, len(use.peak) - 1) == [[0, 4, 5], [4, 0, 3]]
+
+
 def test_a_recorded_run_has_one_place():
     graph = ss.TaskGraph.from_edges([1.0, 2.0], [(0, 1)], edge_bytes=4)
     run = Recording(np.array([0.5, 1.5]), np.array([1.5, 3.5]), np.array([0, 1], np.int32), ("a", "b"))

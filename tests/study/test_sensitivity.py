@@ -1,6 +1,7 @@
 """What a makespan hangs on: closed forms, no effect, ties, and Sobol's indices of functions where they are known."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,9 +9,9 @@ import pytest
 import simsched as ss
 from simsched.costs.fitting import MeasuredCurves, MeasuredOp, Op, Point
 from simsched.errors import MachineError, SimschedError
-from simsched.notes import weighed
+from simsched.notes import Note, weighed
 from simsched.replay.scenario import Scenario
-from simsched.study.sensitivity import UNMOVED, _indices, _ranked
+from simsched.study.sensitivity import _indices, _ranked
 from simsched.study.uncertain import Parameter, Uncertain
 
 NAN = math.nan
@@ -207,18 +208,33 @@ def test_indices_of_what_nothing_moves_are_none():
 
 
 def test_where_nothing_moves_the_makespan_a_note_says_why():
-    recorded = ss.TaskGraph.from_edges([1.0, 2.0], [(0, 1)])
-    shown = weighed(ss.sensitivity(recorded, "generic", "fifo").notes)[:3]
-    assert UNMOVED in shown, "an empty table says why, among the notes that are printed"
-    assert UNMOVED not in ss.sensitivity(FLOPS, "generic", "fifo").notes
-    assert UNMOVED in ss.sobol(recorded, "generic", "fifo", samples=2).notes
+    chain, said = (
+        ss.TaskGraph.from_edges([1.0, 2.0], [(0, 1)]),
+        "none of the numbers that vary moves the makespan: ",
+    )
+    shown = " ".join(weighed(ss.sensitivity(chain, "generic", "fifo").notes)[:3])
+    assert f"{said}given durations and" in shown, "an empty table says why, among the notes that are printed"
+    assert said not in " ".join(ss.sensitivity(FLOPS, "generic", "fifo").notes)
+    assert said in " ".join(ss.sobol(chain, "generic", "fifo", samples=2).notes)
+    recorded = replace(chain, recorded_on=ss.RecordedOn.of("generic"))
+    assert f"{said}recorded durations" in " ".join(ss.sensitivity(recorded, "generic", "fifo").notes)
+
+
+def test_numbers_of_pairs_are_not_varied_and_a_note_says_so():
+    """A message of 1e8 B takes 1 s, and the makespan of 3 s is said to depend on no number."""
+    graph = ss.TaskGraph.from_edges([[1.0, 9.0], [9.0, 1.0]], [(0, 1)], edge_bytes=[1e8])
+    machine = ss.machine("generic[cores=2,kinds=each]", pair_Bps=np.full((2, 2), 1e8))
+    found = ss.sensitivity(graph, machine, "heft")
+    assert (found["makespan_s"] == 3).all()
+    assert (found["swing_s"] == 0).all()
+    assert "numbers of pairs of places, which are lists and do not vary, set it" in " ".join(found.notes)
 
 
 def test_a_number_that_matters_beyond_its_interval_alone_hides_none_without_effect():
     """A share of 1 that is exact has no swing, and an elasticity; it stands before those that have neither."""
     rows = [{"parameter": name, "swing_s": swing_s, "elasticity": elasticity, "makespan_s": 3.0}
             for name, swing_s, elasticity in (("a", 0.0, 0.0), ("b", 0.0, -1.0), ("c", 1.0, 1.0))]  # fmt: skip
-    assert _ranked(rows, [], folds=True).shown["parameter"].tolist() == ["c", "b"]
+    assert _ranked(rows, [], folds=True, unmoved=Note("")).shown["parameter"].tolist() == ["c", "b"]
 
 
 def test_numbers_without_effect_are_counted_and_not_shown():
@@ -236,7 +252,7 @@ def test_numbers_without_effect_are_counted_and_not_shown():
 def test_one_number_without_effect_is_one():
     rows = [{"parameter": name, "swing_s": swing, "elasticity": swing, "makespan_s": 3.0} for name, swing in
             (("a", 0.0), ("b", 1.0))]  # fmt: skip
-    found = _ranked(rows, [], folds=True)
+    found = _ranked(rows, [], folds=True, unmoved=Note(""))
     assert found.shown["parameter"].tolist() == ["b"]
     assert found.notes == ("1 number without effect is not shown; .frame and --json have all",)
 

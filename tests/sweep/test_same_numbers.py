@@ -30,7 +30,7 @@ def test_rows_of_a_sweep(engine, tmp_path):
             GRAPH,
             row.machine,
             row.policy,
-            row.layout_used or None,
+            row.layout_used,
             costs=ss.CostModel(noise=NOISE),
             engine=engine,
             seed=row.seed,

@@ -10,6 +10,7 @@ import numpy as np
 from simsched.errors import FormatError
 from simsched.graph import ImportReport, TaskGraph
 from simsched.graph.loading import Mend, plain_name
+from simsched.graph.report import UNKNOWN_THREADS
 from simsched.traces.pytorch.aten import short
 from simsched.traces.pytorch.execution_trace import (
     USER_SCOPE,
@@ -154,7 +155,7 @@ def untimed(path: Path, width: int | None, report: ImportReport, mend: Mend | No
         "unknown and must come from costs (costs=...); for recorded ones load the Kineto trace of the same run with "
         f"execution_trace={path.name!r}"
     )
-    report.note("threads of an operator are unknown and taken as 1; tell with threads=", when=width is None)
+    report.note(UNKNOWN_THREADS, when=width is None)
     graph = TaskGraph.from_edges(
         np.full(len(calls.tasks), np.nan),
         calls.found.edges,

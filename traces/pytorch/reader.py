@@ -20,6 +20,7 @@ import numpy as np
 from simsched.errors import FormatError
 from simsched.graph import ImportReport, RecordedOn, TaskGraph
 from simsched.graph.loading import Mend, Reader, head_of, plain_name
+from simsched.graph.report import UNKNOWN_THREADS
 from simsched.traces.pytorch.aten import short
 from simsched.traces.pytorch.calls import untimed
 from simsched.traces.pytorch.devices import with_devices
@@ -164,7 +165,7 @@ def _timed(
         "devices=true found no kernel, copy or fill of a category that is known; the host's operators are all",
         when=devices and not held.streams.kernels,
     )
-    report.note("threads of an operator are unknown and taken as 1; tell with threads=", when=width is None)
+    report.note(UNKNOWN_THREADS, when=width is None)
     return graph
 
 

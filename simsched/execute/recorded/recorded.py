@@ -210,10 +210,10 @@ def _replayed(
     runtime: RuntimeProfile,
 ) -> Schedule:
     if policy is None:
-        if layout is not None:
+        if layout:
             raise LayoutError(f"layout {layout} goes with a policy; without one, lanes are the executors")
         return _on_its_lanes(tasks, recorded, runtime)
-    asked = Layout(max(recorded.n_cores, 1), 1) if layout is None else Layout.parse(layout)
+    asked = Layout.parse(layout) if layout else Layout(max(recorded.n_cores, 1), 1)
     if asked.width != 1:
         raise LayoutError(
             f"layout {asked}: tasks take their recorded seconds, whatever their team; give {asked.executors}x1"
