@@ -259,7 +259,7 @@ class _Router:
     def __init__(self, queues: Mapping[str, list[Any]]) -> None:
         import ijson
 
-        items = ijson.get_backend(ijson.backend_name).items_basecoro
+        items = ijson.get_backend(ijson.backend).items_basecoro
         self._builders = {prefix: items(queue, prefix).send for prefix, queue in queues.items()}
         self._routes: dict[str, list[Callable[[Any], object]]] = {}
 
