@@ -77,11 +77,12 @@ def comparison(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
             linewidth=1,
             label="interval",
         )
-    for row, end, text in zip(rows.tolist(), ends * unit.per_s, _bar_texts(frame), strict=True):
-        ax.text(end if np.isfinite(end) else 0.0, row, text, va="center", fontsize="small")
+    # A column beside the axes: at the ends of bars, the layout would have to know how wide the axes will be.
+    for row, text in enumerate(_bar_texts(frame)):
+        ax.text(1.0, row, text, va="center", fontsize="small", transform=ax.get_yaxis_transform())
     ax.set_yticks(rows, _row_names(frame), parse_math=False, usetex=False)
     ax.set_ylim(max(len(frame), 1) - 0.5, -0.5)
-    ax.set_xlim(0, 1.25 * longest * unit.per_s or 1.0)
+    ax.set_xlim(0, 1.05 * longest * unit.per_s or 1.0)
     ax.set_xlabel(f"makespan ({unit.name})")
     ax.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), fontsize="small", frameon=False)
     return ax
