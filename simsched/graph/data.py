@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -72,7 +73,7 @@ class DataObjects(ReadOnly):
             tasks = np.fromiter((task for one in readers for task in one), np.int64, len(objects))
             return cls(
                 np.array(size_B, np.float64),
-                np.array(producer, np.int32),
+                np.array(array("i", producer), np.int32),  # NumPy 1 takes what has more bits
                 read_by(len(readers), objects, tasks),
             )
         except (TypeError, ValueError, OverflowError) as error:
@@ -232,12 +233,12 @@ def _wrong(size_B: Any, producer: Any, readers: Any) -> str:
 
 def _sizes(values: npt.ArrayLike, m: int) -> Floats:
     try:
-        array = np.array(values, np.float64)
+        sizes = np.array(values, np.float64)
     except (TypeError, ValueError, OverflowError) as error:
         raise GraphError(f"edge_bytes are not a list of numbers: {error}") from None
-    if array.shape == ():
-        array = np.full(m, array)
-    if array.shape != (m,):
-        raise GraphError(f"edge_bytes have shape {array.shape}; expected ({m},), one number per edge")
-    refuse_sizes(array, lambda edge: f"edge {edge} carries {array[edge]} bytes")
-    return array
+    if sizes.shape == ():
+        sizes = np.full(m, sizes)
+    if sizes.shape != (m,):
+        raise GraphError(f"edge_bytes have shape {sizes.shape}; expected ({m},), one number per edge")
+    refuse_sizes(sizes, lambda edge: f"edge {edge} carries {sizes[edge]} bytes")
+    return sizes
