@@ -39,7 +39,7 @@ _VERSION = re.compile(rb'"schemaVersion"\s*:\s*"1\.[0-9]"')
 _WORKFLOW = re.compile(
     rb'"workflow"\s*:\s*\{\s*"(?:specification|execution|tasks|jobs|machines|makespan|executedAt)'
 )
-#: Suffix of the names of the tasks of one program: `mProject_ID0000001`.
+#: Suffix of the names of the tasks of one program: `mProject_ID0000001`; `(?!)` is for Python 3.11.4, as in DOT.
 _NUMBER = re.compile(r"(?:[ _.-]?(?:ID)?[0-9]++|(?!))++$")
 #: Suffix of the names of Nextflow's tasks, as written by its converters: `PROCESS__tag__ID0000001`.
 _ID = re.compile(r"__ID[0-9]++\Z")
