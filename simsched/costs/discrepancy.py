@@ -29,6 +29,7 @@ import numpy as np
 import numpy.typing as npt
 
 from simsched.costs.curves import OWN, Curve, default_curves, kinds_of, normalised, ranges
+from simsched.costs.own_machine import team_widths
 from simsched.costs.rescaling import WAYS, conversion
 from simsched.costs.task_costs import TaskCosts, Terms
 from simsched.costs.width_table import WidthTable
@@ -461,7 +462,7 @@ def _bounds(costs: TaskCosts, graph: TaskGraph, machine: Machine) -> tuple[Codes
 
 
 def _widths(costs: TaskCosts, graph: TaskGraph, machine: Machine) -> Codes:
-    found = np.where(np.isnan(graph.durations_s), 1, graph.widths).astype(np.int64)
+    found = np.where(np.isnan(graph.durations_s), 1, team_widths(graph)).astype(np.int64)
     if (table := costs.table) is not None:
         built = max(machine.n_threads * min(built_cores(machine), machine.n_cores) // machine.n_cores, 1)
         known_to = np.where(table.modelled, built, 0 if table.measured_to is None else table.measured_to)

@@ -5,10 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 
 from simsched.defaults import MACHINE
 from simsched.errors import SimschedError
 from simsched.graph import TaskGraph
+from simsched.graph.adjacency import Mask
 from simsched.machine import Machine, machine as machine_of
 
 
@@ -59,7 +61,33 @@ def recorded_threads(graph: TaskGraph) -> int | None:
     lanes = graph.recording.lanes
     widest = np.zeros(int(lanes.max(initial=0)) + 1, np.int64)
     np.maximum.at(widest, lanes, graph.widths)
-    return max(int(widest.sum()), 1)
+    # Lanes share the threads of one pool.
+    return max(int(widest.sum()), int(team_widths(graph).max(initial=1)))
+
+
+def team_widths(graph: TaskGraph) -> npt.NDArray[np.int32]:
+    """Return the threads of each task's team, shape (n,): those that it had, whether or not all of them got work.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> team_widths(ss.TaskGraph.from_edges([1.0, 2.0])).tolist()
+    [1, 1]
+    """
+    team = graph.report.facts.get("intra_op_threads")
+    return np.maximum(graph.widths, np.int32(team)) if isinstance(team, int) else graph.widths
+
+
+def part_idle(graph: TaskGraph) -> Mask:
+    """Return which tasks were recorded on fewer threads than their team had, shape (n,).
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> part_idle(ss.TaskGraph.from_edges([1.0, 2.0])).tolist()
+    [False, False]
+    """
+    return ~np.isnan(graph.durations_s) & (graph.widths < team_widths(graph))
 
 
 def stands_in(graph: TaskGraph, machine: Machine) -> bool:

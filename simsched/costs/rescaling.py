@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from simsched.costs.curves import REFERENCE_S
-from simsched.costs.own_machine import has_chip, recorded_threads, stands_in
+from simsched.costs.own_machine import has_chip, part_idle, recorded_threads, stands_in, team_widths
 from simsched.costs.task_costs import Terms
 from simsched.errors import CostError
 from simsched.graph import RecordedOn, TaskGraph
@@ -60,7 +60,7 @@ def one_core_of_recorded(graph: TaskGraph, terms: Terms) -> Seconds:
     recorded = graph.durations_s
     if (graph.widths == 1).all():
         return recorded
-    widths, labels = graph.widths.astype(np.float64), graph.kinds.codes
+    widths, labels = team_widths(graph).astype(np.float64), graph.kinds.codes
     serial = terms.serial_share[labels]
     used = np.minimum(widths, terms.pieces(graph))
     # c(w) = d is quadratic in x = sqrt(t1): (s + (1-s)/u) x^2 + a sqrt(1 ms) (w-1) x + F + f u - d = 0.
@@ -99,6 +99,10 @@ def rescaled(
     missing = ~recorded & ~measured
     factor, ways = conversion(graph, machine)
     notes = list(in_sentences(graph, machine, ways[recorded]))
+    if idle := (part_idle(graph) & recorded).sum():
+        tasks = counted(idle, "task was", "tasks were")
+        said = f"{tasks} recorded on fewer threads than the team had, and gain nothing from more"
+        notes.append(Note(said, Weight.ASSUMPTION))
     if missing.any():
         here = one_core_roofline_s(graph, machine.core_flops_at(), machine.one_core_Bps)
         _check_estimable(graph, missing, here)

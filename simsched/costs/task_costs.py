@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from simsched.costs.curves import REFERENCE_S
+from simsched.costs.own_machine import part_idle
 from simsched.costs.width_table import WidthTable
 from simsched.errors import CostError
 from simsched.graph import TaskGraph
@@ -45,13 +46,17 @@ class Terms(ReadOnly):
     grain_B: Seconds
 
     def pieces(self, graph: TaskGraph) -> Seconds:
-        """Return the number of pieces of each task, at least 1; infinite where it is unknown or unlimited."""
+        """Return the number of pieces of each task, at least 1; infinite where it is unknown or unlimited.
+
+        What was recorded on fewer threads than its team had has as many pieces as these.
+        """
         found = np.full(graph.n_tasks, np.inf)
         for amount, of_label in ((graph.flops, self.grain_flops), (graph.bytes_B, self.grain_B)):
             if of_label.any():
                 grains = of_label[graph.kinds.codes]
                 known = (grains > 0) & ~np.isnan(amount)
                 found[known] = np.maximum(amount[known] / grains[known], 1.0)
+        np.minimum(found, graph.widths, out=found, where=part_idle(graph))
         return found
 
 

@@ -12,6 +12,7 @@ from math import log
 import numpy as np
 import numpy.typing as npt
 
+from simsched.costs.own_machine import team_widths
 from simsched.errors import GraphError
 from simsched.execute import Gaps
 from simsched.execute.crosscheck.attribution import overlaps
@@ -55,8 +56,7 @@ class Observed:
     @cached_property
     def widths(self) -> npt.NDArray[np.int32]:
         """Threads of each task's team, shape (n,): those that it had, whether or not all of them got work in time."""
-        team = self.graph.report.facts.get("intra_op_threads")
-        return np.full(self.graph.n_tasks, team, np.int32) if isinstance(team, int) else self.graph.widths
+        return team_widths(self.graph)
 
     @cached_property
     def gaps(self) -> Gaps:

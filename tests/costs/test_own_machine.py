@@ -26,6 +26,27 @@ def test_a_recording_is_replayed_on_as_many_cores_as_it_had_threads():
     assert any("on cores like those of the recording, which had 4 threads" in note for note in schedule.notes)
 
 
+def test_what_kept_a_part_of_its_team_busy_takes_as_recorded_on_the_team():
+    """Teams of 4: one task ran on one of their threads, one on all, one on two; none divides further than it did."""
+    graph = recorded([0, 0, 0], [1, 4, 2], kinds=["Conv", "MatMul", "MatMul"])
+    graph.report.facts["intra_op_threads"] = 4
+    machine = ss.machine("generic[cores=16]")
+    costs = ss.CostModel().on(graph, machine)
+    assert costs.seconds(4) == pytest.approx([1, 1, 1], rel=1e-12)
+    assert costs.seconds(1)[0] == 1
+    assert (costs.seconds(1)[1:] > [3, 1.5]).all()
+    assert costs.seconds(16)[1] < 0.5
+    assert (costs.seconds(16)[[0, 2]] > [0.999, 0.99]).all()
+    assert [costs.seconds_of(task, 16) for task in range(3)] == costs.seconds(16).tolist()
+    schedule = ss.simulate(graph, policy="fifo", layout="1x4")
+    assert schedule.require_machine().spec == "generic[cores=4]"
+    assert schedule.makespan_s == pytest.approx(3)
+    assert (
+        "2 tasks were recorded on fewer threads than the team had, and gain nothing from more"
+        in schedule.notes
+    )
+
+
 def test_threads_that_a_file_does_not_say_are_said_to_be_assumed():
     graph = recorded([0, 1], [1, 1])
     graph.report.note(UNKNOWN_THREADS)

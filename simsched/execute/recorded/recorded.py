@@ -250,8 +250,11 @@ def _chains(recorded: Schedule) -> list[tuple[int, int]]:
 def _timed(recorded: Schedule) -> TaskGraph:
     """Return the graph with its recorded seconds, whatever machine and width they are of."""
     graph = recorded.graph
-    widths = np.ones(graph.n_tasks, np.int32)
-    return replace(graph, durations_s=recorded.alone_s, seconds_by_kind=None, widths=widths, recorded_on=None)
+    facts = {name: fact for name, fact in graph.report.facts.items() if name != "intra_op_threads"}
+    return replace(
+        graph, durations_s=recorded.alone_s, seconds_by_kind=None, widths=np.ones(graph.n_tasks, np.int32),
+        recorded_on=None, report=replace(graph.report, facts=facts),
+    )  # fmt: skip
 
 
 def _interrupted(recorded: Schedule, gaps: Gaps, overheads: Overheads, *, own_tasks: bool) -> TaskGraph:
