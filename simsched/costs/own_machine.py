@@ -12,6 +12,7 @@ from simsched.errors import SimschedError
 from simsched.graph import TaskGraph
 from simsched.graph.adjacency import Mask
 from simsched.machine import Machine, machine as machine_of
+from simsched.machine.stated import BY_DEFINITION
 
 
 def machine_for(graph: object, machine: str | Path | Machine | None) -> Machine:
@@ -111,7 +112,7 @@ def has_chip(machine: Machine) -> bool:
     >>> has_chip(ss.machine("knl-7250")), has_chip(ss.machine("generic"))
     (True, False)
     """
-    return str(machine.content["cores"]["clock"]["source"]) != "by definition"
+    return str(machine.content["cores"]["clock"]["source"]) != BY_DEFINITION
 
 
 def _named(name: str) -> Machine | None:

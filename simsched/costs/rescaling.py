@@ -208,7 +208,8 @@ def _is_same(origin: RecordedOn | None, machine: Machine) -> bool:
     """Return whether cores of the machine are as fast as those of the recording."""
     if origin is None:
         return False
-    return (origin.core_flops, origin.core_bandwidth_Bps) == (machine.core_flops, machine.one_core_Bps)
+    speed = machine.stated_speed or (machine.core_flops, machine.one_core_Bps)
+    return (origin.core_flops, origin.core_bandwidth_Bps) == speed
 
 
 def _check_estimable(graph: TaskGraph, missing: Mask, roofline: Seconds) -> None:

@@ -19,7 +19,7 @@ from simsched.machine.network import check_pairs
 from simsched.machine.power import Power
 from simsched.machine.runtime import RuntimeProfile
 from simsched.machine.schema import CoreCount, Cores, MachineFile, Mode, Runtime, factor, si
-from simsched.machine.stated import Fact, varied_spec
+from simsched.machine.stated import BY_DEFINITION, Fact, varied_spec
 from simsched.machine.variations import OF_POWER, edited, quantities
 from simsched.machine.ways import DataWays, Kinds, whole_shares
 from simsched.mistakes import described, refusal, short
@@ -64,13 +64,14 @@ def built(content: Mapping[str, Any], spec: Spec, where: str = "") -> Machine:
     if "cores" in params:
         unit = lcm(structure.cores_per_tile, whole_shares(file.kinds, structure.n_cores))
         before, structure = structure, _resized(structure, params["cores"], unit, spec.name)
-        # A bandwidth given with the cores is that of these cores; else each domain keeps its memory.
+        # A bandwidth given with the cores is that of these cores; else each domain keeps its memory, or each core where
+        # by definition cores share none.
         given = {"bandwidth_Bps", f"memory.modes.{file.memory.mode}.bandwidth"} & params.keys()
-        memory = (
-            replace(memory, cores=structure.n_cores)
-            if given
-            else _scaled(memory, structure.n_domains / before.n_domains)
-        )
+        kept, stated_of = structure.n_domains, before.n_domains
+        by_definition = file.memory.modes[file.memory.mode].bandwidth.source.startswith(BY_DEFINITION)
+        if by_definition and not Effects(**dict(file.effects)).share_bandwidth:
+            kept, stated_of = structure.n_cores, content["cores"]["count"]["value"]
+        memory = replace(memory, cores=structure.n_cores) if given else _scaled(memory, kept / stated_of)
         count = {"value": structure.n_cores, "source": f"varied: {spec}", "confidence": "unverified"}
         now["cores"]["count"].update(count)
         cores = before.n_cores / before.n_segments, structure.n_cores / structure.n_segments

@@ -88,6 +88,8 @@ class Machine:
         Power limit of all chips, and what they draw, where known; in proportion to cores where these are varied.
     facts : tuple of Fact
         Every number, as the file states it.
+    stated_speed : tuple of two floats, or None
+        `core_flops` and `one_core_Bps` as the file states them, where uncertain numbers have other values here.
 
     Examples
     --------
@@ -127,6 +129,7 @@ class Machine:
     power_W: float | None = None
     power: Power | None = None
     facts: tuple[Fact, ...] = field(default=(), repr=False)
+    stated_speed: tuple[float, float] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         most = self.n_threads * self.bandwidth_Bps

@@ -167,7 +167,7 @@ def _varied(machine: Machine, values: Mapping[str, float]) -> Machine:
     """Return a machine with other numbers, no latency of other domains below that of the own one.
 
     A number that is varied switches no effect on here: all replays account for the same ones. What plans ops in local
-    memories plans them for the numbers that are stated.
+    memories plans them for the numbers that are stated. What such a machine recorded was recorded on its numbers.
     """
     units = {fact.key: fact.unit for fact in machine.facts}
     near = {name: name.replace(".remote_latency.", ".latency.") for name in values}
@@ -180,7 +180,8 @@ def _varied(machine: Machine, values: Mapping[str, float]) -> Machine:
         name: table.planned_for(machine.tables[name]) if hasattr(table, "planned_for") else table
         for name, table in varied.tables.items()
     }
-    return replace(varied, effects=machine.effects, tables=tables)
+    stated = machine.stated_speed or (machine.core_flops, machine.one_core_Bps)
+    return replace(varied, effects=machine.effects, tables=tables, stated_speed=stated)
 
 
 def _of_kinds(machine: Machine) -> Iterator[Fact]:

@@ -18,7 +18,7 @@ def test_bandwidth_by_cores_saturates():
     b = 10 and B = 160 of 31 cores, k = 1, so 1 / reach = u / (10 w) + t / 160 with u = (1 - 1/16) / (30/31) and
     t = (1 - 16/31) / (30/31) = 1/2: 31/32 and 1/2. At 15.5 cores that is 1/160 + 1/320. No number passes 160 / t = 320.
     """
-    generic = ss.machine("generic[cores=32]")
+    generic = ss.machine("generic[cores=32,share_bandwidth=true]")
     assert generic.reach_Bps[[0, 1, 8, 16, 32]].tolist() == [0, 10e9, 80e9, 160e9, 160e9]
     soft = Memory("m", 10e9, 160e9, cores=31, sharpness=1.0)
     assert soft.reachable_Bps([1, 15.5, 31]) == pytest.approx([10e9, 320 / 3 * 1e9, 160e9])

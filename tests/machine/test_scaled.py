@@ -119,9 +119,20 @@ def test_more_cores_do_not_slow_independent_work_down(name):
 def test_tiles_of_another_size_hold_the_given_cores(asked, cores):
     """The file's own 16 cores are not whole tiles of that size, and nobody asked for them."""
     machine = ss.machine(f"generic[{asked}]")
-    assert (machine.n_cores, machine.memory.bandwidth_Bps) == (cores, 160e9)
+    assert (machine.n_cores, machine.memory.bandwidth_Bps) == (cores, cores * 10e9)
     with pytest.raises(MachineError, match="16 cores are not whole tiles of 3"):
         ss.machine("generic[cores.per_tile=3]")
+
+
+def test_cores_that_share_nothing_keep_their_bandwidth_in_one_team():
+    """6.4 GB at 10 GB/s a core: as long in one team as in as many tasks; a shared or given memory is limited."""
+    task = ss.TaskGraph.from_edges([float("nan")], kinds="Add", flops=[1e7], bytes_B=[6.4e9])
+    for cores in (4, 16, 64):
+        assert ss.simulate(task, f"generic[cores={cores}]", "fifo", (1, cores)).makespan_s == 0.64 / cores
+    for stated, seconds in (("share_bandwidth=true", 0.04), ("bandwidth_Bps=3.2e11", 0.02)):
+        assert ss.simulate(task, f"generic[cores=64,{stated}]", "fifo", "1x64").makespan_s == pytest.approx(
+            seconds
+        )
 
 
 def test_domains_at_equal_distances_are_at_equal_distances_at_any_size():

@@ -12,7 +12,7 @@ from simsched.errors import MachineError
         ("generic[cores.clock=0.002]", "cores.clock is 0.002 GHz, those of chips are 0.1 to 10"),
         ("generic[core_bandwidth_Bps=5e11]", "stated as 500 GB/s, but one core alone moves 160"),
         (
-            "generic[cores=20,core_bandwidth_Bps=15.2e9]",
+            "generic[cores=20,core_bandwidth_Bps=15.2e9,share_bandwidth=true]",
             "20 cores move 163.6 GB/s, more than the 160 stated of 16",
         ),
         ("generic[link_Bps=1.0,data=none]", "link_Bps: no effect, as data=none lets nothing move"),

@@ -220,3 +220,15 @@ def test_an_interval_is_as_wide_as_the_least_certain_number_that_it_rests_on():
     (row,) = ss.predict(graph, "grace-hopper", "heft", [73]).to_dict("records")
     assert row["low_s"] < 0.75 * row["makespan_s"]
     assert row["high_s"] > 1.5 * row["makespan_s"]
+
+
+def test_what_a_machine_recorded_is_not_uncertain_by_its_numbers():
+    """Its clock is that of the recording, whatever it is; on another machine both may be wrong."""
+    graph = ss.TaskGraph.from_edges(
+        [1.0, 2.0], [(0, 1)], kinds="MatMul", flops=[1e10, 2e10], recorded_on="epyc-7702"
+    )
+    own, other = (ss.sensitivity(graph, chip, "fifo", (1, 1)) for chip in ("epyc-7702", "xeon-8160x2"))
+    assert not own[own["parameter"] == "cores.clock"]["swing_s"].gt(0).any()
+    assert other[other["parameter"] == "cores.clock"]["swing_s"].gt(0.1).all()
+    interval = ss.predict(graph, "epyc-7702", "fifo", [1])[["low_s", "makespan_s", "high_s"]]
+    assert interval.to_numpy() == pytest.approx(3.0, rel=0.2)
