@@ -7,12 +7,14 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 import pandas as pd
 
+from simsched.costs import TaskCosts
 from simsched.explain import Explanation
 from simsched.explain.causes import slow_downs_of
 from simsched.explain.core_time import SLOW_DOWNS
 from simsched.explain.path import CAUSES, SEGMENTS
 from simsched.explain.team_time import costs_of
 from simsched.explain.waits import RELATIVE
+from simsched.graph import TaskGraph
 from simsched.graph.adjacency import Index
 from simsched.graph.taskgraph import Seconds
 from simsched.schedule import Schedule
@@ -45,7 +47,14 @@ NO_WIDTH = (
     "no policy, layout or further core shortens it; divide its tasks or make them faster "
     "(ss.explain(schedule).critical_path lists them)"
 )
-HARDLY = NO_WIDTH.replace("shortens it", f"shortens it by more than {100 * NEAR:g} %")
+#: The same where its tasks divide into more parts than there are cores.
+WIDER = (
+    "no policy or layout of these cores shortens it; more cores would, in wider teams; divide its tasks or make them "
+    "faster (ss.explain(schedule).critical_path lists them)"
+)
+HARDLY, HARDLY_WIDER = (
+    what.replace("shortens it", f"shortens it by more than {100 * NEAR:g} %") for what in (NO_WIDTH, WIDER)
+)
 OTHER_WIDTHS = (
     "its tasks are faster on other widths, or on another kind of cores where there are several; a layout of these, or "
     "a policy that chooses widths (corun, kind-widths) or kinds (heft, dmda) by task, may shorten it"
@@ -194,7 +203,7 @@ def advice(frame: pd.DataFrame, column: str, place: str) -> Iterator[str]:
     Parameters
     ----------
     frame : DataFrame
-        With the columns binds, makespan_s and critical_path_s.
+        With the columns binds, makespan_s, critical_path_s and twice_the_cores_s, as `on_twice_the_cores_s` returns it.
     column : str
         What tells its rows apart.
     place : str
@@ -203,6 +212,7 @@ def advice(frame: pd.DataFrame, column: str, place: str) -> Iterator[str]:
     Examples
     --------
     >>> frame = pd.DataFrame({"cores": [2, 4], "binds": "critical path", "makespan_s": 4.0, "critical_path_s": [4, 2]})
+    >>> frame["twice_the_cores_s"] = frame["critical_path_s"]
     >>> [note.partition(":")[0] for note in advice(frame, "cores", "at {} cores")]
     ['critical path at 2 cores', 'critical path at 4 cores']
     """
@@ -210,14 +220,35 @@ def advice(frame: pd.DataFrame, column: str, place: str) -> Iterator[str]:
     shorter, longer = (
         frame["critical_path_s"] < (1 - one) * frame["makespan_s"] for one in (NEAR, NOT_SHOWN)
     )
+    divides = frame["twice_the_cores_s"] < (1 - NEAR) * frame["critical_path_s"]
+    hardly = longer & ~shorter
     for rows, what in (
-        (binds & ~longer, NO_WIDTH),
-        (binds & longer & ~shorter, HARDLY),
+        (binds & ~longer & ~divides, NO_WIDTH),
+        (binds & ~longer & divides, WIDER),
+        (binds & hardly & ~divides, HARDLY),
+        (binds & hardly & divides, HARDLY_WIDER),
         (binds & shorter, OTHER_WIDTHS),
     ):
         if rows.any():
             named = place.format(", ".join(map(str, frame[column][rows])))
             yield f"critical path {named}: {what}"
+
+
+def on_twice_the_cores_s(graph: TaskGraph, costs: TaskCosts) -> float:
+    """Return the longest path on twice the cores; a tabled task gains as much again as from half of them to all."""
+    whole = costs.fastest_kind()
+    fastest, widest = whole.seconds(whole.fastest_widths), whole.widest
+    twice = np.minimum(fastest, whole.seconds(2 * widest))
+    if whole.table is not None and widest > 1:
+        gains = np.ones(graph.n_tasks)
+        np.divide(
+            fastest,
+            whole.seconds(widest // 2),
+            out=gains,
+            where=(fastest > 0) & (whole.fastest_widths == widest),
+        )
+        twice = np.where(whole.table.covers, fastest * np.minimum(gains, 1.0), twice)
+    return float(graph.levels(twice).max(initial=0.0))
 
 
 def binding(seconds: Mapping[str, float]) -> tuple[str, float]:

@@ -200,7 +200,7 @@ def _result(rows: Sequence[dict[str, Any]]) -> Result:
     frame.insert(place, "times_best", times)
     of_rows = [f"{one}: {note}" for one, note in zip(frame["machine"], frame["note"], strict=True) if note]
     return Result.of(
-        frame,
+        frame.drop(columns="twice_the_cores_s"),
         [
             *undecided(frame, "machine"),
             *notes,

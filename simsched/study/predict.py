@@ -34,7 +34,7 @@ from simsched.schedule.bounds import bounds_of
 from simsched.schedule.caveats import notes_of
 from simsched.schedule.one_core import OneCore
 from simsched.spec import Engine
-from simsched.study.binding import advice, bottleneck, bound_by
+from simsched.study.binding import advice, bottleneck, bound_by, on_twice_the_cores_s
 from simsched.study.core_counts import core_counts, grown, knee
 from simsched.study.parts import PARTS, parts_of, with_growth
 from simsched.study.worlds import SAMPLES, Case, sample_seeds, sampled_s
@@ -121,7 +121,7 @@ def _result(rows: list[dict[str, Any]], weak: bool, nearest: list[str]) -> Resul
         if note
     ]
     told = [*notes, *of_rows, *advice(frame, "cores", "at {} cores")]
-    return Result.of(frame, told, scaling, (*HIDDEN, *quiet(frame)))
+    return Result.of(frame.drop(columns="twice_the_cores_s"), told, scaling, (*HIDDEN, *quiet(frame)))
 
 
 def quiet(frame: pd.DataFrame) -> list[str]:
@@ -207,6 +207,7 @@ def _row(schedule: Schedule, scenario: Scenario) -> dict[str, Any]:
         "critical_path_s": limits.critical_path_s,
         "area_s": limits.area_s,
         "bound_s": limits.bound_s,
+        "twice_the_cores_s": on_twice_the_cores_s(schedule.graph, task_costs),
         "one_core": one,
         "speedup": np.nan,
         "efficiency": np.nan,

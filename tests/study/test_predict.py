@@ -10,7 +10,16 @@ from simsched.costs.fitting import MeasuredCurves, MeasuredOp, Op, Point
 from simsched.errors import GraphError, SimschedError
 from simsched.graph import Recording
 from simsched.intervals import spread
-from simsched.study.binding import HARDLY, NO_WIDTH, OTHER_WIDTHS, RESOURCES, binding, bottleneck, bound_by
+from simsched.study.binding import (
+    HARDLY,
+    NO_WIDTH,
+    OTHER_WIDTHS,
+    RESOURCES,
+    WIDER,
+    binding,
+    bottleneck,
+    bound_by,
+)
 from simsched.study.core_counts import knee
 from simsched.study.parts import PARTS
 from simsched.testing import strategies as ours
@@ -216,6 +225,9 @@ def test_what_to_do_about_a_critical_path():
     graph = ss.TaskGraph.from_edges([1.0], kinds=["mine"], flops=[2e9])
     narrow = ss.predict(graph, "generic", "fifo", [4], costs, width=1, samples=1)
     assert f"critical path at 4 cores: {OTHER_WIDTHS}" in narrow.notes
+    two = ss.predict(graph, "generic", "fifo", [1, 2, 4], costs, samples=1)
+    assert f"critical path at 1 cores: {WIDER}" in two.notes
+    assert f"critical path at 2, 4 cores: {NO_WIDTH}" in two.notes
     slow = ss.predict(ss.TaskGraph.from_edges([[2.0, 1.0]]), "generic[kinds=each]", "fifo", [2], samples=1)
     assert any("another kind of cores" in note and "heft" in note for note in slow.notes)
     found = ss.machines(SERIAL, ["generic[cores=4]"], ["fifo"], samples=1)
