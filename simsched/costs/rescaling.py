@@ -23,7 +23,7 @@ from simsched.costs.curves import REFERENCE_S
 from simsched.costs.own_machine import has_chip, part_idle, recorded_threads, stands_in, team_widths
 from simsched.costs.task_costs import Terms
 from simsched.errors import CostError
-from simsched.graph import RecordedOn, TaskGraph
+from simsched.graph import TaskGraph
 from simsched.graph.adjacency import Mask
 from simsched.graph.report import UNKNOWN_THREADS
 from simsched.graph.taskgraph import Seconds
@@ -130,7 +130,7 @@ def conversion(graph: TaskGraph, machine: Machine) -> tuple[Seconds, npt.NDArray
     ways : int8 array, shape (n,)
     """
     origin, factor = graph.recorded_on, np.ones(graph.n_tasks)
-    if stands_in(graph, machine) or _is_same(origin, machine):
+    if is_recorder(graph, machine):
         return factor, np.full(graph.n_tasks, WAYS.index("recorded"), np.int8)
     ways = np.full(graph.n_tasks, WAYS.index("taken"), np.int8)
     if origin is None or not origin.core_flops or not origin.core_bandwidth_Bps:
@@ -204,12 +204,20 @@ def _core_of(machine: Machine) -> str:
     return re.sub(r"\bcores=\d+,?", "", machine.spec).replace(",]", "]").removesuffix("[]")
 
 
-def _is_same(origin: RecordedOn | None, machine: Machine) -> bool:
-    """Return whether cores of the machine are as fast as those of the recording."""
-    if origin is None:
-        return False
+def is_recorder(graph: TaskGraph, machine: Machine) -> bool:
+    """Return whether cores of the machine are as fast as those of the recording, or `generic` in their place.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> graph = ss.TaskGraph.from_edges([1.0], recorded_on="grace")
+    >>> is_recorder(graph, ss.machine("grace")), is_recorder(graph, ss.machine("knl-7250"))
+    (True, False)
+    """
+    if (origin := graph.recorded_on) is None:
+        return stands_in(graph, machine)
     speed = machine.stated_speed or (machine.core_flops, machine.one_core_Bps)
-    return (origin.core_flops, origin.core_bandwidth_Bps) == speed
+    return stands_in(graph, machine) or (origin.core_flops, origin.core_bandwidth_Bps) == speed
 
 
 def _check_estimable(graph: TaskGraph, missing: Mask, roofline: Seconds) -> None:

@@ -32,7 +32,15 @@ from simsched.schedule.caveats import notes_of
 from simsched.schedule.one_core import OneCore, one_core
 from simsched.spec import Bound, Engine
 from simsched.study.binding import bottleneck
-from simsched.study.worlds import SAMPLES, Case, fastest_shares, sample_seeds, sampled_s, undecided
+from simsched.study.worlds import (
+    SAMPLES,
+    Case,
+    against_recording,
+    fastest_shares,
+    sample_seeds,
+    sampled_s,
+    undecided,
+)
 
 #: Columns that are not displayed: `bound_s` is the best of the bounds.
 HIDDEN = ("critical_path_s", "area_s", "mean_corunning")
@@ -166,7 +174,8 @@ def comparison_frame(
     frame = pd.DataFrame(parallel_map(row, schedules))
     sampled = _sampled(frame["makespan_s"], worlds_s)
     _insert(frame, sampled)
-    notes = *undecided(frame, "policy"), *notes_of(schedules), *_one_core(sequential).notes
+    recorded = against_recording(frame, sequential.graph, sequential.require_machine())
+    notes = *undecided(frame, "policy"), *notes_of(schedules), *recorded, *_one_core(sequential).notes
     return Result.of(frame, notes, comparison, (*HIDDEN, *_certain(sampled)))
 
 

@@ -37,7 +37,7 @@ from simsched.spec import Engine
 from simsched.study.binding import advice, bottleneck, bound_by, on_twice_the_cores_s
 from simsched.study.core_counts import core_counts, grown, knee
 from simsched.study.parts import PARTS, parts_of, with_growth
-from simsched.study.worlds import SAMPLES, Case, sample_seeds, sampled_s
+from simsched.study.worlds import SAMPLES, Case, against_recording, sample_seeds, sampled_s
 
 #: Columns that the display leaves out; notes of a row are below the table.
 HIDDEN = ("critical_path_s", "area_s", "samples", "note", "utilization", *PARTS)
@@ -108,13 +108,21 @@ def predict(
     scenario = Scenario.of(machine_for(graph, machine), None, costs, runtime, engine, seed, progress)
     counts, nearest = _whole(scenario.machine, cores)
     rows = rows_of(_cases(scenario, graph, policy, counts, width, weak), sample_seeds(seed, samples))
-    return _result(rows, weak or callable(graph), nearest)
+    one = None if weak or callable(graph) else graph
+    return _result(rows, one, nearest, scenario.machine)
 
 
-def _result(rows: list[dict[str, Any]], weak: bool, nearest: list[str]) -> Result:
-    """Return the table with its knee, notes on its core counts, its replays and its rows, and its picture."""
+def _result(
+    rows: list[dict[str, Any]], graph: TaskGraph | None, nearest: list[str], machine: Machine
+) -> Result:
+    """Return the table with its knee, notes on its core counts, its replays and its rows, and its picture.
+
+    With more work on more cores there is no one graph.
+    """
     notes = [*nearest, *(note for row in rows for note in row.pop("notes"))]
-    frame = with_growth(_with_knee(pd.DataFrame(rows).drop(columns="worlds_s"), weak))
+    frame = with_growth(_with_knee(pd.DataFrame(rows).drop(columns="worlds_s"), graph is None))
+    if graph is not None:
+        notes += against_recording(frame, graph, machine)
     of_rows = [
         Note(f"{cores} cores: {note}", Weight.ASSUMPTION)
         for cores, note in zip(frame["cores"], frame["note"], strict=True)

@@ -10,10 +10,13 @@ from itertools import product
 import numpy as np
 import pandas as pd
 
+from simsched.costs.own_machine import recorded_threads
+from simsched.costs.rescaling import is_recorder
 from simsched.errors import SimschedError
 from simsched.graph import TaskGraph
 from simsched.graph.taskgraph import Seconds
 from simsched.intervals import LEVEL, SAME
+from simsched.machine import Machine
 from simsched.notes import Note, Weight
 from simsched.parameters import is_whole
 from simsched.policy import Policy
@@ -21,7 +24,8 @@ from simsched.replay.parallel_map import parallel_map
 from simsched.replay.scenario import Scenario
 from simsched.schedule import Schedule
 from simsched.study.uncertain import MachineNumbers
-from simsched.text import shortened
+from simsched.text import counted, shortened
+from simsched.units import format_time
 
 #: Default number of replays of each case: the nominal one, and one in each world.
 SAMPLES = 20
@@ -98,6 +102,31 @@ def sampled_s(cases: Sequence[Case], seeds: Sequence[int]) -> list[list[float]]:
 
     found = parallel_map(makespan_s, [*product(cases, seeds)])
     return [found[i * len(seeds) : (i + 1) * len(seeds)] for i in range(len(cases))]
+
+
+def against_recording(frame: pd.DataFrame, graph: TaskGraph, machine: Machine) -> list[Note]:
+    """Return a note on what a recording itself took, where rows are of its cores; a doubt if no interval holds that.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        With makespan_s, low_s, high_s, and cores where rows differ in them.
+    graph : TaskGraph
+    machine : Machine
+    """
+    if graph.recording is None or not graph.n_tasks or not is_recorder(graph, machine):
+        return []
+    threads = recorded_threads(graph) or 1
+    took_s = float(graph.recording.finish_s.max() - graph.recording.start_s.min())
+    cores = frame["cores"] if "cores" in frame else pd.Series(machine.n_cores, frame.index)
+    rows = frame[(cores == threads) & frame["low_s"].notna()]
+    if rows.empty:
+        return []
+    said = f"the recording itself took {format_time(took_s)} on {counted(threads, 'thread')}"
+    if ((rows["low_s"] <= took_s) & (took_s <= rows["high_s"])).any():
+        return [Note(said)]
+    why = "its tasks started in another order or later, or time passed between them (replay-recorded tells them apart)"
+    return [Note(f"{said}, which no interval holds: {why}", Weight.DOUBT)]
 
 
 def fastest_shares(worlds_s: Sequence[Sequence[float]]) -> Seconds:

@@ -8,6 +8,7 @@ from hypothesis import given, settings, strategies as st
 import simsched as ss
 from simsched.costs.curves import sampled_between
 from simsched.costs.discrepancy import NormalByName
+from simsched.graph.recording import Recording
 from simsched.notes import Note
 from simsched.replay.scenario import Scenario
 from simsched.study.predict import EXACT
@@ -232,3 +233,25 @@ def test_what_a_machine_recorded_is_not_uncertain_by_its_numbers():
     assert other[other["parameter"] == "cores.clock"]["swing_s"].gt(0.1).all()
     interval = ss.predict(graph, "epyc-7702", "fifo", [1])[["low_s", "makespan_s", "high_s"]]
     assert interval.to_numpy() == pytest.approx(3.0, rel=0.2)
+
+
+def recorded(gap_s):
+    """Two tasks of 1 s on one worker, with a gap between them."""
+    start = np.array([0.0, 1.0 + gap_s])
+    run = Recording(start, start + 1, np.zeros(2, np.int32), ("worker",))
+    return ss.TaskGraph.from_edges([1.0, 1.0], [(0, 1)], recording=run)
+
+
+def test_what_a_recording_took_is_said_where_its_cores_are_asked_for():
+    """Gaps are no tasks: 2 s of 2 s, or of 4 s; other cores than those of the recording took nobody any time."""
+    for gap_s, said in (
+        (0.0, "took 2 s on 1 thread"),
+        (2.0, "took 4 s on 1 thread, which no interval holds"),
+    ):
+        graph = recorded(gap_s)
+        for found in (ss.predict(graph, cores=[1, 2]), ss.compare(graph, policies=["fifo"])):
+            (note,) = (note for note in found.notes if "the recording itself" in note)
+            assert said in note
+    for machine, cores, samples in ((None, 2, 20), ("knl-7250", 1, 20), (None, 1, 1)):
+        found = ss.predict(graph, machine, cores=[cores], samples=samples)
+        assert not any("the recording itself" in note for note in found.notes)

@@ -102,7 +102,7 @@ def of_nodes(path: Path, records: list[Record], report: ImportReport, name: str)
         when=missing,
     )
     report.note(
-        "the dependencies are one chain, the order of execution, so that no policy can do better than another",
+        "the dependencies are one chain, the order of execution, so that no policy can run two at once",
         when=is_chain(edges, len(records)),
     )
     work = [work_of(record) for record in records]

@@ -166,7 +166,7 @@ def _edges(graph: TaskGraph, edges: Edges) -> None:
     if found is None:
         lanes = 1 if graph.recording is None else len(graph.recording.lane_names)
         so_that = (
-            "so that no policy can do better than another"
+            "so that no policy can run two at once"
             if lanes == 1
             else f"and none of the {lanes} threads waits for another, so that a replay may overlap what could not, as "
             "forward and backward pass"

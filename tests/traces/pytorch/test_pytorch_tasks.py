@@ -313,7 +313,7 @@ def test_unknown_options_are_refused(mini):
 
 
 @pytest.mark.parametrize(
-    ("lane", "said"), [(1, "no policy can do better"), (2, "none of the 2 threads waits for another")]
+    ("lane", "said"), [(1, "no policy can run two at once"), (2, "none of the 2 threads waits for another")]
 )
 def test_what_a_kineto_trace_alone_says_of_threads(mini, lane, said):
     mini.op("aten::mm", 0, 10)
