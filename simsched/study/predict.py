@@ -108,8 +108,7 @@ def predict(
     scenario = Scenario.of(machine_for(graph, machine), None, costs, runtime, engine, seed, progress)
     counts, nearest = _whole(scenario.machine, cores)
     rows = rows_of(_cases(scenario, graph, policy, counts, width, weak), sample_seeds(seed, samples))
-    one = None if weak or callable(graph) else graph
-    return _result(rows, one, nearest, scenario.machine)
+    return _result(rows, None if weak or callable(graph) else graph, nearest, scenario.machine)
 
 
 def _result(
