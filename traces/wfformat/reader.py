@@ -203,7 +203,8 @@ def _read(path: Path, *, tolerant: bool | str = False) -> TaskGraph:
         edges,
         kinds=[_kind(task) for task in found.tasks],
         names=[task.name for task in found.tasks],
-        bytes_B=[task.moved_B if found.own else _bytes(task, found.sizes_B) for task in found.tasks],
+        # Files that other systems wrote count what was moved from and to discs, which says nothing of memory.
+        bytes_B=[task.moved_B for task in found.tasks] if found.own else None,
         widths=[_width(path, task) for task in found.tasks],
         name=plain_text(found.first("name")) or path.name.split(".")[0],
         recorded_on=_recorded_on(found, report),
@@ -286,13 +287,6 @@ def _untagged(name: str) -> str:
     scopes, colon, last = name.rpartition(":")
     process, _, tag = last.partition("__")
     return f"{scopes}{colon}{process}" if _ID.search(tag) else name
-
-
-def _bytes(task: Task, sizes_B: Mapping[str, float]) -> float:
-    """Return the sizes of a task's files; where not all are known, what its execution read and wrote."""
-    files = {*task.reads, *task.writes}
-    size_B = sum(sizes_B.get(file, math.nan) for file in files) if files else math.nan
-    return task.moved_B if math.isnan(size_B) else size_B
 
 
 def _width(path: Path, task: Task) -> int:
