@@ -18,7 +18,7 @@ from simsched.graph import NOBODY, ImportReport, TaskGraph
 from simsched.graph.budget import budget
 from simsched.graph.columns import plain_text
 from simsched.graph.loading import Reader
-from simsched.graph.recording import RecordedOn
+from simsched.graph.recording import UNKNOWN, RecordedOn
 from simsched.graph.report import KINDS_ARE
 from simsched.text import counted
 from simsched.traces.shared.json_stream import shown
@@ -333,14 +333,14 @@ def _used(found: Instance) -> set[str]:
 
 
 def _recorded_on(found: Instance, report: ImportReport) -> RecordedOn | None:
-    """Return the processor that ran the tasks; none where it is unknown, or they ran on different ones."""
+    """Return the processor that ran the tasks, or that nobody knows it; none of a graph that simsched wrote."""
     different = processors(found.machines, _used(found))
     if len(different) > 1:
         named = "; ".join(shown(one or "not told")[1:-1] for one in different[:MOST_PROCESSORS])
         more = ", ..." if len(different) > MOST_PROCESSORS else ""
         report.note(f"Tasks ran on {len(different)} different processors: {named}{more}.")
-        return None
-    return recorded_on(*different) if different else None
+        return UNKNOWN
+    return (recorded_on(*different) if different else None) or (None if found.own else UNKNOWN)
 
 
 def _tell_makespan(makespan: Any, report: ImportReport) -> None:

@@ -19,6 +19,7 @@ import simsched as ss
 from simsched.errors import FormatError, GraphError
 from simsched.graph import RecordedOn, TaskGraph
 from simsched.graph.loading import load
+from simsched.graph.recording import UNKNOWN
 from simsched.testing.strategies import graphs
 from simsched.traces.wfformat.reader import WFFORMAT
 
@@ -100,7 +101,7 @@ def test_the_processor_that_ran_the_tasks(tmp_path: Path) -> None:
     made["workflow"]["specification"]["tasks"][1]["id"] = "map_ID2"
     made["workflow"]["execution"]["tasks"][1]["machines"] = ["idle"]
     graph = load(write(tmp_path, made))
-    assert graph.recorded_on is None
+    assert graph.recorded_on == UNKNOWN
     several = "2 different processors: GenuineIntel, 48 cores, 1200 MHz; AuthenticAMD, 8 cores."
     assert f"Tasks ran on {several}" in graph.report.notes
 
@@ -111,7 +112,7 @@ def test_the_processor_that_ran_the_tasks(tmp_path: Path) -> None:
 def test_a_processor_that_is_not_told(tmp_path: Path, cpu: object) -> None:
     made = instance()
     made["workflow"]["execution"]["machines"][0]["cpu"] = cpu
-    assert load(write(tmp_path, made)).recorded_on is None
+    assert load(write(tmp_path, made)).recorded_on == UNKNOWN
 
 
 def test_old_layouts_call_cores_and_speed_otherwise(tmp_path: Path) -> None:
@@ -353,6 +354,7 @@ def test_kinds_and_names_come_back(tmp_path: Path) -> None:
     graph.save(tmp_path / "g.wfformat.json")
     back = load(tmp_path / "g.wfformat.json")
     assert back.names is not None
+    assert back.recorded_on is None, "numbers that are given stay given"
     assert (back.names.to_list(), back.kinds.to_list()) == (["one", "t\u00fc\n2"], ["k", "l"])
 
 
