@@ -22,6 +22,7 @@ from simsched.graph import NOBODY, ImportReport, LabelColumn, TaskGraph, TextCol
 from simsched.graph.budget import budget
 from simsched.graph.data_checks import with_reads
 from simsched.graph.loading import Reader, open_plain, plain_name
+from simsched.graph.recording import UNKNOWN
 from simsched.graph.report import KINDS_ARE
 from simsched.graph.xml import XmlReading
 from simsched.text import counted, printable
@@ -266,6 +267,7 @@ def _read(path: Path) -> TaskGraph:
         scopes=scopes,
         widths=cores,
         name=found.name or plain_name(path, ".xml", ".dax"),
+        recorded_on=UNKNOWN,
         report=report,
     )
     sizes_B = np.array(found.sizes_B, np.float64)

@@ -34,6 +34,7 @@ from simsched.costs.rescaling import WAYS, conversion
 from simsched.costs.task_costs import TaskCosts, Terms
 from simsched.costs.width_table import WidthTable
 from simsched.graph import TaskGraph
+from simsched.graph.recording import measured_on
 from simsched.graph.taskgraph import Seconds
 from simsched.machine import Machine
 
@@ -427,7 +428,7 @@ def family_of(kind: str) -> str:
 
 
 def _origins(costs: TaskCosts, graph: TaskGraph, machine: Machine) -> Codes:
-    if graph.recorded_on is None and graph.recording is None:
+    if measured_on(graph) is None:
         known = np.full(graph.n_tasks, ORIGINS.index("given"))
     else:
         known = np.array([ORIGINS.index(way) for way in WAYS])[conversion(graph, machine)[1]]

@@ -25,6 +25,7 @@ from simsched.costs.task_costs import Terms
 from simsched.errors import CostError
 from simsched.graph import TaskGraph
 from simsched.graph.adjacency import Mask
+from simsched.graph.recording import UNKNOWN, measured_on
 from simsched.graph.report import UNKNOWN_THREADS
 from simsched.graph.taskgraph import Seconds
 from simsched.machine import Machine
@@ -179,7 +180,7 @@ def _as_they_are(graph: TaskGraph, machine: Machine, count: int) -> Note:
     """Return the note that durations are not converted, and how to change that."""
     said = counted(count, "recorded duration is taken as it is", "recorded durations are taken as they are")
     origin, threads = graph.recorded_on, recorded_threads(graph)
-    if origin is None and graph.recording is None:
+    if measured_on(graph) is None:
         one, several = "given duration is taken as it is", "given durations are taken as they are"
         said = f"{counted(count, one, several)}, and as exact"
     if threads is not None and stands_in(graph, machine):
@@ -190,7 +191,7 @@ def _as_they_are(graph: TaskGraph, machine: Machine, count: int) -> Note:
             f", on cores like those of the recording, which {had}; machine= or -m (host, a machine or its file) names "
             "others"
         )
-    elif origin is None:
+    elif origin in (None, UNKNOWN):
         said += "; recorded_on= or --recorded-on (host, a machine or its file) says where they were recorded"
     elif not origin.is_known:
         said += f"; {origin.name}, on which they were recorded, has no known speed: recorded_on= can give it"

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
+from typing import overload
 
 import numpy as np
 import numpy.typing as npt
@@ -46,8 +47,33 @@ def _utf8(value: object) -> bytes:
     return b"" if value is None else str(value).encode("utf-8", "backslashreplace")
 
 
+class Strings(ReadOnly):
+    """Base of columns of strings, which are indexed and sliced as lists are."""
+
+    def __len__(self) -> int:
+        raise NotImplementedError
+
+    def to_list(self) -> list[str]:
+        """Return all strings."""
+        raise NotImplementedError
+
+    def _at(self, i: int) -> str:
+        raise NotImplementedError
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.to_list())
+
+    @overload
+    def __getitem__(self, i: int) -> str: ...
+    @overload
+    def __getitem__(self, i: slice) -> list[str]: ...
+    def __getitem__(self, i: int | slice) -> str | list[str]:
+        chosen = range(len(self))[i]
+        return self._at(chosen) if isinstance(chosen, int) else [self._at(one) for one in chosen]
+
+
 @dataclass(frozen=True, eq=False)
-class TextColumn(ReadOnly):
+class TextColumn(Strings):
     """Distinct strings, one per task: UTF-8 bytes end to end, and the start of each.
 
     Parameters
@@ -80,11 +106,7 @@ class TextColumn(ReadOnly):
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.to_list())
-
-    def __getitem__(self, i: int) -> str:
-        i = range(len(self))[i]
+    def _at(self, i: int) -> str:
         return self.data[self.offsets[i] : self.offsets[i + 1]].tobytes().decode("utf-8", "replace")
 
     def to_list(self) -> list[str]:
@@ -94,7 +116,7 @@ class TextColumn(ReadOnly):
 
 
 @dataclass(frozen=True, eq=False)
-class LabelColumn(ReadOnly):
+class LabelColumn(Strings):
     """Repeating strings, one per task: a code per task and the table of labels.
 
     Parameters
@@ -168,10 +190,7 @@ class LabelColumn(ReadOnly):
     def __len__(self) -> int:
         return len(self.codes)
 
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.to_list())
-
-    def __getitem__(self, i: int) -> str:
+    def _at(self, i: int) -> str:
         return self.labels[int(self.codes[i])]
 
     def to_list(self) -> list[str]:

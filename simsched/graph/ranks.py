@@ -15,7 +15,7 @@ from simsched.errors import FormatError
 from simsched.graph.adjacency import Csr
 from simsched.graph.columns import LabelColumn, TextColumn
 from simsched.graph.data import NOBODY, DataObjects
-from simsched.graph.recording import Recording
+from simsched.graph.recording import UNKNOWN, Recording, measured_on
 from simsched.graph.report import KINDS_ARE, ImportReport
 from simsched.graph.taskgraph import TaskGraph
 from simsched.notes import Note, weight_of
@@ -144,7 +144,7 @@ def combined(path: Path, ranks: Sequence[int], graphs: Sequence[TaskGraph]) -> T
     if KINDS_ARE in first.facts:
         report.facts[KINDS_ARE] = first.facts[KINDS_ARE]
     _tell(report, ranks, graphs)
-    recorded_on = {graph.recorded_on for graph in graphs}
+    recorded_on = {measured_on(graph) for graph in graphs}
     named = any(graph.names is not None for graph in graphs)
     return TaskGraph(
         _rows([graph.successors for graph in graphs], offsets),
@@ -161,7 +161,7 @@ def combined(path: Path, ranks: Sequence[int], graphs: Sequence[TaskGraph]) -> T
         if named
         else None,
         name=path.name if path.is_dir() else path.parent.name,
-        recorded_on=recorded_on.pop() if len(recorded_on) == 1 else None,
+        recorded_on=recorded_on.pop() if len(recorded_on) == 1 else UNKNOWN,
         report=report,
         recording=_recording(ranks, graphs, report),
         data=_data(graphs, offsets),

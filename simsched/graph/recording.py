@@ -16,6 +16,7 @@ from simsched.later import later
 from simsched.parameters import is_number
 
 if TYPE_CHECKING:
+    from simsched.graph.taskgraph import TaskGraph
     from simsched.machine import Machine
 
 #: A machine that recorded durations, as `RecordedOn.of` takes it.
@@ -121,6 +122,22 @@ class RecordedOn:
         (False, True)
         """
         return self.core_flops is not None and self.core_bandwidth_Bps is not None
+
+
+#: The machine of durations that were measured nobody knows where.
+UNKNOWN = RecordedOn("an unknown machine")
+
+
+def measured_on(graph: TaskGraph) -> RecordedOn | None:
+    """Return the machine that measured a graph's durations, which may be unknown; None where they are given numbers.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> print(measured_on(ss.TaskGraph.from_edges([1.0])))
+    None
+    """
+    return UNKNOWN if graph.recorded_on is None and graph.recording is not None else graph.recorded_on
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,6 +18,7 @@ from simsched.defaults import POLICY
 from simsched.document.result import Result
 from simsched.errors import SimschedError
 from simsched.graph import TaskGraph
+from simsched.graph.recording import measured_on
 from simsched.intervals import LEVEL
 from simsched.machine import Machine, RuntimeProfile
 from simsched.notes import Note, Weight
@@ -153,7 +154,7 @@ def _elasticity(values: list[float], makespans_s: list[float]) -> float:
 def _unmoved(uncertain: Uncertain) -> Note:
     """Return the remark for where nothing has a swing."""
     graph, data = uncertain.graph, uncertain.scenario.machine.data
-    durations = "given" if graph.recorded_on is None and graph.recording is None else "recorded"
+    durations = "given" if measured_on(graph) is None else "recorded"
     pairs = data is not None and (data.pair_Bps or data.pair_latency_s)
     besides = ", their dependencies and numbers of pairs of places, which are lists and do not vary,"
     return Note(

@@ -3,6 +3,7 @@
 import tomllib
 from dataclasses import replace
 from importlib.resources import files
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -128,6 +129,39 @@ def test_recorded_seconds_are_as_sure_as_the_way_to_the_machine(origin, machine,
     curves = [model.curve(kind) for kind in graph.kinds.labels]
     groups, where = grouped(model.on(graph, on), graph, on, curves)
     assert [groups[g].origin for g in where] == expected
+
+
+SEEDS = Path(__file__).parents[1] / "traces" / "seeds"
+
+
+@pytest.mark.parametrize(
+    ("file", "origin"),
+    [
+        ("chakra/linked/main.json", "taken"),
+        ("chakra/nodes/main.et", "taken"),
+        ("dax/v3/main.dax", "taken"),
+        ("stg/three/main.stg", "given"),
+        ("dot/any/main.dot", "given"),
+    ],
+)
+def test_formats_of_measured_runs_without_times_of_starts_do_not_give_exact_seconds(file, origin):
+    """Intervals of a step were [77, 92] ms by one file, and [24, 216] ms by another that has its starts, too."""
+    assert origins(ss.load(SEEDS / file)) == {origin}
+
+
+@pytest.mark.parametrize("step", ["scale[factor=2]", "unroll[iterations=2]", "collapse"])
+def test_seconds_stay_measured_where_a_clean_up_drops_the_recording(step):
+    starts, ends = np.array([0.0, 0.0]), np.array([1.0, 2.0])
+    run = Recording(starts, ends, np.arange(2, dtype=np.int32), ("a", "b"))
+    graph = ss.TaskGraph.from_edges([1.0, 2.0], [(0, 1)], scopes="layer", recording=run)
+    assert origins(graph.cleaned(step)) == {"taken"}
+    assert origins(replace(graph, recording=None).cleaned(step)) == {"given"}
+
+
+def origins(graph):
+    graph, model = replace(graph, durations_s=np.nan_to_num(graph.durations_s, nan=1.0)), ss.CostModel()
+    curves = [model.curve(kind) for kind in graph.kinds.labels]
+    return {one.origin for one in grouped(model.on(graph, MACHINE), graph, MACHINE, curves)[0]}
 
 
 def test_numbers_that_are_given_are_exact():

@@ -60,11 +60,17 @@ def test_other_values() -> None:
     assert type(LabelColumn.from_strings(np.array(["a"])).labels[0]) is str
 
 
-def test_indices() -> None:
-    column = TextColumn.from_strings(["a", "bc"])
-    assert column[-1] == "bc"
-    with pytest.raises(IndexError):
-        column[2]
+@pytest.mark.parametrize("form", [TextColumn, LabelColumn])
+def test_indices_and_slices_are_those_of_a_list(form: type[TextColumn | LabelColumn]) -> None:
+    strings = ["a", "bc", "a" if form is LabelColumn else "d"]
+    column = form.from_strings(strings)
+    assert [column[-1], column[np.int32(1)]] == [strings[-1], "bc"]
+    assert [column[:2], column[-2:], column[::-1], column[1:2], column[5:]] == [
+        strings[:2], strings[-2:], strings[::-1], ["bc"], []
+    ]  # fmt: skip
+    for wrong in (3, -4):
+        with pytest.raises(IndexError):
+            column[wrong]
 
 
 def test_one_label_for_all() -> None:

@@ -51,6 +51,34 @@ def test_unknown_ones_are_not_guessed(package):
     assert core_of(package) is None
 
 
+@pytest.mark.parametrize(
+    ("name", "core"),
+    [
+        ("a64fx", "a64fx"),
+        ("epyc-7702", "zen2"),
+        ("epyc-9654x2", "zen4"),
+        ("epyc-9965", "zen5c"),
+        ("grace", "neoverse-v2"),
+        ("knc-7120p", "knc"),
+        ("knl-7210", "knl"),
+        ("knl-7250", "knl"),
+        ("kunpeng-920", "taishan-v110"),
+        ("sg2042", "c920"),
+        ("xeon-6148x2", "skylake-sp"),
+        ("xeon-6780e", "sierra-forest"),
+        ("xeon-6980p", "granite-rapids"),
+        ("xeon-8160x2", "skylake-sp"),
+        ("xeon-8360y", "ice-lake-sp"),
+        ("xeon-8470", "sapphire-rapids"),
+    ],
+)
+def test_a_machine_has_the_power_limit_of_its_sockets_in_the_table(name, core):
+    """An EPYC 9654 had 360 W as a file of hwloc's, and none by its name."""
+    found, limit = machine(name), core_named(core).power
+    assert limit is not None
+    assert found.power_W == limit.value * len(found.content["structure"].get("sockets", [0]))
+
+
 def test_by_name():
     assert core_named("Neoverse_V2") is known_cores()["neoverse-v2"]
     assert core_named("raptor-lake-e").name == "gracemont"

@@ -10,6 +10,7 @@ from typing import Any
 from simsched.costs.curves import DEVICE
 from simsched.errors import FormatError
 from simsched.graph import ImportReport, TaskGraph
+from simsched.graph.recording import UNKNOWN
 from simsched.text import counted
 from simsched.traces.chakra.record import (
     COMM_COLL,
@@ -121,6 +122,7 @@ def of_nodes(path: Path, records: list[Record], report: ImportReport, name: str)
         flops=[flops for flops, _ in work],
         bytes_B=[size for _, size in work],
         name=name,
+        recorded_on=UNKNOWN,
         report=report,
     )
     return _received(records).on(graph)

@@ -20,6 +20,7 @@ from simsched.costs.curves import DEVICE
 from simsched.errors import FormatError
 from simsched.graph import ImportReport, Recording, TaskGraph
 from simsched.graph.loading import Reader, head_of, plain_name
+from simsched.graph.recording import UNKNOWN
 from simsched.multimap import multimap
 from simsched.text import counted
 from simsched.traces.chakra.nodes import Pairs, is_chain, kind_of, of_nodes, work_of, written
@@ -96,6 +97,7 @@ def _of_operators(path: Path, records: list[Record], report: ImportReport, name:
         flops=[*calls.flops, *(flops for flops, _ in work)],
         bytes_B=[*calls.bytes_B, *(size for _, size in work)],
         name=name,
+        recorded_on=UNKNOWN,
         report=report,
         recording=None if parts.device else _recording(path, parts.host, calls, host_ns),
     )
@@ -204,7 +206,7 @@ def _tell(report: ImportReport, records: list[Record], parts: _Parts, calls: Cal
     )
     report.note(
         f"{counted(len(parts.device), 'kernel')} ran on a device: each runs after its operator and in the order of its "
-        "stream; its times are not in the file",
+        "stream, as the file does not say when it ran",
         when=parts.device,
     )
 

@@ -23,6 +23,7 @@ from simsched.errors import FormatError
 from simsched.graph import ImportReport, TaskGraph
 from simsched.graph.budget import budget
 from simsched.graph.loading import Reader, plain_name
+from simsched.graph.recording import UNKNOWN
 from simsched.text import counted
 from simsched.traces.dot.statements import Dot, read_dot
 from simsched.traces.shared.json_stream import shown
@@ -161,6 +162,7 @@ def _graph(path: Path, dot: Dot, tasks: list[str], seconds: list[float], report:
         kinds=kinds,
         names=tasks,
         name=plain_name(path, ".dot", ".tdg"),
+        recorded_on=UNKNOWN,
         report=report,
     )
 

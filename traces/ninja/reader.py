@@ -23,6 +23,7 @@ from simsched.graph.budget import budget
 from simsched.graph.columns import plain_text
 from simsched.graph.contracting import contracted
 from simsched.graph.loading import Reader, open_plain, plain_name, read_bounded
+from simsched.graph.recording import UNKNOWN
 from simsched.graph.report import KINDS_ARE
 from simsched.text import counted
 from simsched.traces.dot.statements import read_dot
@@ -331,6 +332,7 @@ def _graph(
         ],
         names=[command.outputs[0] for command in commands],
         name=plain_name(path, ".ninja_log") or "ninja",
+        recorded_on=UNKNOWN,
         report=report,
         recording=run,
     )

@@ -133,7 +133,7 @@ class Instance:
 
     @property
     def own(self) -> bool:
-        """Whether simsched wrote it, so that a task's bytes are not the sum of its files."""
+        """Whether simsched wrote it, so that what a task moved is the bytes of the graph that was saved."""
         return str(self.entries.get("description", "")).startswith(OWN)
 
     def first(self, *keys: str) -> Any:

@@ -18,7 +18,7 @@ from simsched.graph import NOBODY, ImportReport, TaskGraph
 from simsched.graph.budget import budget
 from simsched.graph.columns import plain_text
 from simsched.graph.loading import Reader
-from simsched.graph.recording import RecordedOn
+from simsched.graph.recording import UNKNOWN, RecordedOn
 from simsched.graph.report import KINDS_ARE
 from simsched.text import counted
 from simsched.traces.shared.json_stream import shown
@@ -203,7 +203,8 @@ def _read(path: Path, *, tolerant: bool | str = False) -> TaskGraph:
         edges,
         kinds=[_kind(task) for task in found.tasks],
         names=[task.name for task in found.tasks],
-        bytes_B=[task.moved_B if found.own else _bytes(task, found.sizes_B) for task in found.tasks],
+        # Files that other systems wrote count what was moved from and to discs, which says nothing of memory.
+        bytes_B=[task.moved_B for task in found.tasks] if found.own else None,
         widths=[_width(path, task) for task in found.tasks],
         name=plain_text(found.first("name")) or path.name.split(".")[0],
         recorded_on=_recorded_on(found, report),
@@ -288,13 +289,6 @@ def _untagged(name: str) -> str:
     return f"{scopes}{colon}{process}" if _ID.search(tag) else name
 
 
-def _bytes(task: Task, sizes_B: Mapping[str, float]) -> float:
-    """Return the sizes of a task's files; where not all are known, what its execution read and wrote."""
-    files = {*task.reads, *task.writes}
-    size_B = sum(sizes_B.get(file, math.nan) for file in files) if files else math.nan
-    return task.moved_B if math.isnan(size_B) else size_B
-
-
 def _width(path: Path, task: Task) -> int:
     if math.isnan(task.cores):
         return 1
@@ -339,14 +333,14 @@ def _used(found: Instance) -> set[str]:
 
 
 def _recorded_on(found: Instance, report: ImportReport) -> RecordedOn | None:
-    """Return the processor that ran the tasks; none where it is unknown, or they ran on different ones."""
+    """Return the processor that ran the tasks, or that nobody knows it; none of a graph that simsched wrote."""
     different = processors(found.machines, _used(found))
     if len(different) > 1:
         named = "; ".join(shown(one or "not told")[1:-1] for one in different[:MOST_PROCESSORS])
         more = ", ..." if len(different) > MOST_PROCESSORS else ""
         report.note(f"Tasks ran on {len(different)} different processors: {named}{more}.")
-        return None
-    return recorded_on(*different) if different else None
+        return UNKNOWN
+    return (recorded_on(*different) if different else None) or (None if found.own else UNKNOWN)
 
 
 def _tell_makespan(makespan: Any, report: ImportReport) -> None:

@@ -14,7 +14,7 @@ from simsched.graph.cleanup.cleanup import Cleanup
 from simsched.graph.cleanup.objects import of_groups
 from simsched.graph.columns import Floats
 from simsched.graph.data_checks import with_data
-from simsched.graph.recording import Recording
+from simsched.graph.recording import Recording, measured_on
 from simsched.graph.report import ImportReport
 from simsched.graph.taskgraph import TaskGraph
 from simsched.parameters import positive, whole
@@ -73,7 +73,7 @@ def merged(
         bytes_B=summed(graph.bytes_B, of, len(leaders)),
         widths=graph.widths[leaders],
         name=graph.name,
-        recorded_on=graph.recorded_on,
+        recorded_on=measured_on(graph),
         report=report,
         recording=run,
     )

@@ -10,7 +10,7 @@ import numpy as np
 from simsched.errors import GraphError
 from simsched.graph.cleanup.cleanup import Cleanup
 from simsched.graph.cleanup.matching import Matching
-from simsched.graph.recording import Seconds
+from simsched.graph.recording import Seconds, measured_on
 from simsched.graph.taskgraph import TaskGraph
 from simsched.parameters import not_negative, positive
 
@@ -138,7 +138,14 @@ def _timed(graph: TaskGraph, seconds: Seconds, step: Cleanup, sentence: str) -> 
     if by_kind is not None:
         seconds = by_kind.mean(axis=1)
     report = step.noted(graph, sentence)
-    return replace(graph, durations_s=seconds, seconds_by_kind=by_kind, recording=None, report=report)
+    return replace(
+        graph,
+        durations_s=seconds,
+        seconds_by_kind=by_kind,
+        recorded_on=measured_on(graph),
+        recording=None,
+        report=report,
+    )
 
 
 def _by_kind(graph: TaskGraph, seconds: Seconds) -> Seconds | None:

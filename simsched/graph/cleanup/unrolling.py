@@ -14,6 +14,7 @@ from simsched.graph.cleanup.cleanup import Cleanup, multiplied
 from simsched.graph.cleanup.objects import repeated, seconds_of
 from simsched.graph.columns import Floats
 from simsched.graph.data_checks import with_data
+from simsched.graph.recording import measured_on
 from simsched.graph.taskgraph import TaskGraph
 from simsched.parameters import one_of, whole
 from simsched.text import counted
@@ -75,7 +76,7 @@ class Unroll(Cleanup):
             bytes_B=_repeated(graph.bytes_B, joints, k),
             widths=np.tile(np.append(graph.widths, np.ones(joints, np.int32)), k)[: size * k - joints],
             name=graph.name,
-            recorded_on=graph.recorded_on,
+            recorded_on=measured_on(graph),
             report=multiplied(self.noted(graph, f"{counted(n, 'task')} {counted(k, 'time')}"), k),
         )
         return with_data(unrolled, repeated(graph.data, size, k))

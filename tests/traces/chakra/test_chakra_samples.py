@@ -47,6 +47,7 @@ def test_a_trace_of_a_gpu_with_collectives(tmp_path):
         1216,
         1216,
     )
+    assert any(note.endswith("as the file does not say when it ran") for note in graph.report.notes)
     assert {"all_reduce", "broadcast"} <= set(graph.kinds.to_list())
     as_written = ss.load(path, data_deps=True)
     assert (as_written.n_tasks, as_written.n_edges) == (3664, 181878)

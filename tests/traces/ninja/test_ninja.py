@@ -12,6 +12,7 @@ import pytest
 import simsched as ss
 from simsched.errors import FormatError, GraphError
 from simsched.graph import TaskGraph
+from simsched.graph.recording import UNKNOWN
 
 #: A build recorded with ninja 1.11.1: a.o, b.o and c.o read gen.h, which only b.o and c.o wait for.
 REAL = Path(__file__).parents[1] / "seeds" / "ninja" / "real"
@@ -86,6 +87,7 @@ def test_builds() -> None:
     assert ss.load(two, build="1").durations_s.tolist() == [0.004, 0.004]
     every = ss.load(two, build="all", graph=dot)
     assert (sorted(every.durations_s.tolist()), every.recording) == ([0.003, 0.004], None)
+    assert every.recorded_on == UNKNOWN
     assert named(every) == [("a.o", "app")]
 
 

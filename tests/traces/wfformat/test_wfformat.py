@@ -19,6 +19,7 @@ import simsched as ss
 from simsched.errors import FormatError, GraphError
 from simsched.graph import RecordedOn, TaskGraph
 from simsched.graph.loading import load
+from simsched.graph.recording import UNKNOWN
 from simsched.testing.strategies import graphs
 from simsched.traces.wfformat.reader import WFFORMAT
 
@@ -77,7 +78,11 @@ def test_by_hand(tmp_path: Path) -> None:
     assert graph.durations_s.tolist()[:2] == [1, 2.5]
     assert math.isnan(graph.durations_s[2])
     assert graph.widths.tolist() == [1, 2, 1]
-    assert graph.bytes_B.tolist() == [100, 107, 107]
+    assert graph.data is not None
+    assert graph.data.size_B.tolist() == [100, 7]
+    assert np.isnan(
+        graph.bytes_B
+    ).all()  # Neither files nor what an execution read and wrote are memory traffic.
     assert graph.kinds.to_list() == ["split", "map", "map"]
     assert (graph.name, graph.report.format) == ("hand", "wfformat")
     facts = graph.report.facts
@@ -96,7 +101,7 @@ def test_the_processor_that_ran_the_tasks(tmp_path: Path) -> None:
     made["workflow"]["specification"]["tasks"][1]["id"] = "map_ID2"
     made["workflow"]["execution"]["tasks"][1]["machines"] = ["idle"]
     graph = load(write(tmp_path, made))
-    assert graph.recorded_on is None
+    assert graph.recorded_on == UNKNOWN
     several = "2 different processors: GenuineIntel, 48 cores, 1200 MHz; AuthenticAMD, 8 cores."
     assert f"Tasks ran on {several}" in graph.report.notes
 
@@ -107,7 +112,7 @@ def test_the_processor_that_ran_the_tasks(tmp_path: Path) -> None:
 def test_a_processor_that_is_not_told(tmp_path: Path, cpu: object) -> None:
     made = instance()
     made["workflow"]["execution"]["machines"][0]["cpu"] = cpu
-    assert load(write(tmp_path, made)).recorded_on is None
+    assert load(write(tmp_path, made)).recorded_on == UNKNOWN
 
 
 def test_old_layouts_call_cores_and_speed_otherwise(tmp_path: Path) -> None:
@@ -146,7 +151,8 @@ def test_old_layouts_refer_by_name(tmp_path: Path, version: str) -> None:
     graph = load(write(tmp_path, made))
     assert edges(graph) == [(0, 1)]
     assert (graph.durations_s.tolist(), graph.widths.tolist()) == ([3, 5], [4, 1])
-    assert (graph.bytes_B.tolist(), graph.kinds.to_list()) == ([8, 8], ["first", "b"])
+    assert graph.data is not None
+    assert (graph.data.size_B.tolist(), graph.kinds.to_list()) == ([8], ["first", "b"])
 
 
 def test_what_does_not_fit_is_told(tmp_path: Path) -> None:
@@ -348,6 +354,7 @@ def test_kinds_and_names_come_back(tmp_path: Path) -> None:
     graph.save(tmp_path / "g.wfformat.json")
     back = load(tmp_path / "g.wfformat.json")
     assert back.names is not None
+    assert back.recorded_on is None, "numbers that are given stay given"
     assert (back.names.to_list(), back.kinds.to_list()) == (["one", "t\u00fc\n2"], ["k", "l"])
 
 
@@ -389,4 +396,7 @@ def test_any_value_anywhere(tmp_path: Path, at: int, new: Any) -> None:
 def test_public_instances(name: str, counts: tuple[int, int]) -> None:
     graph = load(SAMPLES / f"{name}.json")
     assert (graph.n_tasks, graph.n_edges) == counts
-    assert np.isfinite(graph.bytes_B).all()
+    assert graph.data is not None
+    assert np.isfinite(graph.data.size_B).all()
+    # Of unknown work, tasks are no faster on a device.
+    assert ss.simulate(graph, "grace-hopper", "heft").makespan_s >= graph.critical_path_s
