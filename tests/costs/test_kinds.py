@@ -1,10 +1,13 @@
 """Seconds on kinds of cores: by speed, by rooflines, on teams and on devices."""
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 
 import simsched as ss
 from simsched.costs.width_table import WidthTable
+from simsched.graph.adjacency import Csr
 from simsched.hwmodels import machine_file
 
 
@@ -53,7 +56,20 @@ def test_teams_of_a_kind_take_its_curve_in_proportion(hybrid):
     for width in (1, 2, 3):
         own, other = (costs.of_kind(kind).seconds(width) for kind in (0, 1))
         np.testing.assert_allclose(other, 2 * own)
-    np.testing.assert_allclose(costs.fastest_kind().seconds(2), costs.of_kind(0).seconds(2))
+    np.testing.assert_allclose(costs.fastest_teams().seconds(2), costs.of_kind(0).seconds(2))
+
+
+@pytest.mark.parametrize("name", ["lstm[size=small]", "chaos"])
+def test_the_fastest_teams_are_those_of_all_sets_of_cores(hybrid, name):
+    """Seven sets of three cores, each as slow as its slowest kind."""
+    machine, graph = hybrid(speed=([1, 0.75], "")), ss.workload(name)
+    costs, every = ss.CostModel(default=ss.Curve(0.0)).on(graph, machine), range(machine.n_cores)
+    teams = [list(team) for width in (1, 2, 3) for team in combinations(every, width)]
+    sets = Csr(np.cumsum([0, *map(len, teams)]), np.concatenate(teams).astype(np.int32))
+    seconds = [costs.on_teams(sets, np.full(graph.n_tasks, team), machine.kind_of) for team in range(sets.n)]
+    fastest = costs.fastest_teams()
+    assert (fastest.seconds(fastest.fastest_widths) == np.min(seconds, axis=0)).all()
+    assert costs.of_kind(1).fastest_widths.tolist() == [1] * graph.n_tasks, "there is one core of this kind"
 
 
 def test_a_table_beside_other_cores():
