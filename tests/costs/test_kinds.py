@@ -104,6 +104,25 @@ def test_devices_slow_nobody_down(hybrid, engine):
     assert sorted(apart.executor.tolist()) == [0, 2]
 
 
+def test_slow_cores_wait_for_a_shared_memory_as_fast_ones_do(hybrid, engine):
+    """Three tasks of 10 GB on 10 GB/s: two fast cores demand 10 GB/s each, a slow one 5, so all take 2.5 times as long.
+
+    After 2.5 s, 25 GB have been moved, and the slow core has 5 GB left, for which it takes 1 s alone.
+    """
+    machine = hybrid(speed=([1, 0.5], "")).varied({"bandwidth_Bps": 10e9})
+    graph = ss.TaskGraph.from_edges([np.nan] * 3, kinds="Add", flops=[1.0] * 3, bytes_B=[10e9] * 3)
+    schedule = ss.simulate(graph, machine, "fifo", "3x1", engine=engine)
+    assert schedule.finish_s == pytest.approx([2.5, 2.5, 3.5])
+
+
+@pytest.mark.parametrize("name", ["apple-m1", "core-i7-1370p"])
+def test_hybrids_move_no_more_than_their_memory_delivers(name):
+    graph = ss.TaskGraph.from_edges([np.nan] * 200, kinds="Add", flops=[1.0] * 200, bytes_B=[1e8] * 200)
+    machine = ss.machine(name)
+    least_s = 200 * 1e8 / machine.reach_Bps[-1]
+    assert ss.simulate(graph, machine, "fifo", "best").makespan_s >= least_s * (1 - 1e-6)
+
+
 def test_a_processor_and_a_graphics_processor(engine):
     """1 TFLOP goes to the GPU, a small product stays: there, its launch alone would take longer."""
     graph = ss.TaskGraph.from_edges([np.nan] * 2, kinds="MatMul", flops=[1e12, 1e5], bytes_B=[1e6, 1e4])
