@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simsched.graph.columns import Floats
 from simsched.policy import Assignment, PlannedPolicy, Platform
 from simsched.policy.planning import Priorities, plan_list, positions
 
@@ -47,28 +46,28 @@ class Cpop(PlannedPolicy):
         """Return where each task runs, and in which order."""
         priorities = Priorities(platform)
         through = priorities.b_level + priorities.t_level
-        path = critical_path(platform, through)
+        path = critical_path(priorities)
         pinned = np.full(len(through), -1, np.int32)
         pinned[path] = platform.kind_seconds[path].sum(axis=0)[platform.kind_of].argmin()
         return plan_list(platform, positions(-through), insertion=True, by_finish=True, pinned=pinned)
 
 
-def critical_path(platform: Platform, through: Floats) -> list[int]:
+def critical_path(priorities: Priorities) -> list[int]:
     """Return the tasks of the longest path, first to last; of several the lower index.
+
+    The next task is one to which an edge of the path leads: one may also be on it by an edge that passes others by.
 
     Parameters
     ----------
-    platform : Platform
-    through : float64 array, shape (n,)
-        Longest path from a source to a sink through each task.
+    priorities : Priorities
     """
-    graph = platform.successors
+    graph, level = priorities.platform.successors, priorities.b_level
     if not graph.n:
         return []
     sources = np.flatnonzero(np.bincount(graph.indices, minlength=graph.n) == 0)
-    path = [int(sources[through[sources].argmax()])]
-    # The sums of two sides of a path may differ in the last bits from those of another task on it.
-    least = float(through[path[0]]) * (1.0 - ROUNDING)
+    path = [int(sources[level[sources].argmax()])]
     while len(after := graph.neighbours(path[-1])):
-        path.append(int(after[(np.minimum(through[after], least)).argmax()]))
+        left = priorities.messages[graph.indptr[path[-1]] :][: len(after)] + level[after]
+        # Sums of the same seconds may differ in the last bits.
+        path.append(int(after[np.minimum(left, left.max() * (1.0 - ROUNDING)).argmax()]))
     return path

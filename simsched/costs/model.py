@@ -258,6 +258,9 @@ class CostModel:
             table=table,
             kinds_s=_by_kind(graph, machine, t1),
             kinds_reach_Bps=_kinds_reach(machine),
+            kinds_threads=tuple(machine.smt * count for count in machine.kinds.counts)
+            if machine.kinds
+            else (),
             devices=() if machine.kinds is None else tuple(bps > 0 for bps in machine.kinds.link_Bps),
             alone=alone,
         )

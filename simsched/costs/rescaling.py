@@ -174,7 +174,11 @@ def in_sentences(graph: TaskGraph, machine: Machine, ways: npt.NDArray[np.int8])
             clock = "" if origin.clock_Hz else f", for which {CLOCK_Hz / 1e9:g} GHz are assumed,"
             said = f"{durations} without known work recorded on {origin.name}{clock} carried to {core} by the ratio of"
             falls = machine.scalar_clock_Hz(1) > machine.scalar_clock_Hz(machine.n_cores)
-            busy = ", here with all cores busy, however few are: fewer cores in the machine are faster" if falls else ""
+            busy = (
+                ", here with all cores busy, however few are: fewer cores in the machine are faster"
+                if falls
+                else ""
+            )
             yield Note(f"{said} their clocks{busy}", Weight.ASSUMPTION)
 
 

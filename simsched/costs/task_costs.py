@@ -86,8 +86,12 @@ class TaskCosts:
         Seconds on one core of each kind; None where the machine has one kind.
     kinds_reach_Bps : float64 array, shape (kinds of cores, widest + 1), or None
         `reach_Bps` of teams of each kind; None where all kinds move the same.
+    kinds_threads : tuple of int
+        Hardware threads of each kind.
     kind : int array, shape (n,), or None
         Kind of the cores of each task, where these are its costs on one kind and kinds do not move the same.
+    most : int array, shape (n,), or None
+        Most threads of a team of each task, where these are its costs on one kind.
     devices : tuple of bool
         Of each kind, whether it is a device: what it moves to and from its own memory slows nobody down.
     stretch : float64 array, shape (labels, widest + 1), optional
@@ -115,7 +119,9 @@ class TaskCosts:
     table: WidthTable | None = None
     kinds_s: Seconds | None = None
     kinds_reach_Bps: Seconds | None = None
+    kinds_threads: tuple[int, ...] = ()
     kind: Index | None = None
+    most: npt.NDArray[np.int64] | None = None
     devices: tuple[bool, ...] = ()
     stretch: Seconds | None = None
     alone: Seconds | None = None
@@ -210,7 +216,8 @@ class TaskCosts:
         found = self._on_other_cores(self.kinds_s[np.arange(len(kind)), kind])
         of_reach = None if self.kinds_reach_Bps is None else kind
         alone = None if self.alone is None else np.where(apart, 1.0, self.alone)
-        return replace(found, traffic_B=np.where(apart, 0.0, self.traffic_B), kind=of_reach, alone=alone)
+        traffic_B, most = np.where(apart, 0.0, self.traffic_B), np.array(self.kinds_threads)[kind]
+        return replace(found, traffic_B=traffic_B, kind=of_reach, most=most, alone=alone)
 
     def _on_other_cores(self, one_core_s: Seconds) -> TaskCosts:
         """Return the costs where each task takes other seconds on one core, and its team in proportion."""
@@ -238,15 +245,20 @@ class TaskCosts:
             np.maximum(slowest, self.of_kind(one).seconds(widths), out=slowest, where=has)
         return slowest
 
-    def fastest_kind(self) -> TaskCosts:
-        """Return costs that no team beats: each task on cores of the kind on which it is fastest."""
+    def fastest_teams(self) -> TaskCosts | FastestTeams:
+        """Return costs that no team beats: each task on cores of the kinds on which it is fastest."""
         if self.kinds_s is None:
             return self
-        found = self._on_other_cores(self.kinds_s.min(axis=1))
-        return (
-            found
-            if self.kinds_reach_Bps is None
-            else replace(found, reach_Bps=self.kinds_reach_Bps.max(axis=0))
+        order = np.argsort(self.kinds_s, axis=1, kind="stable")
+        most = np.cumsum(np.array(self.kinds_threads)[order], axis=1)
+        if self.kinds_reach_Bps is None and not any(self.devices):
+            # Of kinds that are alike, as with kinds=each, the last stands for all.
+            slower = np.diff(np.take_along_axis(self.kinds_s, order, axis=1), axis=1)
+            distinct = np.r_[(slower > 0).any(axis=0), True]
+            order, most = order[:, distinct], most[:, distinct]
+        pairs = zip(order.T, most.T, strict=True)
+        return FastestTeams(
+            tuple(replace(self.on_kinds(kind), most=threads) for kind, threads in pairs), most
         )
 
     def part(self, tasks: slice | Index) -> TaskCosts:
@@ -260,6 +272,7 @@ class TaskCosts:
             table=None if self.table is None else self.table.part(tasks),
             kinds_s=None if self.kinds_s is None else self.kinds_s[tasks],
             kind=None if self.kind is None else self.kind[tasks],
+            most=None if self.most is None else self.most[tasks],
             alone=None if self.alone is None else self.alone[tasks],
         )
 
@@ -267,7 +280,7 @@ class TaskCosts:
     def fastest_widths(self) -> npt.NDArray[np.int64]:
         """The narrowest width on which each task is fastest, shape (n,), read-only."""
         # Layers and steps repeat: most graphs have few different tasks.
-        kind = () if self.kind is None else (self.kind,)
+        kind = [column for column in (self.kind, self.most) if column is not None]
         first, which = _distinct(self.one_core_s, self.labels, self.traffic_B, self.pieces, *kind)
         few = self.table is None and 2 * len(first) < len(which)
         widths = self.part(first.astype(np.int32))._fastest()[which] if few else self._fastest()
@@ -276,7 +289,9 @@ class TaskCosts:
 
     def _fastest(self) -> npt.NDArray[np.int64]:
         widths, seconds = np.ones(len(self.one_core_s), np.int64), self.one_core_s
-        for first, last in self._stretches():
+        most = np.full(len(widths), self.widest) if self.most is None else self.most
+        for begin, end in self._stretches():
+            first, last = np.minimum(begin, most), np.minimum(end, most)
             low = self._lowest(first, last)
             # Where it is flat but for rounding, the neighbours decide.
             for candidate in (np.clip(low + offset, first, last) for offset in range(-2, 3)):
@@ -284,7 +299,7 @@ class TaskCosts:
                 faster = there < seconds
                 widths, seconds = np.where(faster, candidate, widths), np.where(faster, there, seconds)
         # A measured curve may fall and rise more than once.
-        return widths if self.table is None else self.table.fastest(widths)
+        return widths if self.table is None else self.table.fastest(widths, most)
 
     @property
     def in_sequence_s(self) -> float:
@@ -309,11 +324,10 @@ class TaskCosts:
         lasts = [first - 1 for first in firsts[1:]] + [self.widest]
         return [(first, last) for first, last in zip(firsts, lasts, strict=True) if first <= last]
 
-    def _lowest(self, first: int, last: int) -> npt.NDArray[np.int64]:
+    def _lowest(self, first: npt.NDArray[np.int64], last: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """Return, for each task, the lowest point of a range in which the curve falls and then rises."""
-        n = len(self.one_core_s)
-        low, high = np.full(n, first), np.full(n, last)
-        for _ in range((last - first).bit_length()):
+        low, high = first, last
+        for _ in range(int((last - first).max(initial=0)).bit_length()):
             middle = (low + high) // 2
             rises = (middle >= high) | (self._team(np.minimum(middle + 1, last)) >= self._team(middle))
             low, high = np.where(rises, low, middle + 1), np.where(rises, middle, high)
@@ -374,6 +388,40 @@ class TaskCosts:
         share = np.zeros(len(seconds))
         np.divide(added, seconds, out=share, where=(seconds > 0) & (seconds < t1))
         return share if self.table is None else self.table.overhead(share, seconds, width)
+
+
+@dataclass(frozen=True, eq=False)
+class FastestTeams:
+    """Seconds of every task on the fastest teams of cores of several kinds; a team is as slow as its slowest kind.
+
+    Parameters
+    ----------
+    kinds : tuple of TaskCosts
+        On the kind on which each task is fastest, on its second fastest, and so on.
+    most : int array, shape (n, kinds)
+        Hardware threads of these kinds and all faster ones.
+    """
+
+    kinds: tuple[TaskCosts, ...]
+    most: npt.NDArray[np.int64]
+
+    def seconds(self, width: Width) -> Seconds:
+        """Return the least seconds of every task on `width` cores, scalar or one per task; shape (n,)."""
+        least = self.kinds[-1].seconds(width).copy()
+        for costs, most in zip(self.kinds[:-1], self.most.T, strict=False):
+            np.minimum(least, costs.seconds(width), out=least, where=np.less_equal(width, most))
+        return least
+
+    @cached_property
+    def fastest_widths(self) -> npt.NDArray[np.int64]:
+        """The width on which each task is fastest, shape (n,); of equals, that of the faster kind."""
+        every = np.stack([costs.fastest_widths for costs in self.kinds])
+        fastest = np.argmin([self.seconds(widths) for widths in every], axis=0)
+        return np.asarray(every[fastest, np.arange(len(fastest))])
+
+    def least_core_seconds(self) -> Seconds:
+        """Return the least product of width and seconds of each task, shape (n,)."""
+        return self.kinds[0].least_core_seconds()
 
 
 def _distinct(*columns: npt.NDArray[Any]) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:

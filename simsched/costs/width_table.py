@@ -77,10 +77,14 @@ class WidthTable:
         """Return the one-core seconds of every task, likewise."""
         return self._or(formula, lambda rows, _: self.seconds_s[rows, 1])
 
-    def fastest(self, formula: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """Return the narrowest fastest width of every task, likewise."""
-        best = self.seconds_s[:, 1:].argmin(axis=1) + 1
-        return np.asarray(self._or(formula, lambda rows, _: best[rows]), np.int64)
+    def fastest(self, formula: npt.NDArray[np.int64], most: npt.NDArray[np.integer]) -> npt.NDArray[np.int64]:
+        """Return the narrowest fastest width of every task, up to the most threads of its team, likewise."""
+        found = formula.copy()
+        for limit in np.unique(most):
+            best = self.seconds_s[:, 1 : limit + 1].argmin(axis=1) + 1
+            here = self.covers & (most == limit)
+            found[here] = best[self.rows[here]]
+        return found
 
     def least_core_seconds(self, formula: Seconds) -> Seconds:
         """Return the least core-seconds of every task over all widths, likewise."""

@@ -198,18 +198,19 @@ def team_reach_Bps(machine: Machine, threads: npt.ArrayLike) -> Floats:
 def of_kinds(machine: Machine) -> tuple[Machine, ...]:
     """Return a machine of the cores of each kind: the same memories, of which one core moves what its kind states.
 
-    A device has a memory of its own, from which teams of cores get nothing; its machine is that of the file's cores.
+    One of which only its speed is stated moves as much less. A device has a memory of its own, from which teams of
+    cores get nothing; its machine is that of the file's cores. None where all cores are alike in this.
     """
     kinds, memory = machine.kinds, machine.memory
-    if kinds is None or not kinds.bandwidth_ratio:
+    if kinds is None or (not kinds.bandwidth_ratio and set(kinds.speeds) == {1.0}):
         return ()
     return tuple(
         machine
-        if ratio == 1.0 or kinds.link_Bps[kind] > 0
+        if ratio == 1.0 or (kinds.link_Bps and kinds.link_Bps[kind] > 0)
         else replace(
             machine, kinds=None, memory=replace(memory, core_bandwidth_Bps=memory.core_bandwidth_Bps * ratio)
         )
-        for kind, ratio in enumerate(kinds.bandwidth_ratio)
+        for kind, ratio in enumerate(kinds.bandwidth_ratio or kinds.speeds)
     )
 
 

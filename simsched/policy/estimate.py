@@ -136,12 +136,12 @@ class Estimator:
         return self._teams[key]
 
     def _made(self, width: int) -> Teams:
-        costs = self.problem.costs.fastest_kind()
+        costs = self.problem.costs.fastest_teams()
         each = np.array(width) if self.fixed else self.policy.team_widths(self.problem, width)
         given = width if self.fixed else each
         seconds = costs.seconds(given)
         taken_s = seconds if self.fixed else seconds + self._resize_s(each)
-        demand = loads(costs, given, self.problem.machine.effects)
+        demand = loads(self.problem.costs, given, self.problem.machine.effects)
         return self._teams_of(each, taken_s, seconds, demand, np.ones(()))
 
     def _of_kinds(self, layout: Layout) -> Teams:
@@ -212,7 +212,7 @@ class Estimator:
     def _least_path_s(self, width: int) -> float:
         """Return the critical path with each task on its fastest width up to one."""
         if width not in self._least_paths:
-            costs = self.problem.costs.fastest_kind()
+            costs = self.problem.costs.fastest_teams()
             seconds = costs.seconds(np.minimum(costs.fastest_widths, width))
             self._least_paths[width] = float(self.problem.graph.levels(seconds).max(initial=0.0))
         return self._least_paths[width]
@@ -223,7 +223,7 @@ class Estimator:
 
     @cached_property
     def _least_s(self) -> float:
-        return float(self.problem.costs.fastest_kind().least_core_seconds().sum())
+        return float(self.problem.costs.fastest_teams().least_core_seconds().sum())
 
     def _cores(self, layout: Layout) -> int:
         return layout.cores if self.fixed else min(layout.cores, self.problem.machine.n_threads)

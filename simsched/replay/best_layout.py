@@ -134,11 +134,13 @@ class Search:
         return next(quick, None)
 
     def _with_idle_cores(self, schedule: Schedule) -> list[Layout]:
-        """Return layouts of fewer executors than run tasks in a schedule, and one of as many that are narrower."""
+        """Return layouts of fewer executors or devices than run tasks in a schedule, and one of narrower executors."""
         layout = _layout_of(schedule)
-        used = len(np.unique(schedule.executor[schedule.executor < layout.executors]))
+        ends = [layout.executors, layout.n_executors]
+        used, devices = np.diff(np.searchsorted(np.unique(schedule.executor), ends), prepend=0).tolist()
         narrower = max((one.width for one in self.layouts if one.width < layout.width), default=layout.width)
-        fewer = (replace(layout, executors=n) for n in ((used + 1) // 2, used - 1) if n >= 1)
+        fewer = [replace(layout, executors=n) for n in ((used + 1) // 2, used - 1) if n >= 1]
+        fewer += [replace(layout, devices=n) for n in ((devices + 1) // 2, devices - 1) if n >= 0]
         return [*dict.fromkeys(fewer), replace(layout, executors=max(used, 1), width=narrower)]
 
     def _promising(self, layouts: Iterable[Layout]) -> list[Layout]:
@@ -178,7 +180,8 @@ class Search:
 
     def _beside(self, layout: Layout) -> list[Layout]:
         """Return layouts near one: of the next widths and those between, of fewer executors, of a core less each."""
-        line = sorted({*self.layouts, layout}, key=lambda one: (one.width, -one.executors))
+        beside = (replace(one, devices=layout.devices) for one in self.layouts)
+        line = sorted({*beside, layout}, key=lambda one: (one.width, -one.executors))
         place = line.index(layout)
         near = [line[place + step] for step in (1, -1, 2, -2) if 0 <= place + step < len(line)]
         k, width = layout.executors, layout.width

@@ -102,15 +102,15 @@ def bounds(
 def bounds_of(graph: TaskGraph, target: Machine, task_costs: TaskCosts, *, thorough: bool = False) -> Bounds:
     """Return the bounds of a graph whose tasks' costs on the machine are known; see `bounds`."""
     by_kind_s = _area_by_kind_s(target, task_costs)
-    task_costs = task_costs.fastest_kind()
-    fastest = task_costs.seconds(task_costs.fastest_widths)
+    teams = task_costs.fastest_teams()
+    fastest = teams.seconds(teams.fastest_widths)
     quick = Bounds(
         critical_path_s=float(graph.levels(fastest).max(initial=0.0)),
-        area_s=max(float(task_costs.least_core_seconds().sum()) / target.n_threads, by_kind_s),
+        area_s=max(float(teams.least_core_seconds().sum()) / target.n_threads, by_kind_s),
     )
     if not thorough:
         return quick
-    windows = Windows.of(graph, task_costs)
+    windows = Windows.of(graph, teams)
     return replace(
         quick,
         moldable_area_s=moldable_area(windows, target.n_threads, quick.bound_s),

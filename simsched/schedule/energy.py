@@ -11,7 +11,7 @@ from math import isqrt
 
 import numpy as np
 
-from simsched.costs import TaskCosts
+from simsched.costs.task_costs import FastestTeams, TaskCosts
 from simsched.graph import TaskGraph
 from simsched.graph.columns import Floats
 from simsched.graph.longest_path import longest_path
@@ -35,7 +35,7 @@ class Windows:
         Latest finish: the critical path less the longest path after the task.
     length_s : float
         The critical path.
-    costs : TaskCosts
+    costs : TaskCosts or FastestTeams
     widths : int
         Widths beyond this make no task faster.
     """
@@ -43,11 +43,11 @@ class Windows:
     begin_s: Seconds
     end_s: Seconds
     length_s: float
-    costs: TaskCosts
+    costs: TaskCosts | FastestTeams
     widths: int
 
     @classmethod
-    def of(cls, graph: TaskGraph, costs: TaskCosts) -> Windows:
+    def of(cls, graph: TaskGraph, costs: TaskCosts | FastestTeams) -> Windows:
         """Return the windows of a graph's tasks."""
         best = costs.fastest_widths
         fastest, levels = costs.seconds(best), graph.levels(costs.seconds(best))

@@ -236,18 +236,23 @@ def advice(frame: pd.DataFrame, column: str, place: str) -> Iterator[str]:
 
 def on_twice_the_cores_s(graph: TaskGraph, costs: TaskCosts) -> float:
     """Return the longest path on twice the cores; a tabled task gains as much again as from half of them to all."""
-    whole = costs.fastest_kind()
-    fastest, widest = whole.seconds(whole.fastest_widths), whole.widest
-    twice = np.minimum(fastest, whole.seconds(2 * widest))
-    if whole.table is not None and widest > 1:
+    whole = costs.fastest_teams()
+    kinds = (
+        [(costs, costs.widest)]
+        if isinstance(whole, TaskCosts)
+        else zip(whole.kinds, whole.most.T, strict=True)
+    )
+    fastest, widths = whole.seconds(whole.fastest_widths), whole.fastest_widths
+    twice = np.minimum.reduce([fastest, *(one.seconds(2 * most) for one, most in kinds)])
+    if costs.table is not None and costs.widest > 1:
         gains = np.ones(graph.n_tasks)
         np.divide(
             fastest,
-            whole.seconds(widest // 2),
+            whole.seconds(costs.widest // 2),
             out=gains,
-            where=(fastest > 0) & (whole.fastest_widths == widest),
+            where=(fastest > 0) & (widths == costs.widest),
         )
-        twice = np.where(whole.table.covers, fastest * np.minimum(gains, 1.0), twice)
+        twice = np.where(costs.table.covers, fastest * np.minimum(gains, 1.0), twice)
     return float(graph.levels(twice).max(initial=0.0))
 
 

@@ -1,10 +1,13 @@
 """Seconds on kinds of cores: by speed, by rooflines, on teams and on devices."""
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 
 import simsched as ss
 from simsched.costs.width_table import WidthTable
+from simsched.graph.adjacency import Csr
 from simsched.hwmodels import machine_file
 
 
@@ -53,7 +56,20 @@ def test_teams_of_a_kind_take_its_curve_in_proportion(hybrid):
     for width in (1, 2, 3):
         own, other = (costs.of_kind(kind).seconds(width) for kind in (0, 1))
         np.testing.assert_allclose(other, 2 * own)
-    np.testing.assert_allclose(costs.fastest_kind().seconds(2), costs.of_kind(0).seconds(2))
+    np.testing.assert_allclose(costs.fastest_teams().seconds(2), costs.of_kind(0).seconds(2))
+
+
+@pytest.mark.parametrize("name", ["lstm[size=small]", "chaos"])
+def test_the_fastest_teams_are_those_of_all_sets_of_cores(hybrid, name):
+    """Seven sets of three cores, each as slow as its slowest kind."""
+    machine, graph = hybrid(speed=([1, 0.75], "")), ss.workload(name)
+    costs, every = ss.CostModel(default=ss.Curve(0.0)).on(graph, machine), range(machine.n_cores)
+    teams = [list(team) for width in (1, 2, 3) for team in combinations(every, width)]
+    sets = Csr(np.cumsum([0, *map(len, teams)]), np.concatenate(teams).astype(np.int32))
+    seconds = [costs.on_teams(sets, np.full(graph.n_tasks, team), machine.kind_of) for team in range(sets.n)]
+    fastest = costs.fastest_teams()
+    assert (fastest.seconds(fastest.fastest_widths) == np.min(seconds, axis=0)).all()
+    assert costs.of_kind(1).fastest_widths.tolist() == [1] * graph.n_tasks, "there is one core of this kind"
 
 
 def test_a_table_beside_other_cores():
@@ -86,6 +102,25 @@ def test_devices_slow_nobody_down(hybrid, engine):
     assert shared.finish_s.tolist() == [2, 2]
     assert apart.finish_s.tolist() == [1, 1]
     assert sorted(apart.executor.tolist()) == [0, 2]
+
+
+def test_slow_cores_wait_for_a_shared_memory_as_fast_ones_do(hybrid, engine):
+    """Three tasks of 10 GB on 10 GB/s: two fast cores demand 10 GB/s each, a slow one 5, so all take 2.5 times as long.
+
+    After 2.5 s, 25 GB have been moved, and the slow core has 5 GB left, for which it takes 1 s alone.
+    """
+    machine = hybrid(speed=([1, 0.5], "")).varied({"bandwidth_Bps": 10e9})
+    graph = ss.TaskGraph.from_edges([np.nan] * 3, kinds="Add", flops=[1.0] * 3, bytes_B=[10e9] * 3)
+    schedule = ss.simulate(graph, machine, "fifo", "3x1", engine=engine)
+    assert schedule.finish_s == pytest.approx([2.5, 2.5, 3.5])
+
+
+@pytest.mark.parametrize("name", ["apple-m1", "core-i7-1370p"])
+def test_hybrids_move_no_more_than_their_memory_delivers(name):
+    graph = ss.TaskGraph.from_edges([np.nan] * 200, kinds="Add", flops=[1.0] * 200, bytes_B=[1e8] * 200)
+    machine = ss.machine(name)
+    least_s = 200 * 1e8 / machine.reach_Bps[-1]
+    assert ss.simulate(graph, machine, "fifo", "best").makespan_s >= least_s * (1 - 1e-6)
 
 
 def test_a_processor_and_a_graphics_processor(engine):

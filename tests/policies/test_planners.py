@@ -100,9 +100,20 @@ def test_ranks_of_heft():
 
 
 def test_critical_path_of_cpop():
-    platform = platform_of(*TOPCUOGLU)
-    priorities = Priorities(platform)
-    assert critical_path(platform, priorities.b_level + priorities.t_level) == [0, 1, 8, 9]
+    assert critical_path(Priorities(platform_of(*TOPCUOGLU))) == [0, 1, 8, 9]
+
+
+@pytest.mark.parametrize("names", ["smt", "tsm", "mts"])
+def test_critical_path_of_cpop_takes_no_edge_that_passes_a_task_by(names, engine):
+    """Means of 39.5, 28.5 and 42 s, and 15 + 41 s between: the path is s, m, t, 166 s, though s -> t is an edge, too.
+
+    In all they take 97 s on the first core and 123 on the second.
+    """
+    seconds, at = {"s": [33, 46], "m": [1, 56], "t": [63, 21]}, names.index
+    edges = [(at("s"), at("m"), 15), (at("m"), at("t"), 41), (at("s"), at("t"), 15)]
+    case = [seconds[name] for name in names], edges
+    assert critical_path(Priorities(platform_of(*case))) == [at("s"), at("m"), at("t")]
+    assert simulated(case, "cpop", engine=engine).makespan_s == 97
 
 
 def test_optimistic_costs_of_peft():

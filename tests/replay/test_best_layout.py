@@ -7,6 +7,7 @@ from hypothesis import given, settings
 import simsched as ss
 from simsched.costs.fitting import MeasuredCurves, MeasuredOp, Op, Point
 from simsched.errors import LayoutError
+from simsched.hwmodels import machine_file
 from simsched.policy import Layout
 from simsched.replay.best_layout import IDLE, LIKELY, MOST_REPLAYS
 from simsched.replay.layouts import shorter
@@ -187,3 +188,20 @@ def test_fewer_executors_are_tried_where_estimates_only_order_the_layouts():
     ]
     assert found.makespan_s < 0.99 * min(full)
     assert sum(finished) <= (LIKELY + 1 + IDLE) * graph.n_tasks
+
+
+@pytest.mark.parametrize("layout", [None, "best"])
+def test_devices_are_left_idle_where_that_is_shorter(layout, tmp_path, engine):
+    """With both devices the second and third task run there for 2 s, and the last one on the processor, 1 + 10 s.
+
+    With one of them the third task, of 2 s, is next on the processor, and the last one for 1 s on the device: 3 s.
+    """
+    text = machine_file("grace-hopper").read_text("utf-8").replace("value = 73,", "value = 3,")
+    (tmp_path / "two.toml").write_text(text.replace("[72, 1]", "[1, 2]"), "utf-8")
+    graph = ss.TaskGraph.from_edges([[1.0, 1.0], [12.0, 2.0], [2.0, 2.0], [10.0, 1.0]], kinds="mine")
+    machine = ss.machine(tmp_path / "two.toml")
+    both, found = (
+        ss.simulate(graph, machine, "fifo", one, runtime=ss.RuntimeProfile(), engine=engine)
+        for one in ("1x1+2", layout)
+    )
+    assert (both.makespan_s, found.makespan_s, found.layout) == (11.0, 3.0, "1x1+1")

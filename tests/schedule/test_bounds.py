@@ -1,5 +1,6 @@
 """Bounds stronger than critical path and area: by hand, and beside brute truth."""
 
+from dataclasses import dataclass
 from types import SimpleNamespace
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import simsched as ss
+from simsched.policy import Start
 from simsched.schedule.energy import EFFORT, Windows, fernandez_bussell, moldable_area
 from simsched.testing.strategies import graphs
 
@@ -99,3 +101,25 @@ def test_slower_kinds_count_for_as_much_less_in_the_area():
     assert ss.simulate(graph, machine, "heft").makespan_s == 8.0
     mixed = ss.TaskGraph.from_edges([[1.0, 4.0], [4.0, 1.0]])
     assert ss.bounds(mixed, machine).area_s == 1.0, "each is best on a kind of its own"
+
+
+def test_a_team_has_no_more_cores_of_a_kind_than_there_are():
+    """6, 8 and 30 s on three cores, in parallel: 6 s on the first, 8 / 2 on two, 30 / 3 on three. So twice 4 s.
+
+    A policy that names its cores gets there; so fast are four P cores of eight on `apple-m1`, or two GPUs.
+    """
+
+    @dataclass(frozen=True)
+    class OnTwo(ss.Policy):
+        def decide(self, state):
+            yield from (Start(task, cores=(0, 1)) for task in state.ready)
+
+    chain = ss.TaskGraph.from_edges([[6.0, 8.0, 30.0]] * 2, [(0, 1)], kinds="even")
+    costs, machine = ss.CostModel({"even": ss.Curve(0.0)}), "generic[cores=3,kinds=each]"
+    limits = ss.bounds(chain, machine, costs, thorough=True)
+    assert (limits.critical_path_s, limits.bound_s) == (8, 8)
+    assert ss.simulate(chain, machine, OnTwo(), costs=costs).makespan_s == 8
+    for name, cores in (("apple-m1", 4), ("grace-hopper[cores=146]", 2)):
+        work = ss.TaskGraph.from_edges([np.nan], kinds="MatMul", flops=[1e12], bytes_B=[1e6])
+        one_core_s = ss.CostModel().on(work, ss.machine(name)).kinds_s.min()
+        assert ss.bounds(work, name).critical_path_s == pytest.approx(one_core_s / cores, rel=1e-3)
