@@ -123,6 +123,7 @@ class Case:
         """Return a row of `Learned.predict`."""
         size = self._size
         share, sigma = learned.interrupted(self.program, size.executors, size.width, self.waiting)
+        added = share * self._known(learned)
 
         def usual_s(number: int) -> float:
             generator = np.random.default_rng([self.seed, number, self.cores])
@@ -132,7 +133,7 @@ class Case:
             generator = np.random.default_rng([self.seed, number, self.cores, 1])
             return self._sampled_s(learned, share, sigma, generator)
 
-        nominal_s = float(np.mean(parallel_map(usual_s, range(samples if share > 0 else 1))))
+        nominal_s = float(np.mean(parallel_map(usual_s, range(samples if added > 0 else 1))))
         # One replay tells no interval.
         worlds = range(1, samples + 1) if samples > 1 else range(0)
         found = spread([nominal_s, *parallel_map(world_s, worlds)])
@@ -148,13 +149,19 @@ class Case:
             "makespan_s": nominal_s,
             "low_s": min(found.low, nominal_s),
             "high_s": max(found.high, nominal_s),
-            "undisturbed_s": self.replayed(learned, 1.0).makespan_s if share > 0 else nominal_s,
+            "undisturbed_s": self.replayed(learned, 1.0).makespan_s if added > 0 else nominal_s,
             "speedup": 1.0,
-            "interrupted": share,
+            "interrupted": added,
             "extrapolated": self.cores > learned.lanes,
             "samples": samples,
             "recorded_s": float(np.median(recorded_s)) if recorded_s else float("nan"),
         }
+
+    def _known(self, learned: Learned) -> float:
+        """Return the share of all seconds that is learned: the graph's own hold what their run lost."""
+        seconds_s = learned.timed(self.graph, self.program).durations_s
+        known_s = float(seconds_s[learned.knows(self.graph, self.program)].sum())
+        return known_s / float(seconds_s.sum()) if known_s else 0.0
 
     def _sampled_s(
         self, learned: Learned, share: float, sigma: float, generator: np.random.Generator
@@ -171,11 +178,13 @@ class Case:
     def _interrupted_s(
         self, learned: Learned, lost: float, generator: np.random.Generator, off: float | Seconds = 1.0
     ) -> float:
-        """Return the makespan with interruptions at random moments, which take `lost` of all seconds.
+        """Return the makespan with interruptions at random moments, which take `lost` of all learned seconds.
 
         Seconds on the machine are `off` times as long.
         """
-        seconds_s = learned.timed(self.graph, self.program).durations_s
+        seconds_s = learned.timed(self.graph, self.program).durations_s * learned.knows(
+            self.graph, self.program
+        )
         each_s = slice_s(learned.runs, self._size.cores + self.waiting)
         return self.replayed(learned, hit(seconds_s, each_s, lost, generator) * off).makespan_s
 
@@ -261,7 +270,8 @@ def doubts(learned: Learned, case: Case, counts: Sequence[int]) -> list[str]:
         of = f"{strangers} of {counted(case.graph.n_tasks, 'task is', 'tasks are')}"
         said.append(
             f"{of} of no kind and shape in the recordings of {case.program or 'any program'}: they take the graph's "
-            "own seconds as they are, of which the interval knows no error; learn from a recording of this program, too"
+            "own seconds as they are, without interruptions or slow-downs of these recordings, and the interval knows "
+            "no error of them; learn from a recording of this program, too"
         )
     if case.machine is not None:
         if (case.conversion[1] != WAYS.index("recorded")).any():

@@ -75,6 +75,23 @@ def test_predictions_say_which_tasks_no_recording_knows() -> None:
     assert not any("no kind and shape" in note for note in learned.predict(recorded(1), cores=[1]).notes)
 
 
+def test_seconds_of_the_graph_itself_take_nothing_from_other_recordings() -> None:
+    """They hold what their own run lost: interruptions of other programs' recordings came on top, 71 % on two cores."""
+    learned = ss.learn([recorded(1), recorded(2, slowdown=1.3, lost_every=10, seed=2)])
+    foreign = ss.TaskGraph.from_edges([1e-3] * 8, kinds="other")
+    found = learned.predict(foreign, cores=[2], samples=10).iloc[0]
+    assert (found["makespan_s"], found["interrupted"]) == (pytest.approx(4e-3), 0.0)
+    assert found["low_s"] == found["high_s"] == found["undisturbed_s"] == found["makespan_s"]
+    assert learned.simulate(foreign, layout="2x1").makespan_s == pytest.approx(4e-3)
+    half = ss.TaskGraph.from_edges([1e-3] * 8, kinds=["other", "gemm"] * 4)
+    run = learned.simulate(half, layout="8x1")
+    seconds_s = run.finish_s - run.start_s
+    assert seconds_s[::2] == pytest.approx(1e-3)
+    assert seconds_s[1::2].min() > 1.3e-3
+    added = learned.predict(half, cores=[2], samples=2)["interrupted"].iloc[0]
+    assert added == pytest.approx(learned.interrupted("program", 2, 1)[0] / 2, rel=0.05)
+
+
 def test_one_replay_has_no_interval() -> None:
     """As `simsched predict --samples` says; the interval reached from the prediction to one other replay."""
     runs = [recorded(1), recorded(2, slowdown=1.3, seed=2)]
