@@ -309,7 +309,7 @@ class Learned:
         policy: str | Policy | type[Policy] = RECORDED_POLICY,
         cores: Sequence[int] | None = None,
         *,
-        width: int = 1,
+        width: int | None = None,
         machine: str | Path | Machine | None = None,
         samples: int = 20,
         seed: int = 0,
@@ -323,8 +323,8 @@ class Learned:
             As in `simulate`.
         cores : sequence of int, optional
             As [2, 4, 8]; when not given, 1 to 8 times the recorded lanes, by doubling.
-        width : int
-            Cores of each executor.
+        width : int, optional
+            Cores of each executor; when not given, those of the recording's teams, or all where there are fewer.
         samples : int
             Replays with numbers sampled from what the recordings allow, and interruptions at random moments; 1 for no
             interval.
@@ -356,12 +356,12 @@ class Learned:
         from simsched.document.result import Result
         from simsched.plots.accuracy import learned_curve
 
-        check_counts(samples=samples, width=width)
+        check_counts(samples=samples, width=1 if width is None else width)
         counts = [self.lanes * 2**i for i in range(4)] if cores is None else counts_of(cores)
         case = Case(graph, self.program_of(graph), policy, None, 1, machine, "auto", seed)
         rows = case.curve(self, counts, width, samples)
         errors = self.validate(policy, samples=samples).notes if validate else ()
-        notes = [*graph.report.notes, *self.notes, *interruptions(rows), *doubts(self, case, counts), *errors]
+        notes = [*graph.report.notes, *self.notes, *interruptions(rows), *doubts(self, case, rows), *errors]
         return Result.of(rows, notes, learned_curve, ["samples"])
 
     def validate(

@@ -297,20 +297,34 @@ def test_small_recordings() -> None:
     assert learned.simulate(ss.TaskGraph.from_edges([]), "fifo", "2x1").makespan_s == 0
 
 
+def in_teams(width: int, each_s: float) -> ss.TaskGraph:
+    """Return a recording of 20 tasks, one after the other, on one team."""
+    start = np.arange(20) * each_s
+    run = Recording(start, start + each_s, np.zeros(20, np.int32), ("a",))
+    return ss.TaskGraph.from_edges([each_s] * 20, kinds="gemm", recording=run, widths=width, name="program")
+
+
 def test_widths_come_from_recordings() -> None:
-    kinds, seconds = ["gemm"] * 20, {1: 4e-3, 2: 3e-3}
-    graphs = []
-    for width, each_s in seconds.items():
-        start = np.arange(20) * each_s
-        run = Recording(start, start + each_s, np.zeros(20, np.int32), ("a",))
-        graphs.append(
-            ss.TaskGraph.from_edges([each_s] * 20, kinds=kinds, recording=run, widths=width, name="program")
-        )
-    learned = ss.learn(graphs)
+    seconds = {1: 4e-3, 2: 3e-3}
+    learned = ss.learn([in_teams(width, each_s) for width, each_s in seconds.items()])
     tasks = ss.TaskGraph.from_edges([np.nan] * 4, kinds="gemm")
     for width, each_s in seconds.items():
         found = learned.simulate(tasks, "fifo", f"1x{width}", undisturbed=True)
         assert found.makespan_s == pytest.approx(4 * each_s, rel=1e-9)
+
+
+def test_teams_are_as_wide_as_recorded_and_no_recorded_setting_is_extrapolated() -> None:
+    """A recording on one team of two passed for one on one core, and predictions of two cores were for two lanes."""
+    one, two = in_teams(1, 4e-3), in_teams(2, 3e-3)
+    learned = ss.learn([one, two])
+    found = learned.predict(two, cores=[1, 2, 4], samples=4)
+    assert found["layout"].tolist() == ["1x1", "1x2", "2x2"]
+    assert found["extrapolated"].tolist() == [False, False, True]
+    assert found["recorded_s"].tolist()[:2] == pytest.approx([0.08, 0.06])
+    assert any("up to 1 lane, and teams of up to 2 threads: on more" in note for note in found.notes)
+    assert not any("on more" in note for note in learned.predict(two, cores=[1, 2], samples=1).notes)
+    assert learned.predict(one, cores=[2], samples=1)["layout"].tolist() == ["2x1"]
+    assert learned.predict(two, "runtime[system=onnxruntime]", [2], samples=1)["layout"].tolist() == ["2x1"]
 
 
 def test_interruptions_show_against_another_width() -> None:
