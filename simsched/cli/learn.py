@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -69,7 +70,11 @@ def learn(
     from simsched.study.core_counts import core_counts
 
     check_outputs([path for path in (out, picture) if path is not None])
-    recordings = list(graphs_of(graphs).values())
+    given = graphs_of(graphs)
+    names = [graph.name for graph in given.values()]
+    recordings = [
+        graph if names.count(graph.name) == 1 else replace(graph, name=name) for name, graph in given.items()
+    ]
     learned = ss.learn(recordings)
     if out is not None:
         learned.save(out)

@@ -53,13 +53,14 @@ def reproduce(
         make_folder(out)
     rows: list[dict[str, Any]] = []
     with progress_bar(total, "reproduce", "rows") as progress:
-        for system in systems:
-            made = ss.reproduce(system, tables, progress=progress)
+        each = (ss.reproduce(system, tables, progress=progress) for system in systems)
+        pairs = ((made, [] if out is None else list(write_reproduction(out, made))) for made in each)
+        # All files come first: the reader of a pipe may stop early.
+        for made, written in pairs if out is None else list(pairs):
             rows += made.records()
-            written = [] if out is None else list(write_reproduction(out, made))
             if not json_:
                 say_document(made.document)
-            say(f"{system}: {summary_text(made.summary())}", err=json_)
+            say(f"{made.system}: {summary_text(made.summary())}", err=json_)
             if out is not None:
                 say(f"wrote {counted(len(written), 'file')} to {out}", err=json_)
     if json_:

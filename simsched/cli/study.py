@@ -84,7 +84,7 @@ def predict(
             "-w",
             metavar="N",
             min=1,
-            help="Cores of each executor; default: the policy's.",
+            help="Cores of each executor; default: the policy's, or with --learned the recording's.",
         ),
     ] = None,
     weak: Annotated[
@@ -143,7 +143,7 @@ def _from_recordings(
         graph_of(graph, context),
         policy if "policy" in given else RECORDED_POLICY,
         counts,
-        width=width or 1,
+        width=width,
         machine=machine,
         samples=samples,
         seed=seed,

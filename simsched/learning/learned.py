@@ -148,8 +148,8 @@ class Learned:
     def timed(self, graph: TaskGraph, program: str | None = None) -> TaskGraph:
         """Return a graph with the learned seconds of its tasks alone, and their demand on what cores share.
 
-        A task takes the seconds of the same task of the recordings, else those of its kind and shape, else its own.
-        Where each executor pays for its starts, a start is part of its task.
+        A task takes the seconds of the same task of the recordings, else those of its kind and shape, else its own, to
+        which company adds nothing. Where each executor pays for its starts, a start is part of its task.
 
         Raises
         ------
@@ -171,6 +171,7 @@ class Learned:
         most = self.excess
         factors = np.array([self.factor(name, kind) for kind in graph.kinds.labels])
         demand = ((factors - 1.0) / most).clip(0.0, 1.0)[graph.kinds.codes] if graph.n_tasks else np.empty(0)
+        demand = demand * self.knows(graph, name)
         return replace(
             graph, durations_s=seconds_s, widths=widths, bytes_B=demand * UNIT_BPS * seconds_s * widths,
             flops=np.full(graph.n_tasks, np.nan), seconds_by_kind=None, recorded_on=None,
@@ -264,7 +265,7 @@ class Learned:
         engine, seed
             As in `simsched.simulate`.
         undisturbed : bool
-            Without interruptions. Otherwise every task takes longer by the share that they take on average.
+            Without interruptions. Otherwise learned seconds are longer by the share that they take on average.
 
         Returns
         -------
@@ -287,7 +288,8 @@ class Learned:
         count = found if cores is None else cores
         shape = (wanted.executors, wanted.width) if isinstance(wanted, Layout) else (count, 1)
         share = 0.0 if undisturbed else self.interrupted(program, *shape)[0]
-        return Case(graph, program, policy, layout, count, machine, engine, seed).replayed(self, 1.0 + share)
+        factors = np.where(self.knows(graph, program), 1.0 + share, 1.0)
+        return Case(graph, program, policy, layout, count, machine, engine, seed).replayed(self, factors)
 
     def costs(self) -> CostModel:
         """Return the cost model: how seconds change with the width of teams.
@@ -307,7 +309,7 @@ class Learned:
         policy: str | Policy | type[Policy] = RECORDED_POLICY,
         cores: Sequence[int] | None = None,
         *,
-        width: int = 1,
+        width: int | None = None,
         machine: str | Path | Machine | None = None,
         samples: int = 20,
         seed: int = 0,
@@ -321,8 +323,8 @@ class Learned:
             As in `simulate`.
         cores : sequence of int, optional
             As [2, 4, 8]; when not given, 1 to 8 times the recorded lanes, by doubling.
-        width : int
-            Cores of each executor.
+        width : int, optional
+            Cores of each executor; when not given, those of the recording's teams, or all where there are fewer.
         samples : int
             Replays with numbers sampled from what the recordings allow, and interruptions at random moments; 1 for no
             interval.
@@ -354,12 +356,12 @@ class Learned:
         from simsched.document.result import Result
         from simsched.plots.accuracy import learned_curve
 
-        check_counts(samples=samples, width=width)
+        check_counts(samples=samples, width=1 if width is None else width)
         counts = [self.lanes * 2**i for i in range(4)] if cores is None else counts_of(cores)
         case = Case(graph, self.program_of(graph), policy, None, 1, machine, "auto", seed)
         rows = case.curve(self, counts, width, samples)
         errors = self.validate(policy, samples=samples).notes if validate else ()
-        notes = [*graph.report.notes, *self.notes, *interruptions(rows), *doubts(self, case, counts), *errors]
+        notes = [*graph.report.notes, *self.notes, *interruptions(rows), *doubts(self, case, rows), *errors]
         return Result.of(rows, notes, learned_curve, ["samples"])
 
     def validate(

@@ -108,21 +108,36 @@ class Case:
         return Layout.parse(self.layout) if self.layout else Layout(self.cores, 1)
 
     def curve(
-        self, learned: Learned, counts: Sequence[int], width: int, samples: int
+        self, learned: Learned, counts: Sequence[int], width: int | None, samples: int
     ) -> list[dict[str, Any]]:
-        """Return a row for each number of cores, as so many executors of a width as fit."""
-        rows = []
+        """Return a row for each number of cores, as so many executors of a width as fit; None for the recorded one."""
+        rows, recorded = [], self._recorded_width
         for cores in counts:
-            layout = Layout(max(cores // width, 1), width)
+            each = min(recorded, cores) if width is None else width
+            layout = Layout(max(cores // each, 1), each)
             rows.append(replace(self, cores=cores, layout=layout).row(learned, samples))
         for row in rows:
             row["speedup"] = rows[0]["makespan_s"] / row["makespan_s"] if row["makespan_s"] else 1.0
         return rows
 
+    @property
+    def _recorded_width(self) -> int:
+        """Threads of the recording's teams; 1 where there is none, and for policies that have threads, not teams."""
+        known = self.graph.recording is not None and policy_of(self.policy).takes_layout
+        return Observed(self.graph, self.program).width if known else 1
+
+    def _extrapolated(self, learned: Learned) -> bool:
+        """Return whether no recording has as many lanes as there are cores, nor so many teams of such a width."""
+        size = self._size
+        recorded = ((run.lanes, run.width) for run in learned.runs)
+        covered = any(lanes >= size.executors and width >= size.width for lanes, width in recorded)
+        return self.cores > learned.lanes and not covered
+
     def row(self, learned: Learned, samples: int) -> dict[str, Any]:
         """Return a row of `Learned.predict`."""
         size = self._size
         share, sigma = learned.interrupted(self.program, size.executors, size.width, self.waiting)
+        added = share * self._known(learned)
 
         def usual_s(number: int) -> float:
             generator = np.random.default_rng([self.seed, number, self.cores])
@@ -132,7 +147,7 @@ class Case:
             generator = np.random.default_rng([self.seed, number, self.cores, 1])
             return self._sampled_s(learned, share, sigma, generator)
 
-        nominal_s = float(np.mean(parallel_map(usual_s, range(samples if share > 0 else 1))))
+        nominal_s = float(np.mean(parallel_map(usual_s, range(samples if added > 0 else 1))))
         # One replay tells no interval.
         worlds = range(1, samples + 1) if samples > 1 else range(0)
         found = spread([nominal_s, *parallel_map(world_s, worlds)])
@@ -148,19 +163,25 @@ class Case:
             "makespan_s": nominal_s,
             "low_s": min(found.low, nominal_s),
             "high_s": max(found.high, nominal_s),
-            "undisturbed_s": self.replayed(learned, 1.0).makespan_s if share > 0 else nominal_s,
+            "undisturbed_s": self.replayed(learned, 1.0).makespan_s if added > 0 else nominal_s,
             "speedup": 1.0,
-            "interrupted": share,
-            "extrapolated": self.cores > learned.lanes,
+            "interrupted": added,
+            "extrapolated": self._extrapolated(learned),
             "samples": samples,
             "recorded_s": float(np.median(recorded_s)) if recorded_s else float("nan"),
         }
+
+    def _known(self, learned: Learned) -> float:
+        """Return the share of all seconds that is learned: the graph's own hold what their run lost."""
+        seconds_s = learned.timed(self.graph, self.program).durations_s
+        known_s = float(seconds_s[learned.knows(self.graph, self.program)].sum())
+        return known_s / float(seconds_s.sum()) if known_s else 0.0
 
     def _sampled_s(
         self, learned: Learned, share: float, sigma: float, generator: np.random.Generator
     ) -> float:
         other = sampled(learned, generator)
-        if self.cores <= learned.lanes:
+        if not self._extrapolated(learned):
             other = replace(other, capacity=inf)
         lost = max(float(np.expm1(log1p(share) + sigma * generator.standard_normal())), 0.0)
         ways = self.conversion[1]
@@ -171,11 +192,13 @@ class Case:
     def _interrupted_s(
         self, learned: Learned, lost: float, generator: np.random.Generator, off: float | Seconds = 1.0
     ) -> float:
-        """Return the makespan with interruptions at random moments, which take `lost` of all seconds.
+        """Return the makespan with interruptions at random moments, which take `lost` of all learned seconds.
 
         Seconds on the machine are `off` times as long.
         """
-        seconds_s = learned.timed(self.graph, self.program).durations_s
+        seconds_s = learned.timed(self.graph, self.program).durations_s * learned.knows(
+            self.graph, self.program
+        )
         each_s = slice_s(learned.runs, self._size.cores + self.waiting)
         return self.replayed(learned, hit(seconds_s, each_s, lost, generator) * off).makespan_s
 
@@ -254,14 +277,15 @@ def interruptions(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     return [Note(said, Weight.DOUBT)]
 
 
-def doubts(learned: Learned, case: Case, counts: Sequence[int]) -> list[str]:
-    """Return notes on what a prediction rests on beside the recordings, for some numbers of cores."""
+def doubts(learned: Learned, case: Case, rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return notes on what rows of predictions rest on beside the recordings."""
     said = []
     if strangers := int((~learned.knows(case.graph, case.program)).sum()):
         of = f"{strangers} of {counted(case.graph.n_tasks, 'task is', 'tasks are')}"
         said.append(
             f"{of} of no kind and shape in the recordings of {case.program or 'any program'}: they take the graph's "
-            "own seconds as they are, of which the interval knows no error; learn from a recording of this program, too"
+            "own seconds as they are, without interruptions or slow-downs of these recordings, and the interval knows "
+            "no error of them; learn from a recording of this program, too"
         )
     if case.machine is not None:
         if (case.conversion[1] != WAYS.index("recorded")).any():
@@ -269,12 +293,14 @@ def doubts(learned: Learned, case: Case, counts: Sequence[int]) -> list[str]:
         said.append(
             "starts and interruptions are those of the recorded host; what cores share is that machine's"
         )
-    if max(counts) > learned.lanes:
+    if any(row["extrapolated"] for row in rows):
+        width = max((run.width for run in learned.runs), default=1)
+        teams = f", and teams of up to {width} threads" if width > 1 else ""
         said.append(
-            f"recordings have up to {counted(learned.lanes, 'lane')}: on more, tasks are taken to slow each other down "
-            "as much as there, and the interval reaches to a shared resource that is full at the recorded lanes; on "
-            "our host of 16 cores such makespans were 10 % (twice the lanes) to 20 % (eight times) too short in the "
-            "median"
+            f"recordings have up to {counted(learned.lanes, 'lane')}{teams}: on more, tasks are taken to slow each "
+            "other down as much as there, and the interval reaches to a shared resource that is full at the recorded "
+            "lanes; on our host of 16 cores such makespans were 10 % (twice the lanes) to 20 % (eight times) too short "
+            "in the median"
         )
     return [Note(text, Weight.DOUBT) for text in said]
 

@@ -50,6 +50,10 @@ class Strict(BaseModel):
 Confidence = Literal["high", "med", "low", "unverified"]
 
 
+#: Prefix of the source of a number between the brackets of a machine: it is given, hence exact.
+GIVEN = "varied: "
+
+
 class Quantity(Strict):
     """A number stated in a machine file.
 
@@ -331,6 +335,10 @@ class PowerTable(Strict):
                 raise ValueError(
                     f"all_cores, {full:g} W, is less than {key}, {most:g} W; it is of all cores busy"
                 )
+            # What brackets state is measured, of the cores that they state, and worth more than a limit of the file.
+            given = any(number.source.startswith(GIVEN) for number in (self.limit, self.all_cores) if number)
+            if self.limit and full > self.limit.value and not given:
+                raise ValueError(f"all_cores, {full:g} W, is more than limit, {self.limit.value:g} W")
         return self
 
 

@@ -230,8 +230,9 @@ def remote(machine: Machine) -> Iterator[str]:
         longer_s = memory.remote_latency_s - memory.latency_s
         yield (
             f"assumed, as nobody has stated it of {machine}: memory of another domain is {memory.remote_penalty:.2f} "
-            f"times as slow, since a cache line from there takes {format_time(longer_s)} longer; if you know latency "
-            "and remote_latency, state them in a machine file"
+            f"times as slow, since a cache line from there takes {format_time(longer_s)} longer than one from its own, "
+            "of which slower ones bring others nearer; if you know latency and remote_latency, state them in a machine "
+            "file"
         )
 
 

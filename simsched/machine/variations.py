@@ -48,7 +48,7 @@ from typing import Any
 
 from simsched.errors import MachineError
 from simsched.machine.effects import NAMES
-from simsched.machine.schema import factor
+from simsched.machine.schema import GIVEN, factor
 from simsched.machine.stated import OF_DATA, meant
 from simsched.parameters import is_number, is_whole
 from simsched.spec import Scalar, format_scalar
@@ -157,7 +157,7 @@ def _set(quantity: dict[str, Any], value: Scalar, where: str, unit: str) -> None
         number = float(value)
     except OverflowError:
         raise MachineError(f"{where}: expected a number of at most {float_info.max:.3g}") from None
-    quantity.update(value=number, unit=unit, source=f"varied: {where}", confidence="unverified")
+    quantity.update(value=number, unit=unit, source=f"{GIVEN}{where}", confidence="unverified")
 
 
 def _switch(content: dict[str, Any], key: str, value: Scalar, where: str) -> None:

@@ -136,7 +136,10 @@ class _Tuned:
         trials = self.searched(method, layouts, reserved, most)
         others_s = sampled_s(trials.shortest(self.scenario, self.graph, MOST_SAMPLED), seeds[1:])
         cores = self.scenario.machine.n_cores - reserved
-        return trials.result(partial(draw_tuned, method=method, cores=cores), others_s)
+        found = trials.result(partial(draw_tuned, method=method, cores=cores), others_s)
+        if layouts is None:
+            found["layout_by"] = found["layout_by"].replace("given", "replays")
+        return found
 
     def searched(
         self,

@@ -16,7 +16,7 @@ from simsched.errors import MachineError, SimschedError
 from simsched.graph import TaskGraph
 from simsched.machine import Machine
 from simsched.machine.confidence import ends
-from simsched.machine.schema import factor
+from simsched.machine.schema import GIVEN, factor
 from simsched.machine.stated import Fact
 from simsched.multimap import multimap
 from simsched.replay.scenario import Scenario
@@ -80,10 +80,16 @@ class Uncertain:
         return list(self._of_machine(self.reachable))
 
     def of_machine_together(self) -> list[Parameter]:
-        """Return the uncertain numbers of the machine, with the ends that all can have together, where they exist."""
-        found = list(self._of_machine(lambda name, value, end: end))
+        """Return the uncertain numbers of the machine, with the ends that all can have together, where they exist.
+
+        Its watts are none of them: they change no makespan, and where impossible together, others would vary less.
+        """
+        found = self._but_watts(lambda name, value, end: end)
         ends_of = ({one.name: one.low for one in found}, {one.name: one.high for one in found})
-        return found if all(map(self._possible, ends_of)) else self.of_machine()
+        return found if all(map(self._possible, ends_of)) else self._but_watts(self.reachable)
+
+    def _but_watts(self, reachable: Callable[[str, float, float], float]) -> list[Parameter]:
+        return [one for one in self._of_machine(reachable) if not one.name.startswith("power.")]
 
     def changed(self, values: Mapping[str, float]) -> Scenario:
         """Return the scenario with other values, by name.
@@ -223,8 +229,6 @@ def chosen(known: list[Parameter], names: list[str] | None) -> list[Parameter]:
     return [by_name[name] for name in names]
 
 
-#: Prefix of the source of a number between the brackets of a machine: it is given, hence exact.
-GIVEN = "varied: "
 #: Number of times that impossible numbers are moved.
 TRIES = 10
 

@@ -2,7 +2,10 @@
 
 import json
 
+import numpy as np
+
 import simsched as ss
+from simsched.graph import Recording
 from simsched.learning.file import facts
 from simsched.traces.samples import sample_files
 
@@ -58,6 +61,18 @@ def test_predictions_from_a_file(tmp_path, piped):
         refused = piped("predict", *files, *wrong)
         assert (refused.returncode, refused.stdout) == (2, "")
         assert message in refused.stderr.replace("\n  ", " ")
+
+
+def test_recordings_of_one_file_name_are_told_apart_by_their_paths(tmp_path, piped):
+    files = []
+    for place, folder in enumerate("ab", 1):
+        ends = np.cumsum(np.full(4, 0.1 * place))
+        run = Recording(ends - 0.1 * place, ends, np.zeros(4, np.int32), ("a",))
+        files.append(tmp_path / folder / "r.simsched")
+        files[-1].parent.mkdir()
+        ss.TaskGraph.from_edges([1.0] * 4, kinds="k", recording=run, name="r").save(files[-1])
+    done = piped("learn", *files, "--validate", "--json")
+    assert [row["recording"] for row in json.loads(done.stdout)["rows"]] == list(map(str, files))
 
 
 def test_bad_input_is_one_clear_line(tmp_path, piped):

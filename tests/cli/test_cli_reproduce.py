@@ -1,6 +1,7 @@
 """`simsched reproduce` and `simsched list papers`."""
 
 import json
+import os
 import re
 
 import pytest
@@ -24,6 +25,19 @@ def test_text_pictures_and_progress(tmp_path, piped):
     assert "## Fig. 5: time, ms, network alexnet" in done.stdout
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["swtvm-Fig._5.png", "swtvm.md"]
     assert (tmp_path / "out/swtvm.md").read_text() in done.stdout
+
+
+def test_all_systems_are_written_though_the_reader_of_a_pipe_stops_early(tmp_path, served):
+    """It stopped after the system at which the reader had gone."""
+    ask, status = served
+    reader, writer = os.pipe()
+    os.close(reader)
+    with (tmp_path / "stderr").open("wb") as errors:
+        words = ["reproduce", "all", "-t", "Fig. 5", "--out", "out"]
+        ask(words, tmp_path, dict(os.environ), [writer, errors.fileno()])
+    os.close(writer)
+    assert status() == 0, (tmp_path / "stderr").read_text()
+    assert {path.name for path in (tmp_path / "out").glob("*.md")} == {"graphi.md", "swtvm.md"}
 
 
 def test_list_of_papers(piped):

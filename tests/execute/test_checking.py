@@ -115,7 +115,7 @@ def test_layouts_that_mean_nothing_to_a_policy_are_left_out():
         ("fifo", "2x1"),
         ("fifo", "1x2"),
     ]
-    assert _suited(["corun"], [None]) == [("corun", None)]
+    assert _suited(["corun"], [None]) == _suited(["corun"], [""]) == [("corun", None)]
 
 
 @pytest.mark.parametrize("graphs", [[], {}, [ss.TaskGraph.from_edges([])]])

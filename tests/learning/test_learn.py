@@ -75,6 +75,23 @@ def test_predictions_say_which_tasks_no_recording_knows() -> None:
     assert not any("no kind and shape" in note for note in learned.predict(recorded(1), cores=[1]).notes)
 
 
+def test_seconds_of_the_graph_itself_take_nothing_from_other_recordings() -> None:
+    """They hold what their own run lost: interruptions of other programs' recordings came on top, 71 % on two cores."""
+    learned = ss.learn([recorded(1), recorded(2, slowdown=1.3, lost_every=10, seed=2)])
+    foreign = ss.TaskGraph.from_edges([1e-3] * 8, kinds="other")
+    found = learned.predict(foreign, cores=[2], samples=10).iloc[0]
+    assert (found["makespan_s"], found["interrupted"]) == (pytest.approx(4e-3), 0.0)
+    assert found["low_s"] == found["high_s"] == found["undisturbed_s"] == found["makespan_s"]
+    assert learned.simulate(foreign, layout="2x1").makespan_s == pytest.approx(4e-3)
+    half = ss.TaskGraph.from_edges([1e-3] * 8, kinds=["other", "gemm"] * 4)
+    run = learned.simulate(half, layout="8x1")
+    seconds_s = run.finish_s - run.start_s
+    assert seconds_s[::2] == pytest.approx(1e-3)
+    assert seconds_s[1::2].min() > 1.3e-3
+    added = learned.predict(half, cores=[2], samples=2)["interrupted"].iloc[0]
+    assert added == pytest.approx(learned.interrupted("program", 2, 1)[0] / 2, rel=0.05)
+
+
 def test_one_replay_has_no_interval() -> None:
     """As `simsched predict --samples` says; the interval reached from the prediction to one other replay."""
     runs = [recorded(1), recorded(2, slowdown=1.3, seed=2)]
@@ -280,20 +297,34 @@ def test_small_recordings() -> None:
     assert learned.simulate(ss.TaskGraph.from_edges([]), "fifo", "2x1").makespan_s == 0
 
 
+def in_teams(width: int, each_s: float) -> ss.TaskGraph:
+    """Return a recording of 20 tasks, one after the other, on one team."""
+    start = np.arange(20) * each_s
+    run = Recording(start, start + each_s, np.zeros(20, np.int32), ("a",))
+    return ss.TaskGraph.from_edges([each_s] * 20, kinds="gemm", recording=run, widths=width, name="program")
+
+
 def test_widths_come_from_recordings() -> None:
-    kinds, seconds = ["gemm"] * 20, {1: 4e-3, 2: 3e-3}
-    graphs = []
-    for width, each_s in seconds.items():
-        start = np.arange(20) * each_s
-        run = Recording(start, start + each_s, np.zeros(20, np.int32), ("a",))
-        graphs.append(
-            ss.TaskGraph.from_edges([each_s] * 20, kinds=kinds, recording=run, widths=width, name="program")
-        )
-    learned = ss.learn(graphs)
+    seconds = {1: 4e-3, 2: 3e-3}
+    learned = ss.learn([in_teams(width, each_s) for width, each_s in seconds.items()])
     tasks = ss.TaskGraph.from_edges([np.nan] * 4, kinds="gemm")
     for width, each_s in seconds.items():
         found = learned.simulate(tasks, "fifo", f"1x{width}", undisturbed=True)
         assert found.makespan_s == pytest.approx(4 * each_s, rel=1e-9)
+
+
+def test_teams_are_as_wide_as_recorded_and_no_recorded_setting_is_extrapolated() -> None:
+    """A recording on one team of two passed for one on one core, and predictions of two cores were for two lanes."""
+    one, two = in_teams(1, 4e-3), in_teams(2, 3e-3)
+    learned = ss.learn([one, two])
+    found = learned.predict(two, cores=[1, 2, 4], samples=4)
+    assert found["layout"].tolist() == ["1x1", "1x2", "2x2"]
+    assert found["extrapolated"].tolist() == [False, False, True]
+    assert found["recorded_s"].tolist()[:2] == pytest.approx([0.08, 0.06])
+    assert any("up to 1 lane, and teams of up to 2 threads: on more" in note for note in found.notes)
+    assert not any("on more" in note for note in learned.predict(two, cores=[1, 2], samples=1).notes)
+    assert learned.predict(one, cores=[2], samples=1)["layout"].tolist() == ["2x1"]
+    assert learned.predict(two, "runtime[system=onnxruntime]", [2], samples=1)["layout"].tolist() == ["2x1"]
 
 
 def test_interruptions_show_against_another_width() -> None:

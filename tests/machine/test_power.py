@@ -6,6 +6,7 @@ import simsched as ss
 from simsched.errors import MachineError
 from simsched.hwmodels import machine_file
 from simsched.machine.power import Power
+from simsched.study.uncertain import MachineNumbers
 
 FAST = "generic[cores=4,idle_W=100,busy_W=93.33,all_cores_W=200]"
 
@@ -49,16 +50,42 @@ def test_a_core_draws_as_much_for_several_of_its_threads(machine, policy, layout
     assert schedule.metrics()["energy_J"] == pytest.approx(joules)
 
 
+def with_watts(folder, name, **watts):
+    """Return a machine's file with its watts."""
+    rows = (
+        f'{key} = {{ value = {value}, unit = "W", source = "a test", confidence = "low" }}\n'
+        for key, value in watts.items()
+    )
+    path = folder / "m.toml"
+    path.write_text(f"{machine_file(name).read_text('utf-8')}\n[power]\n{''.join(rows)}", "utf-8")
+    return path
+
+
+def test_all_cores_draw_no_more_than_the_limit(tmp_path):
+    """It was accepted, and a run took more than its makespan times the limit, "the most that it can take"."""
+    path = with_watts(tmp_path, "generic", limit=50, idle=10, busy=20, all_cores=60)
+    with pytest.raises(MachineError, match="power: all_cores, 60 W, is more than limit, 50 W"):
+        ss.machine(path)
+    path = with_watts(tmp_path, "generic", limit=50, idle=10, busy=20, all_cores=50)
+    assert ss.machine(path).power_W == 50
+    assert ss.machine(f"{path}[all_cores_W=55]").power == Power(10, 20, 55)
+
+
+def test_watts_do_not_narrow_what_is_sampled(tmp_path):
+    """Where they were impossible together, all numbers of a world moved towards the stated ones."""
+    path = with_watts(tmp_path, "knl-7250", limit=61, idle=50, busy=55, all_cores=60)
+    plain, stated = ss.machine("knl-7250"), ss.machine(path)
+    for seed in range(4):
+        one, other = (MachineNumbers.of(each).sampled(each, seed) for each in (plain, stated))
+        assert one.core_bandwidth_Bps == other.core_bandwidth_Bps
+        assert other.power == stated.power
+
+
 def test_watts_of_a_file_are_in_proportion_to_its_cores(tmp_path):
     """Those in brackets are of the machine that the brackets describe."""
-    text = machine_file("generic").read_text("utf-8")
-    watts = "".join(
-        f'{key} = {{ value = {value}, unit = "W", source = "a test", confidence = "low" }}\n'
-        for key, value in (("idle", 16), ("busy", 32), ("all_cores", 64))
-    )
-    (tmp_path / "m.toml").write_text(f"{text}\n[power]\n{watts}", "utf-8")
+    path = with_watts(tmp_path, "generic", idle=16, busy=32, all_cores=64)
     cores = ss.machine("generic").n_cores
-    half = ss.machine(f"{tmp_path / 'm.toml'}[cores={cores // 2}]")
+    half = ss.machine(f"{path}[cores={cores // 2}]")
     assert half.power == Power(8, 16, 32)
     assert ss.machine(f"generic[cores={cores // 2},idle_W=8,busy_W=16,all_cores_W=32]").power == half.power
 

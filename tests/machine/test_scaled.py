@@ -141,3 +141,11 @@ def test_domains_at_equal_distances_are_at_equal_distances_at_any_size():
         machine = ss.machine(f"xeon-8470[cores={cores}]")
         assert machine.memory.remote_penalty == 1
         assert not any("another domain" in note for note in machine.notes)
+
+
+def test_slower_cache_lines_of_its_own_bring_assumed_memory_of_other_domains_nearer():
+    """A sensitivity has shorter makespans there, as only the difference is known to be that of memory."""
+    near, far = (ss.machine(f"epyc-7702[sockets=2,structure.same_socket={value}]") for value in (107, 214))
+    assert far.memory.remote_penalty < near.memory.remote_penalty
+    said = "longer than one from its own, of which slower ones bring others nearer"
+    assert any(said in note for note in far.notes)

@@ -22,6 +22,7 @@ def test_by_hand(engine):
     assert frame["executors"].tolist() == [4, 2, 1]
     assert frame["width"].tolist() == [1, 2, 4]
     assert (frame["policy"] == "fifo").all()
+    assert (frame["layout_by"] == "replays").all()
 
 
 def test_layouts_that_leave_cores_idle_are_among_those_tried_where_replays_find_them():
@@ -43,6 +44,7 @@ def test_its_rows_are_those_of_compare():
     frame = ss.tune(GRAPH, "generic[cores=4]", "fifo", ["2x2"], costs=COSTS).drop(
         columns=["executors", "width", "evaluation"]
     )
+    assert frame["layout_by"].tolist() == ["given"]
     beside = ss.compare(GRAPH, "generic[cores=4]", ["fifo"], "2x2", costs=COSTS)
     others = ["binds", "binds_share"]
     assert frame.to_dict("records") == beside.drop(columns=others).to_dict("records")

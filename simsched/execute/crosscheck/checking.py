@@ -250,8 +250,8 @@ def _suited(policies: Sequence[str], layouts: Sequence[str | None]) -> list[tupl
     for name in policies:
         chosen = policy_of(name)
         for layout in layouts:
-            suited = chosen.suited(None if layout is None else Layout.parse(layout))
-            if suited is None and isinstance(chosen, RankPolicy) and layout is not None:
+            suited = chosen.suited(Layout.parse(layout) if layout else None)
+            if suited is None and isinstance(chosen, RankPolicy) and layout:
                 continue
             found.setdefault((name, str(suited or "")), (name, suited))
     return list(found.values())
