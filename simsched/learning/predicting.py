@@ -137,7 +137,8 @@ class Case:
         """Return a row of `Learned.predict`."""
         size = self._size
         share, sigma = learned.interrupted(self.program, size.executors, size.width, self.waiting)
-        added = share * self._known(learned)
+        known = self._known(learned)
+        added = share * known
 
         def usual_s(number: int) -> float:
             generator = np.random.default_rng([self.seed, number, self.cores])
@@ -148,8 +149,8 @@ class Case:
             return self._sampled_s(learned, share, sigma, generator)
 
         nominal_s = float(np.mean(parallel_map(usual_s, range(samples if added > 0 else 1))))
-        # One replay tells no interval.
-        worlds = range(1, samples + 1) if samples > 1 else range(0)
+        # One replay tells no interval, nor do recordings of which no task is one of these.
+        worlds = range(1, samples + 1) if samples > 1 and known else range(0)
         found = spread([nominal_s, *parallel_map(world_s, worlds)])
         recorded_s = [
             run.makespan_s
