@@ -150,7 +150,7 @@ class Case:
 
         nominal_s = float(np.mean(parallel_map(usual_s, range(samples if added > 0 else 1))))
         # One replay tells no interval, nor do recordings of which no task is one of these.
-        worlds = range(1, samples + 1) if samples > 1 and known else range(0)
+        worlds = range(1, samples + 1) if samples > 1 and (known or self.machine) else range(0)
         found = spread([nominal_s, *parallel_map(world_s, worlds)])
         recorded_s = [
             run.makespan_s

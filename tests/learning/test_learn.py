@@ -81,7 +81,8 @@ def test_seconds_of_the_graph_itself_take_nothing_from_other_recordings() -> Non
     foreign = ss.TaskGraph.from_edges([1e-3] * 8, kinds="other")
     found = learned.predict(foreign, cores=[2], samples=10).iloc[0]
     assert (found["makespan_s"], found["interrupted"]) == (pytest.approx(4e-3), 0.0)
-    assert found["low_s"] == found["high_s"] == found["undisturbed_s"] == found["makespan_s"]
+    assert found["undisturbed_s"] == found["makespan_s"]
+    assert found[["low_s", "high_s"]].isna().all()
     assert learned.simulate(foreign, layout="2x1").makespan_s == pytest.approx(4e-3)
     half = ss.TaskGraph.from_edges([1e-3] * 8, kinds=["other", "gemm"] * 4)
     run = learned.simulate(half, layout="8x1")
