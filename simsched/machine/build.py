@@ -67,11 +67,14 @@ def built(content: Mapping[str, Any], spec: Spec, where: str = "") -> Machine:
         # A bandwidth given with the cores is that of these cores; else each domain keeps its memory, or each core where
         # by definition cores share none.
         given = {"bandwidth_Bps", f"memory.modes.{file.memory.mode}.bandwidth"} & params.keys()
-        kept, stated_of = structure.n_domains, before.n_domains
-        by_definition = file.memory.modes[file.memory.mode].bandwidth.source.startswith(BY_DEFINITION)
-        if by_definition and not Effects(**dict(file.effects)).share_bandwidth:
-            kept, stated_of = structure.n_cores, content["cores"]["count"]["value"]
-        memory = replace(memory, cores=structure.n_cores) if given else _scaled(memory, kept / stated_of)
+        share_nothing = not Effects(**dict(file.effects)).share_bandwidth
+        stated = now["memory"]["modes"][file.memory.mode]["bandwidth"]
+        if not given and share_nothing and stated["source"].startswith(BY_DEFINITION):
+            factor = structure.n_cores / content["cores"]["count"]["value"]
+            stated.update(value=stated["value"] * factor)
+        else:
+            factor = structure.n_domains / before.n_domains
+        memory = replace(memory, cores=structure.n_cores) if given else _scaled(memory, factor)
         count = {"value": structure.n_cores, "source": f"varied: {spec}", "confidence": "unverified"}
         now["cores"]["count"].update(count)
         cores = before.n_cores / before.n_segments, structure.n_cores / structure.n_segments

@@ -10,6 +10,7 @@ import simsched as ss
 from simsched.errors import MachineError
 from simsched.machine.memory import LATENCY_S
 from simsched.plugins import registered
+from simsched.study.uncertain import MachineNumbers
 
 NAMES = sorted(set(registered("machines")) - {"host"})
 
@@ -129,6 +130,8 @@ def test_cores_that_share_nothing_keep_their_bandwidth_in_one_team():
     task = ss.TaskGraph.from_edges([float("nan")], kinds="Add", flops=[1e7], bytes_B=[6.4e9])
     for cores in (4, 16, 64):
         assert ss.simulate(task, f"generic[cores={cores}]", "fifo", (1, cores)).makespan_s == 0.64 / cores
+    sampled = MachineNumbers.of(ss.machine("generic[cores=64]")).sampled(ss.machine("generic[cores=64]"), 1)
+    assert sampled.reach_Bps[64] == pytest.approx(640e9, rel=0.1)
     for stated, seconds in (("share_bandwidth=true", 0.04), ("bandwidth_Bps=3.2e11", 0.02)):
         assert ss.simulate(task, f"generic[cores=64,{stated}]", "fifo", "1x64").makespan_s == pytest.approx(
             seconds
