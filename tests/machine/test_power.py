@@ -73,8 +73,8 @@ def test_all_cores_draw_no_more_than_the_limit(tmp_path):
 
 def test_watts_do_not_narrow_what_is_sampled(tmp_path):
     """Where they were impossible together, all numbers of a world moved towards the stated ones."""
-    path = with_watts(tmp_path, "knl-7250", limit=61, idle=50, busy=55, all_cores=60)
-    plain, stated = ss.machine("knl-7250"), ss.machine(path)
+    path = with_watts(tmp_path, "graviton4", limit=61, idle=50, busy=55, all_cores=60)
+    plain, stated = ss.machine("graviton4"), ss.machine(path)
     for seed in range(4):
         one, other = (MachineNumbers.of(each).sampled(each, seed) for each in (plain, stated))
         assert one.core_bandwidth_Bps == other.core_bandwidth_Bps
