@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -91,9 +93,9 @@ def run(
     for picture in (roofline, core_use):
         check_tables([] if picture is None else [picture])
     model, tasks = ss.CostModel(noise=noise, library=library), graph_of(graph, context)
-    with progress_bar(tasks.n_tasks, policy) as progress:
+    with _searching(tasks, policy, layout) as (best, progress):
         schedule = advised(
-            ss.simulate(tasks, machine, policy, layout, model, engine=engine, seed=seed, progress=progress)
+            ss.simulate(tasks, machine, policy, best, model, engine=engine, seed=seed, progress=progress)
         )
     for path in out or []:
         schedule.save(path)
@@ -103,6 +105,18 @@ def run(
         say_json({**facts, "notes": notes})
     else:
         say_facts(facts, notes)
+
+
+@contextmanager
+def _searching(
+    graph: ss.TaskGraph, policy: str, layout: str | None
+) -> Iterator[tuple[str, Callable[[int], object]]]:
+    """Yield the layout, the best where none is given, and what counts the tasks of its replays."""
+    from simsched.policy.layout import BEST
+    from simsched.replay.best_layout import MOST_REPLAYS
+
+    with progress_bar(graph.n_tasks * (1 if layout else MOST_REPLAYS), policy) as progress:
+        yield layout or BEST, progress
 
 
 BoundOption = Annotated[
@@ -314,8 +328,8 @@ def explain(
     Also says what would help most or, with --task, why one task started when it did.
     """
     tasks = graph_of(graph, context)
-    with progress_bar(tasks.n_tasks, policy) as progress:
-        schedule = ss.simulate(tasks, machine, policy, layout, engine=engine, seed=seed, progress=progress)
+    with _searching(tasks, policy, layout) as (best, progress):
+        schedule = ss.simulate(tasks, machine, policy, best, engine=engine, seed=seed, progress=progress)
     why = schedule.explain()
     if task is not None:
         one = why.task(int(task) if task.isdecimal() else task)

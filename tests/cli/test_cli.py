@@ -36,7 +36,7 @@ def test_run_json(graph_file, piped):
         "machine": "generic[cores=2]",
         "policy": "critical-path",
         "layout": "2x1",
-        "layout_by": "estimate",
+        "layout_by": "replays",
     }
     wanted |= {"seed": 3, "tasks": 3, "edges": 1, "critical_path_s": 4, "utilization": 0.75}
     assert {key: facts[key] for key in wanted} == wanted
