@@ -20,6 +20,7 @@ from simsched.hwmodels.sockets_table import needed_times
 from simsched.hwmodels.topology import Core, Topology
 from simsched.machine import Machine, machine
 from simsched.machine.build import built
+from simsched.machine.stated import TAKEN
 from simsched.machine.variations import edited, quantities
 from simsched.spec import Spec, format_scalar, parse_path
 
@@ -108,7 +109,7 @@ class Preset:
         if self.core is not None:
             return dict(quantity)
         confidence = min(quantity["confidence"], self.most, key=CONFIDENCES.index)
-        source = f"taken from {self.name}: {quantity['source']}"
+        source = f"{TAKEN}{self.name}: {quantity['source']}"
         return number(quantity["value"], quantity["unit"], source, confidence)
 
     def assumed(self, value: float, unit: str, why: str) -> Table:
@@ -145,9 +146,7 @@ def _measured(preset: Preset) -> Table:
     seconds, tile = machine.transfer_s(0), machine.structure.tile_of
     groups = {"same_tile": seconds[1:][tile[1:] == tile[0]], "same_l3": seconds[tile != tile[0]]}
     return {
-        key: number(
-            float(np.median(values)) * 1e9, "ns", f"taken from {preset.name}: median from core 0", "low"
-        )
+        key: number(float(np.median(values)) * 1e9, "ns", f"{TAKEN}{preset.name}: median from core 0", "low")
         for key, values in groups.items()
         if values.size
     } or {"same_l3": preset.assumed(0.0, "ns", "it has one core")}

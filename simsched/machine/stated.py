@@ -48,6 +48,8 @@ CLOSE = 0.005
 BY_DEFINITION = "by definition"
 #: Begins the source of a number that nobody has stated of this machine, where a description of it was read.
 ASSUMED = "assumed ("
+#: Begins the source of a number of another machine that stands in for one, where a description does not have it.
+TAKEN = "taken from "
 #: Tables of numbers that matter more than others: notes name each.
 NAMED = ("cores.", "memory.")
 
@@ -209,14 +211,17 @@ def doubtful(machine: Machine) -> Iterator[str]:
 
 def guessed(machine: Machine) -> Iterator[str]:
     """Yield a note on the numbers that were assumed where a description of the machine was read."""
+    others = {fact.source.partition(":")[0] for fact in machine.facts if fact.source.startswith(TAKEN)}
+    if others and "like" not in parse_path(machine.spec).params:
+        yield f"what its file does not say is {' and '.join(sorted(others))}; like= names another machine"
     found = [fact for fact in machine.facts if fact.source.startswith(ASSUMED)]
     if not found:
         return
     smt = ("cores.compute_throughput", "cores.memory_throughput")
     idle = smt if machine.smt == 1 else ()
     main = [fact for fact in found if fact.key.startswith(NAMED) and fact.key not in idle]
-    others = sorted({fact.key.partition(".")[0] for fact in found if not fact.key.startswith(NAMED)})
-    parts = [*map(_shown, main), *(f"numbers of {table}" for table in others)]
+    tables = sorted({fact.key.partition(".")[0] for fact in found if not fact.key.startswith(NAMED)})
+    parts = [*map(_shown, main), *(f"numbers of {table}" for table in tables)]
     yield (
         f"assumed, as nobody has stated them of this machine: {', '.join(parts)}; machine.describe() says why, and "
         "each can be given between the brackets, as bandwidth_Bps=2e11"

@@ -90,8 +90,10 @@ def test_notes_travel_with_every_output(page, made_up, case):
     assert check.notes == check.table.notes
     assert len({*check.notes}) == len(check.notes)
     assert {note for one in cases for note in one.notes} == {*check.notes}
-    for source in (cases[0].execution.notes, cases[1].simulated.notes):
+    for source in (cases[0].execution.schedule.notes, cases[1].simulated.notes):
         assert {*source} <= {*check.notes}
+    (doubt,) = cases[0].execution.doubts
+    assert f"{cases[0].graph}, {cases[0].name}: {doubt}" in check.notes
     listed = check.to_markdown().partition("## Notes\n\n")[2].splitlines()
     assert listed == [f"- {markdown_text(note)}" for note in check.notes]
     whole = page(*cases).partition("<h2>Notes</h2>")[2]

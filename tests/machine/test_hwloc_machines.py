@@ -425,3 +425,10 @@ def test_a_schedule_on_it():
     machine = sample("two-sockets-2.0.xml", like="generic")
     schedule = ss.simulate(graph, machine, "critical-path", layout="16x1")
     assert schedule.makespan_s == pytest.approx(1.0)
+
+
+def test_a_stand_in_that_nobody_named_is_said():
+    """A ring of four threads a core is a Knights Corner, of which the file has no clock."""
+    assert not any("like= names" in note for note in sample("two-sockets-2.0.xml", like="xeon-8160x2").notes)
+    (note,) = ss.machine(shared("Intel-KnightsCorner-XeonPhi-SE10P.xml")).notes
+    assert note == "what its file does not say is taken from knc-7120p; like= names another machine"

@@ -67,7 +67,9 @@ class Checked:
 
     @property
     def spread(self) -> float:
-        """Interquartile range of the measured makespans over their median; NaN where nothing took time."""
+        """Interquartile range of the measured makespans over their median; NaN of one run or no time."""
+        if self.execution.kept.sum() < 2:
+            return float("nan")
         return over(self.execution.spread_s, self.execution.median_s)
 
     @cached_property
@@ -83,7 +85,8 @@ class Checked:
     @cached_property
     def notes(self) -> tuple[str, ...]:
         """Notes for readers on its graph, its runs and its replay, each note once, the weightiest first."""
-        return weighed(notes_of([self.simulated]), self.execution.notes)
+        of_runs = (f"{self.graph}, {self.name}: {doubt}" for doubt in self.execution.doubts)
+        return weighed(notes_of([self.simulated]), self.execution.schedule.notes, of_runs)
 
     @cached_property
     def sources(self) -> Sources:

@@ -177,18 +177,19 @@ class Execution(Sequence[Schedule]):
     @property
     def notes(self) -> tuple[str, ...]:
         """Notes for readers of the figures."""
-        notes = list(self.schedule.notes)
+        return (*self.schedule.notes, *self.doubts)
+
+    @property
+    def doubts(self) -> tuple[str, ...]:
+        """Notes on what other processes took from the runs."""
+        lost = f"lost more than {self.most_stolen:.0%} of"
         if not self.undisturbed.any():
-            notes.append(
-                f"every run lost more than {self.most_stolen:.0%} of its time to other processes: the figures are of "
-                "all runs, and worth little"
+            return (
+                f"every run {lost} its time to other processes: the figures are of all runs, and worth little",
             )
-        elif self.n_dropped:
-            notes.append(
-                f"{self.n_dropped} of {len(self)} runs lost more than {self.most_stolen:.0%} of their time to other "
-                "processes and are dropped"
-            )
-        return tuple(notes)
+        if not self.n_dropped:
+            return ()
+        return (f"{self.n_dropped} of {len(self)} runs {lost} their time to other processes and are dropped",)
 
     @cached_property
     def table(self) -> pd.DataFrame:
