@@ -79,6 +79,8 @@ class Execution(Sequence[Schedule]):
     ('measured', (3,), ['makespan_s', 'stolen', 'preemptions', 'latency_s', 'kept'])
     >>> any(note.startswith("kernels:") for note in measured.notes), measured.latency_s
     (True, nan)
+    >>> {*measured.doubts} <= {*measured.notes}
+    True
     """
 
     runs: tuple[MeasuredRun, ...]
