@@ -174,8 +174,8 @@ def near_critical_path(schedule: Schedule) -> bool:
 def bottleneck(schedule: Schedule, seconds: Mapping[str, float] | None = None) -> tuple[str, float]:
     """Return the resource that causes most of a schedule's makespan, and its share, as `binding` does.
 
-    Near the critical path, all that tasks take in their teams is one resource, "critical path": neither more cores
-    nor narrower teams help.
+    Near the critical path, all that tasks take in their teams is one resource, "critical path": neither more nor
+    narrower teams help.
 
     Parameters
     ----------
