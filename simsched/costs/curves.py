@@ -30,6 +30,7 @@ import numpy as np
 from simsched.costs.kernels.library import DEFAULT, parameters
 from simsched.errors import CostError
 from simsched.graph import TaskGraph
+from simsched.graph.recording import DEVICE
 from simsched.graph.report import KINDS_ARE
 from simsched.machine import RuntimeProfile
 from simsched.machine.confidence import ends
@@ -109,7 +110,7 @@ def default_curves(library: str = DEFAULT) -> tuple[Mapping[str, Curve], Curve]:
 
 #: Namespaces of kinds that are no ops of a CPU, whatever their names: what ran on a device, and functions and commands
 #: of a program's own, each on a thread. On how many cores they would run says no curve.
-DEVICE, OWN = "device::", "own::"
+OWN = "own::"
 
 
 def kinds_of(graph: TaskGraph) -> Sequence[str]:

@@ -29,12 +29,11 @@ import numpy as np
 import numpy.typing as npt
 
 from simsched.costs.curves import OWN, Curve, default_curves, kinds_of, normalised, ranges
-from simsched.costs.own_machine import team_widths
 from simsched.costs.rescaling import WAYS, conversion
 from simsched.costs.task_costs import TaskCosts, Terms
 from simsched.costs.width_table import WidthTable
 from simsched.graph import TaskGraph
-from simsched.graph.recording import measured_on
+from simsched.graph.recording import measured_on, team_widths
 from simsched.graph.taskgraph import Seconds
 from simsched.machine import Machine
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
 from simsched.defaults import MACHINE
 from simsched.errors import SimschedError
 from simsched.graph import TaskGraph
 from simsched.graph.adjacency import Mask
+from simsched.graph.recording import recorded_threads, team_widths
 from simsched.machine import Machine, machine as machine_of
 from simsched.machine.stated import BY_DEFINITION
 
@@ -48,37 +48,6 @@ def machine_for(graph: object, machine: str | Path | Machine | None) -> Machine:
     return machine_of(MACHINE if machine is None else machine)
 
 
-def recorded_threads(graph: TaskGraph) -> int | None:
-    """Return how many threads a recording had, those of the widest task of each lane; None for graphs without one.
-
-    Examples
-    --------
-    >>> import simsched as ss
-    >>> print(recorded_threads(ss.TaskGraph.from_edges([1.0, 2.0])))
-    None
-    """
-    if graph.recording is None:
-        return None
-    lanes = graph.recording.lanes
-    widest = np.zeros(int(lanes.max(initial=0)) + 1, np.int64)
-    np.maximum.at(widest, lanes, graph.widths)
-    # Lanes share the threads of one pool.
-    return max(int(widest.sum()), int(team_widths(graph).max(initial=1)))
-
-
-def team_widths(graph: TaskGraph) -> npt.NDArray[np.int32]:
-    """Return the threads of each task's team, shape (n,): those that it had, whether or not all of them got work.
-
-    Examples
-    --------
-    >>> import simsched as ss
-    >>> team_widths(ss.TaskGraph.from_edges([1.0, 2.0])).tolist()
-    [1, 1]
-    """
-    team = graph.report.facts.get("intra_op_threads")
-    return np.maximum(graph.widths, np.int32(team)) if isinstance(team, int) else graph.widths
-
-
 def part_idle(graph: TaskGraph) -> Mask:
     """Return which tasks were recorded on fewer threads than their team had, shape (n,).
 
@@ -100,7 +69,7 @@ def stands_in(graph: TaskGraph, machine: Machine) -> bool:
     >>> stands_in(ss.TaskGraph.from_edges([1.0]), ss.machine("generic"))
     False
     """
-    return graph.recording is not None and not has_chip(machine)
+    return recorded_threads(graph) is not None and not has_chip(machine)
 
 
 def has_chip(machine: Machine) -> bool:

@@ -20,12 +20,12 @@ import numpy as np
 import numpy.typing as npt
 
 from simsched.costs.curves import REFERENCE_S
-from simsched.costs.own_machine import has_chip, part_idle, recorded_threads, stands_in, team_widths
+from simsched.costs.own_machine import has_chip, part_idle, stands_in
 from simsched.costs.task_costs import Terms
 from simsched.errors import CostError
 from simsched.graph import TaskGraph
 from simsched.graph.adjacency import Mask
-from simsched.graph.recording import UNKNOWN, measured_on
+from simsched.graph.recording import UNKNOWN, measured_on, on_device, recorded_threads, team_widths
 from simsched.graph.report import UNKNOWN_THREADS
 from simsched.graph.taskgraph import Seconds
 from simsched.machine import Machine
@@ -37,6 +37,8 @@ Way = Literal["recorded", "carried", "clocked", "taken"]
 WAYS: tuple[Way, ...] = get_args(Way)
 #: Clock of a recording's core where it is not known: those of servers run at 2 to 4 GHz.
 CLOCK_Hz = 3e9
+#: So many times the median of tasks that are alike is far longer; and the share of all seconds that is worth a note.
+FAR, INTERRUPTED = 10, 0.05
 
 
 def one_core_roofline_s(graph: TaskGraph, core_flops: float | Seconds, core_bandwidth_Bps: float) -> Seconds:
@@ -99,7 +101,7 @@ def rescaled(
     recorded = ~np.isnan(one_core) & ~measured
     missing = ~recorded & ~measured
     factor, ways = conversion(graph, machine)
-    notes = list(in_sentences(graph, machine, ways[recorded]))
+    notes = [*_doubts(graph, machine, recorded), *in_sentences(graph, machine, ways[recorded])]
     if idle := (part_idle(graph) & recorded).sum():
         tasks = counted(idle, "task was", "tasks were")
         said = f"{tasks} recorded on fewer threads than the team had, and gain nothing from more"
@@ -111,6 +113,42 @@ def rescaled(
         notes.append(Note(said, Weight.ASSUMPTION))
         one_core = np.where(missing, here, one_core)
     return np.where(recorded, one_core * factor, one_core), notes
+
+
+def _doubts(graph: TaskGraph, machine: Machine, recorded: Mask) -> Iterator[Note]:
+    """Yield what recorded seconds may say nothing of: other processors than cores, and the program itself."""
+    if measured_on(graph) is None:
+        return
+    seconds = np.where(recorded, graph.durations_s, 0.0)
+    total_s, device = seconds.sum(), on_device(graph) & recorded
+    if seconds[device].any():
+        did = f"{counted(device.sum(), 'task')} ran on a device, {seconds[device].sum() / total_s:.0%} of all seconds"
+        yield Note(
+            f"{did}, which are kept on {_core_of(machine)}: nothing tells how long its cores take",
+            Weight.DOUBT,
+        )
+    long = _far_longer(graph, seconds) & recorded
+    if (lost_s := seconds[long].sum()) > INTERRUPTED * total_s:
+        those = counted(long.sum(), "task takes", "tasks take")
+        said = f"{those} more than {FAR} times as long as most of the kind and shape"
+        why = "perhaps the host interrupted them; learn (simsched learn) leaves that out"
+        yield Note(f"{said}, {lost_s / total_s:.0%} of all seconds: {why}", Weight.DOUBT)
+
+
+def _far_longer(graph: TaskGraph, seconds: Seconds) -> Mask:
+    """Return which tasks are far longer than others of their kind and shape, nine tenths of which are alike."""
+    if not graph.n_tasks:
+        return np.zeros(0, np.bool_)
+    groups = graph.kinds.codes * np.int64(len(graph.shapes.labels) + 1) + graph.shapes.codes
+    order = np.lexsort((seconds, groups))
+    first = np.flatnonzero(np.diff(groups[order], prepend=-1))
+    size = np.diff(first, append=len(order))
+    ascending = seconds[order]
+    median, ninth = (ascending[first + (share * (size - 1)).astype(np.int64)] for share in (0.5, 0.9))
+    limit = np.where((size >= 10) & (ninth <= 2 * median), FAR * median, np.inf)
+    far = np.zeros(graph.n_tasks, np.bool_)
+    far[order] = ascending > np.repeat(limit, size)
+    return far
 
 
 def conversion(graph: TaskGraph, machine: Machine) -> tuple[Seconds, npt.NDArray[np.int8]]:

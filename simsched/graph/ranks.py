@@ -79,11 +79,23 @@ def load_ranks(
             f"{path}: files of several formats ({', '.join(formats)}); a pattern chooses some, as "
             f"{path if path.is_dir() else path.parent}/*{''.join(files[0].suffixes)}"
         )
+    timed = [bool(np.isfinite(graph.durations_s).any()) for graph in graphs]
+    if len(set(timed)) > 1:
+        raise FormatError(
+            f"{path}: {files[timed.index(False)].name} has no seconds, {files[timed.index(True)].name} has: companions "
+            "are no ranks; a pattern chooses files of one sort, as '*.kineto.json', and an option (execution_trace=, "
+            "...) takes the pattern of the others"
+        )
     return combined(path, ranks, graphs)
 
 
 def ranks_of(names: Sequence[str]) -> list[int]:
     """Return the rank of each file: the number behind a word such as `rank`, else the one that differs, else its turn.
+
+    Raises
+    ------
+    FormatError
+        If they have such words, and the same numbers.
 
     Examples
     --------
@@ -96,6 +108,11 @@ def ranks_of(names: Sequence[str]) -> list[int]:
             for column in zip(*numbers, strict=True):
                 if len(set(map(int, column))) == len(names):
                     return list(map(int, column))
+    if all(told) and len(set(map(tuple, numbers))) < len(names):
+        raise FormatError(
+            f"several files of one rank, as {' and '.join(names[:2])}; a pattern chooses a file for each rank, and an "
+            "option (execution_trace=, ...) takes the pattern of their companions"
+        )
     return list(range(len(names)))
 
 

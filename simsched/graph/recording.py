@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from simsched.errors import GraphError
+from simsched.graph.adjacency import Mask
 from simsched.graph.columns import Floats
 from simsched.later import later
 from simsched.parameters import is_number
@@ -24,6 +25,11 @@ Origin: TypeAlias = "str | Path | Machine | RecordedOn"
 
 #: Floats that are times.
 Seconds = Floats
+
+#: Namespace of the kinds of what ran on a device.
+DEVICE = "device::"
+#: Fact of a report: the threads of a recording that a clean-up has changed.
+THREADS = "recorded_threads"
 
 
 def positive(value: object, what: str) -> float:
@@ -138,6 +144,55 @@ def measured_on(graph: TaskGraph) -> RecordedOn | None:
     None
     """
     return UNKNOWN if graph.recorded_on is None and graph.recording is not None else graph.recorded_on
+
+
+def recorded_threads(graph: TaskGraph) -> int | None:
+    """Return how many threads a recording had, those of the widest task of each lane; None for graphs without one.
+
+    Lanes on which devices alone worked are no threads. Clean-ups keep the number, with or without the recording.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> print(recorded_threads(ss.TaskGraph.from_edges([1.0, 2.0])))
+    None
+    """
+    if isinstance(known := graph.report.facts.get(THREADS), int):
+        return known
+    if graph.recording is None:
+        return None
+    host = ~on_device(graph)
+    tasks = host if host.any() else ~host
+    lanes = graph.recording.lanes[tasks]
+    widest = np.zeros(int(lanes.max(initial=0)) + 1, np.int64)
+    np.maximum.at(widest, lanes, graph.widths[tasks])
+    # Lanes share the threads of one pool.
+    return max(int(widest.sum()), int(team_widths(graph).max(initial=1)))
+
+
+def on_device(graph: TaskGraph) -> Mask:
+    """Return which tasks ran on a device, shape (n,).
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> on_device(ss.TaskGraph.from_edges([1.0, 2.0], kinds=["device::gemm", "gemm"])).tolist()
+    [True, False]
+    """
+    return np.array([label.startswith(DEVICE) for label in graph.kinds.labels], np.bool_)[graph.kinds.codes]
+
+
+def team_widths(graph: TaskGraph) -> npt.NDArray[np.int32]:
+    """Return the threads of each task's team, shape (n,): those that it had, whether or not all of them got work.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> team_widths(ss.TaskGraph.from_edges([1.0, 2.0])).tolist()
+    [1, 1]
+    """
+    team = graph.report.facts.get("intra_op_threads")
+    return np.maximum(graph.widths, np.int32(team)) if isinstance(team, int) else graph.widths
 
 
 @dataclass(frozen=True, eq=False)

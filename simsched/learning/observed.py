@@ -12,12 +12,12 @@ from math import log
 import numpy as np
 import numpy.typing as npt
 
-from simsched.costs.own_machine import team_widths
 from simsched.errors import GraphError
 from simsched.execute import Gaps
 from simsched.execute.crosscheck.attribution import overlaps
 from simsched.execute.recorded.gaps import DISPATCH, absences_s, free_s
 from simsched.graph import Recording, TaskGraph
+from simsched.graph.recording import team_widths
 from simsched.graph.taskgraph import Seconds
 
 #: Kind, shape, and the place among the tasks of the same kind and shape: the same task in each run of a program.

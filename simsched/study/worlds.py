@@ -10,10 +10,10 @@ from itertools import product
 import numpy as np
 import pandas as pd
 
-from simsched.costs.own_machine import recorded_threads
 from simsched.costs.rescaling import is_recorder
 from simsched.errors import SimschedError
 from simsched.graph import TaskGraph
+from simsched.graph.recording import recorded_threads
 from simsched.graph.taskgraph import Seconds
 from simsched.intervals import LEVEL, SAME
 from simsched.machine import Machine

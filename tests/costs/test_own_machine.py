@@ -1,5 +1,7 @@
 """The machine of a graph where none is named."""
 
+import dataclasses
+
 import networkx as nx
 import numpy as np
 import pytest
@@ -137,3 +139,28 @@ def test_a_file_is_no_graph_until_it_is_loaded(tmp_path):
     path.write_text("{}")
     with pytest.raises(SimschedError, match=r"ss\.load\('.*run\.json'\)"):
         ss.simulate(str(path))
+
+
+def test_a_stream_of_a_device_is_no_thread():
+    """Two lanes of a host and one of a device, whose tasks take half of all seconds."""
+    graph = recorded([0, 2, 1, 2], [1, 1, 1, 1], kinds=["MatMul", "device::gemm", "Add", "device::relu"])
+    schedule = ss.simulate(graph, policy="fifo")
+    assert schedule.require_machine().spec == "generic[cores=2]"
+    assert schedule.notes[0].startswith(
+        "2 tasks ran on a device, 50% of all seconds, which are kept on generic"
+    )
+    assert (
+        ss.simulate(recorded([0, 1], [1, 1], kinds="device::gemm")).require_machine().spec
+        == "generic[cores=2]"
+    )
+
+
+@pytest.mark.parametrize(("long_s", "alike", "noted"), [(20.0, 19, True), (9.0, 19, False), (20.0, 8, False)])
+def test_what_the_host_may_have_interrupted_is_noted(long_s, alike, noted):
+    """One task among so many of 1 s of its kind: more than ten times as long or not, and enough to compare or not."""
+    graph = recorded([0] * (alike + 1), [1] * (alike + 1))
+    found = dataclasses.replace(graph, durations_s=np.array([*[1.0] * alike, long_s]))
+    said = "1 task takes more than 10 times as long as most of the kind and shape, 51% of all seconds: perhaps the host"
+    assert any(note.startswith(said) for note in ss.simulate(found, policy="fifo").notes) == noted
+    given = ss.TaskGraph.from_edges(found.durations_s)
+    assert not any("10 times" in note for note in ss.simulate(given, policy="fifo").notes)

@@ -182,9 +182,20 @@ def test_recorded_and_not(tmp_path: Path) -> None:
         (["h1.worker3.json", "h2.worker4.json"], [3, 4]),
         (["2024-run-5.et", "2024-run-7.et"], [5, 7]),
         (["run1-rank0.json", "run1-rank1.json"], [0, 1]),
-        (["rank1.a.json", "rank1.b.json"], [0, 1]),
+        (["node0-rank0.json", "node0-rank1.json", "node1-rank0.json", "node1-rank1.json"], [0, 1, 2, 3]),
         (["x.json"], [0]),
     ],
 )
 def test_ranks_by_names(names: list[str], ranks: list[int]) -> None:
     assert ranks_of(names) == ranks
+
+
+def test_a_companion_is_no_rank(tmp_path: Path) -> None:
+    with pytest.raises(FormatError, match=r"several files of one rank, as rank1\.a\.json and rank1\.b\.json"):
+        ranks_of(["rank1.a.json", "rank1.b.json"])
+    ss.TaskGraph.from_edges([1.0]).save(tmp_path / "a.simsched")
+    ss.TaskGraph.from_edges([np.nan], flops=[1.0]).save(tmp_path / "b.simsched")
+    with pytest.raises(
+        FormatError, match=r"b\.simsched has no seconds, a\.simsched has: companions are no ranks"
+    ):
+        ss.load(tmp_path)

@@ -7,10 +7,9 @@ import re
 from pathlib import Path
 from typing import Any
 
-from simsched.costs.curves import DEVICE
 from simsched.errors import FormatError
 from simsched.graph import ImportReport, TaskGraph
-from simsched.graph.recording import UNKNOWN
+from simsched.graph.recording import DEVICE, UNKNOWN
 from simsched.text import counted
 from simsched.traces.chakra.record import (
     COMM_COLL,

@@ -16,11 +16,10 @@ from pathlib import Path
 
 import numpy as np
 
-from simsched.costs.curves import DEVICE
 from simsched.errors import FormatError
 from simsched.graph import ImportReport, Recording, TaskGraph
 from simsched.graph.loading import Reader, head_of, plain_name
-from simsched.graph.recording import UNKNOWN
+from simsched.graph.recording import DEVICE, UNKNOWN
 from simsched.multimap import multimap
 from simsched.text import counted
 from simsched.traces.chakra.nodes import Pairs, is_chain, kind_of, of_nodes, work_of, written

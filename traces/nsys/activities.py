@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from simsched.costs.curves import DEVICE
 from simsched.errors import FormatError
+from simsched.graph.recording import DEVICE
 from simsched.traces.nsys.database import Database, Whole
 from simsched.traces.shared.spans import Small, Spans, rows_in
 from simsched.traces.shared.timeline import picked

@@ -70,6 +70,15 @@ def _describe_contents(report: ImportReport, contents: Contents, chosen: int) ->
         span_s=run.span_us / 1e6,
         threads_of_all_runs=contents.threads,
     )
+    slower = (
+        ", slower than the last one, as runs are that warm up"
+        if run.span_us > contents.runs[-1].span_us
+        else ""
+    )
+    report.note(
+        f"run {chosen} of runs 0 to {len(contents.runs) - 1} ({report.facts['run_spans_s']} s){slower}; run= chooses",
+        when=len(contents.runs) > 1,
+    )
     report.note(
         f"The file holds {contents.sessions} sessions, whose runs are counted as one list; the model must be "
         "that of the session of this run.",
@@ -115,10 +124,6 @@ def _describe_tasks(report: ImportReport, run: ModelRun, rows: Sequence[_Row], r
         intra_op_threads=max(e.pool for e in events),
         zero_length_tasks=sum(e.finish_us == e.start_us for e in events),
         tasks_without_flops=sum(bool(np.isnan(row.flops)) for row in rows),
-    )
-    report.note(
-        "This is not the last run of the profile; early runs are slower, since they warm up.",
-        when=report.facts["run"] != report.facts["runs"] - 1,
     )
     report.note(
         "Some tasks took less than the clock's 1 us and have a duration of 0.",

@@ -15,10 +15,10 @@ from pathlib import Path
 
 import numpy as np
 
-from simsched.costs.curves import DEVICE
 from simsched.errors import FormatError
 from simsched.graph import ImportReport, TaskGraph
 from simsched.graph.loading import plain_name
+from simsched.graph.recording import DEVICE
 from simsched.multimap import multimap
 from simsched.text import counted
 from simsched.traces.pytorch.aten import short

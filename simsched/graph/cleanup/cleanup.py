@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from simsched.errors import SpecError
+from simsched.graph.recording import THREADS, recorded_threads
 from simsched.graph.report import ImportReport
 from simsched.parameters import Parameters
 from simsched.plugins import named
@@ -51,6 +52,8 @@ class Cleanup(Parameters):
     def noted(self, graph: TaskGraph, sentence: str) -> ImportReport:
         """Return the report of a graph, for the graph derived from it, with an additional sentence."""
         facts = {key: value for key, value in graph.report.facts.items() if key in OF_THE_FILE}
+        if (threads := recorded_threads(graph)) is not None:
+            facts[THREADS] = threads
         return replace(graph.report, facts=facts, notes=[*graph.report.notes, f"{self}: {sentence}"])
 
 

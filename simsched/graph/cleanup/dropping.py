@@ -112,7 +112,12 @@ def _without(graph: TaskGraph, dropped: Mask, report: ImportReport) -> TaskGraph
     kept = np.flatnonzero(~dropped)
     index = np.full(graph.n_tasks, -1, np.int64)
     index[kept] = np.arange(len(kept))
-    pairs = zip(graph.successors.sources().tolist(), graph.successors.indices.tolist(), strict=True)
+    # Nothing passes through tasks that none of the kept ones waits for.
+    leads = ~dropped
+    for task in graph.topological_order[::-1].tolist():
+        leads[task] |= leads[graph.successors.neighbours(task)].any()
+    ends = graph.successors.indices
+    pairs = zip(*(nodes[leads[ends]].tolist() for nodes in (graph.successors.sources(), ends)), strict=True)
     most = MOST_GROWTH * (graph.n_edges + graph.n_tasks)
     try:
         edges = contracted(pairs, (~dropped).tolist(), most)

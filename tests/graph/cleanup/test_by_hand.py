@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -17,12 +20,16 @@ def edges(graph: TaskGraph) -> list[tuple[int, int]]:
 
 
 def recorded(
-    start_s: list[float], finish_s: list[float], lanes: list[int], pairs: list[tuple[int, int]]
+    start_s: list[float],
+    finish_s: list[float],
+    lanes: list[int],
+    pairs: list[tuple[int, int]],
+    **options: Any,
 ) -> TaskGraph:
     run = Recording(
         np.array(start_s, float), np.array(finish_s, float), np.array(lanes, np.int32), ("a", "b")
     )
-    return TaskGraph.from_edges(run.finish_s - run.start_s, pairs, recording=run)
+    return TaskGraph.from_edges(run.finish_s - run.start_s, pairs, recording=run, **options)
 
 
 def test_a_chain_becomes_its_longest_task_with_the_sum_of_all() -> None:
@@ -243,7 +250,29 @@ def test_the_recording_goes_with_what_is_fused_where_it_can() -> None:
 def test_facts_of_the_old_graph_do_not_stay() -> None:
     graph = recorded([0, 1], [1, 2], [0, 0], [(0, 1)])
     graph.report.facts |= {"span_s": 2.0, "critical_path_s": 2.0}
-    assert graph.cleaned("fuse-chains").report.facts == {"span_s": 2.0, "tasks": 1, "edges": 0}
+    cleaned = graph.cleaned("fuse-chains")
+    assert cleaned.report.facts == {"span_s": 2.0, "recorded_threads": 1, "tasks": 1, "edges": 0}
+
+
+@pytest.mark.parametrize("step", ["scale[factor=2.0]", "fuse-small[below_s=1.0]", "drop[kinds=a]"])
+def test_the_machine_of_the_recording_stays(step: str, tmp_path: Path) -> None:
+    """Two threads, whatever happens to the recording, of which `drop` leaves one lane."""
+    graph = recorded([0, 1, 5, 9], [1, 3, 6, 10], [0, 0, 1, 0], [(0, 1), (1, 2)], kinds=["b", "b", "a", "b"])
+    cleaned = graph.cleaned(step, "scale[factor=1.0]")
+    cleaned.save(tmp_path / "cleaned.simsched")
+    for found in (cleaned, ss.load(tmp_path / "cleaned.simsched")):
+        schedule = ss.simulate(found, policy="fifo", layout="2x1")
+        assert schedule.require_machine().spec == "generic[cores=2]"
+        assert sorted(schedule.finish_s - schedule.start_s) == pytest.approx(sorted(cleaned.durations_s))
+
+
+def test_no_dependency_passes_through_what_nothing_kept_waits_for() -> None:
+    """A forward task under 100 backward ones, all pairs of two layers of which depend on each other."""
+    layers = [(a, b) for a in range(1, 51) for b in range(51, 101)]
+    graph = ss.TaskGraph.from_edges(
+        [1.0] * 101, [*((0, a) for a in range(1, 51)), *layers], kinds=["MatMul", *["MatMulGrad"] * 100]
+    )
+    assert graph.cleaned("forward").n_tasks == 1
 
 
 def test_unknown_steps() -> None:
