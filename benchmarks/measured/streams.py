@@ -6,6 +6,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+import numpy.typing as npt
+
+import simsched as ss
 from measured.table import BANDWIDTH_BAR, Row, Table, Tables, machine, read, team
 from simsched.costs.kernels import Stream, Team, stream_Bps, stream_s
 from simsched.machine import Machine
@@ -20,6 +24,8 @@ CLUSTERS = {"a2a": "a2a", "quad": "quadrant", "snc4": "snc4"}
 #: Calls that the triads' times are averaged over.
 CALLS = 10_000
 LARGE = 1e9
+#: Elements of a triad's arrays, of 8 B, from which on the caches hold nothing of them.
+BEYOND_CACHES = 1 << 22
 #: Threads of the 7210 from which on memory, and not only the code, sets the pace.
 MANY = 32
 
@@ -27,7 +33,7 @@ MANY = 32
 def triads(folder: Path) -> Tables:
     """Triads of a 7250: threads, size of the arrays, memory mode, barrier, team created before or not."""
     frame = read(folder, "knl7250_triad_by_threads_size.csv")
-    rows = []
+    rows, large, replayed = [], [], []
     for row in frame.itertuples():
         spec = f"knl-7250[memory={MODES[row.memory]}]"
         # 16 and 34 threads ran one a tile.
@@ -40,7 +46,21 @@ def triads(folder: Path) -> Tables:
         )
         what = f"{row.memory} {row.threads} threads, {row.elements} elements, {row.omp_for_end}, {row.first_touch}"
         rows.append((what, row.total_ms_10000_calls * 1e-3 / CALLS, seconds))
+        if row.threads >= machine(spec).n_cores and row.elements >= BEYOND_CACHES:
+            large.append(rows[-1])
+            replayed.append(
+                sum_s(f"knl-7250[memory={MODES[row.memory]},smt=4]", row.threads, 2 * row.elements)
+            )
     yield Table.of("triads, KNL 7250", "s", BANDWIDTH_BAR, rows)
+    name = "triads of 68 and 272 threads beyond the caches, KNL 7250"
+    yield Table.of(name, "s", BANDWIDTH_BAR, large, default=np.array(replayed))
+
+
+def sum_s(spec: str, threads: int, elements: int, placement: str = "compact") -> float:
+    """Return the seconds of a sum of FP32 arrays, which reads and writes as a triad does, by `simulate`."""
+    graph = ss.TaskGraph.from_edges([np.nan], kinds="Add", shapes=f"{elements};{elements}")
+    policy = f"sequential[placement={placement}]"
+    return ss.simulate(graph, spec, policy, layout=f"1x{threads}").makespan_s
 
 
 def empty_regions(folder: Path) -> Tables:
@@ -151,7 +171,16 @@ def babelstream(folder: Path) -> Tables:
 def knights_corner(folder: Path) -> Tables:
     """Streams of a Knights Corner, four threads a core."""
     rows = corner_rows(folder, machine("knc-7120p"))
-    yield Table.of("stream by threads, Knights Corner", "B/s", BANDWIDTH_BAR, rows)
+    found = corner_by_default(folder)
+    yield Table.of("stream by threads, Knights Corner", "B/s", BANDWIDTH_BAR, rows, default=found)
+
+
+def corner_by_default(folder: Path) -> npt.NDArray[np.float64]:
+    """Return the same by `simulate`, of teams on all four threads of their cores."""
+    threads = read(folder, "knc_phibenchmark_bandwidth_by_threads.csv").threads_compact
+    elements = int(LARGE) // 10
+    seconds = [sum_s("knc-7120p[smt=4]", each, elements, "dense") for each in threads]
+    return 12 * elements / np.array(seconds)
 
 
 def corner_rows(folder: Path, chip: Machine) -> Iterator[Row]:

@@ -21,7 +21,9 @@ from simsched.graph.columns import ReadOnly
 from simsched.graph.taskgraph import Seconds
 
 Width = int | npt.NDArray[np.integer]
-Kept = TypeVar("Kept", Seconds, tuple[Seconds, npt.NDArray[np.int64]])
+#: Memory share, demand in bytes per second, and core share of each task; see `TaskCosts.memory`.
+Memory = tuple[Seconds, npt.NDArray[np.int64], Seconds]
+Kept = TypeVar("Kept", Seconds, Memory)
 
 
 @dataclass(frozen=True, eq=False)
@@ -333,33 +335,40 @@ class TaskCosts:
             low, high = np.where(rises, low, middle + 1), np.where(rises, middle, high)
         return low
 
-    def memory_of(self, task: int, width: int) -> tuple[float, int]:
-        """Return memory share and demand of one task on `width` cores; the same bits as `memory`."""
+    def memory_of(self, task: int, width: int) -> tuple[float, int, float]:
+        """Return memory share, demand and core share of one task on `width` cores; the same bits as `memory`."""
         seconds = self.seconds_of(task, width)
         used = ceil(min(float(width), float(self.pieces[task]))) if seconds < self.one_core_s[task] else 1
         reachable_Bps = float(self.reached_Bps(used, task))
         demand_Bps = min(float(self.traffic_B[task]) / seconds, reachable_Bps) if seconds > 0 else 0.0
-        return demand_Bps / reachable_Bps, int(demand_Bps)
+        share = demand_Bps / reachable_Bps
+        waits_s = share * seconds
+        core = min(float(self.one_core_s[task]) / used, waits_s) / waits_s if waits_s > 0 else 1.0
+        return share, int(demand_Bps), core
 
-    def memory(self, width: Width) -> tuple[Seconds, npt.NDArray[np.int64]]:
+    def memory(self, width: Width) -> Memory:
         """Return the memory demand of each task on `width` cores.
 
         Returns
         -------
-        (float64 array, int64 array), both of shape (n,)
+        (float64 array, int64 array, float64 array), all of shape (n,)
             The share of its seconds in which the memory limits it, in [0, 1]: its bytes at the bandwidth of the threads
-            that work over its seconds; and its demand, in bytes per second. Zero where its bytes are unknown.
+            that work over its seconds; its demand, in bytes per second; both zero where its bytes are unknown. And the
+            share of those seconds that its cores would take for all its work, each as on one core, at most 1.
         """
         return self._kept("memory", width, self._memory)
 
-    def _memory(self, width: Width) -> tuple[Seconds, npt.NDArray[np.int64]]:
+    def _memory(self, width: Width) -> Memory:
         seconds = self.seconds(width)
         used = np.where(seconds < self.one_core_s, np.ceil(np.minimum(width, self.pieces)), 1.0)
         reachable_Bps = self.reached_Bps(used.astype(np.int64))
         demand_Bps = np.zeros(len(seconds))
         np.divide(self.traffic_B, seconds, out=demand_Bps, where=seconds > 0)
         demand_Bps = np.minimum(demand_Bps, reachable_Bps)
-        return demand_Bps / reachable_Bps, demand_Bps.astype(np.int64)
+        share = demand_Bps / reachable_Bps
+        waits_s, core = share * seconds, np.ones(len(seconds))
+        np.divide(np.minimum(self.one_core_s / used, waits_s), waits_s, out=core, where=waits_s > 0)
+        return share, demand_Bps.astype(np.int64), core
 
     def overhead_of(self, task: int, width: int) -> float:
         """Return the overhead share of one task on `width` cores; the same bits as `overhead`."""

@@ -138,7 +138,7 @@ def _excess_s(schedule: Schedule, tasks: Index, costs: TaskCosts | None) -> Seco
         finish_s=runs.end_s,
         teams=native.Csr(teams.indptr, teams.indices),
         team=runs.team,
-        loads=native.Loads(asked.memory_share, asked.overhead_share, asked.demand_Bps),
+        loads=native.Loads(**vars(asked)),
         watched=watched,
         shared=sharing_of(native, machine),
     )

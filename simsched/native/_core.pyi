@@ -89,7 +89,8 @@ class Loads:
     """
     The demand of tasks on what running tasks share.
 
-    memory_share, overhead_share: float64 (n,), shares of a task's seconds. demand_Bps: int64 (n,).
+    memory_share, overhead_share: float64 (n,), shares of a task's seconds. demand_Bps: int64 (n,). core_share:
+    float64 (n,), share of the seconds in which the memory limits it that its cores would take, too.
     """
 
     def __init__(
@@ -102,6 +103,9 @@ class Loads:
         ],
         demand_Bps: Annotated[
             NDArray[numpy.int64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+        ],
+        core_share: Annotated[
+            NDArray[numpy.float64], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
         ],
     ) -> None: ...
 

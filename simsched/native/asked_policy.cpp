@@ -45,7 +45,7 @@ Estimate estimate_of(const nb::handle &found) {
     const auto load = nb::object(one[1]);
     return {nb::cast<double>(one[0]),
             {nb::cast<double>(load.attr("memory_share")), nb::cast<double>(load.attr("overhead_share")),
-             nb::cast<std::int64_t>(load.attr("demand_Bps"))}};
+             nb::cast<std::int64_t>(load.attr("demand_Bps")), nb::cast<double>(load.attr("core_share"))}};
 }
 
 } // namespace
@@ -76,7 +76,7 @@ Estimate Estimates::operator()(std::size_t task, std::size_t width) {
     Estimate estimate{of.seconds.data()[task], {}};
     if (of.loaded)
         estimate.load = {of.memory_share.data()[task], of.overhead_share.data()[task],
-                         of.demand_Bps.data()[task]};
+                         of.demand_Bps.data()[task], of.core_share.data()[task]};
     return estimate;
 }
 
@@ -94,6 +94,7 @@ bool Estimates::has_columns(std::size_t width) {
         columns.memory_share = column<double>(loads.attr("memory_share"), n_);
         columns.overhead_share = column<double>(loads.attr("overhead_share"), n_);
         columns.demand_Bps = column<std::int64_t>(loads.attr("demand_Bps"), n_);
+        columns.core_share = column<double>(loads.attr("core_share"), n_);
     }
     // Another thread may have been as quick, while Python worked them out.
     if (!columns_[width]) {

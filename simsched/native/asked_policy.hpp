@@ -35,7 +35,7 @@ class Estimates {
 
   private:
     struct Columns {
-        Array<double> seconds, memory_share, overhead_share;
+        Array<double> seconds, memory_share, overhead_share, core_share;
         Array<std::int64_t> demand_Bps;
         bool loaded = false;
     };

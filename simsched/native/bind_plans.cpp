@@ -18,7 +18,8 @@ indptr: int64 (n + 1,), where the rows begin; indices: int32 (m,), their numbers
 
 constexpr auto loads_doc = R"(The demand of tasks on what running tasks share.
 
-memory_share, overhead_share: float64 (n,), shares of a task's seconds. demand_Bps: int64 (n,).)";
+memory_share, overhead_share: float64 (n,), shares of a task's seconds. demand_Bps: int64 (n,). core_share: float64
+(n,), share of the seconds in which the memory limits it that its cores would take, too.)";
 
 constexpr auto shortcuts_doc = R"(What runs past the queue of a static policy.
 
@@ -78,7 +79,8 @@ Loads view_or_none(const std::optional<BoundLoads> &loads) { return loads ? view
 Csr view(const BoundCsr &rows) { return {view(rows.indptr), view(rows.indices)}; }
 
 Loads view(const BoundLoads &loads) {
-    return {view(loads.memory_share), view(loads.overhead_share), view(loads.demand_Bps)};
+    return {view(loads.memory_share), view(loads.overhead_share), view(loads.demand_Bps),
+            view(loads.core_share)};
 }
 
 Shortcuts view(const BoundShortcuts &shortcuts) {
@@ -151,8 +153,8 @@ void bind_plans(nb::module_ &m) {
     nb::class_<BoundCsr>(m, "Csr", csr_doc)
         .def(nb::init<Array<std::int64_t>, Integers>(), "indptr"_a.noconvert(), "indices"_a.noconvert());
     nb::class_<BoundLoads>(m, "Loads", loads_doc)
-        .def(nb::init<Numbers, Numbers, Array<std::int64_t>>(), "memory_share"_a.noconvert(),
-             "overhead_share"_a.noconvert(), "demand_Bps"_a.noconvert());
+        .def(nb::init<Numbers, Numbers, Array<std::int64_t>, Numbers>(), "memory_share"_a.noconvert(),
+             "overhead_share"_a.noconvert(), "demand_Bps"_a.noconvert(), "core_share"_a.noconvert());
     nb::class_<BoundShortcuts>(m, "Shortcuts", shortcuts_doc)
         .def(nb::init<Integers, Array<bool>, Array<bool>, Numbers, std::optional<BoundLoads>, BoundCsr,
                       bool>(),

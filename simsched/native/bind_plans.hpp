@@ -25,6 +25,7 @@ struct BoundCsr {
 struct BoundLoads {
     Array<double> memory_share, overhead_share;
     Array<std::int64_t> demand_Bps;
+    Array<double> core_share;
 };
 
 struct BoundShortcuts {

@@ -57,12 +57,11 @@ Progress progress_to(const nb::object &callback) {
 void check_loads(const Loads &loads, std::size_t rows, const Sharing *shared, std::size_t at_once) {
     const auto expected = shared ? rows : 0;
     if (loads.memory_share.size() != expected || loads.overhead_share.size() != expected ||
-        loads.demand_Bps.size() != expected)
+        loads.demand_Bps.size() != expected || loads.core_share.size() != expected)
         throw std::invalid_argument("shares and demands go with what is shared, and are " +
                                     std::to_string(expected) + " then");
     for (std::size_t row = 0; row < expected; ++row)
-        check(Load{loads.memory_share[row], loads.overhead_share[row], loads.demand_Bps[row]},
-              max_demand(at_once));
+        check(loads.at(row), max_demand(at_once));
 }
 
 void check_threads(std::size_t threads, const Sharing *shared) {

@@ -133,9 +133,10 @@ void check(const Walked &schedule, const Sharing &shared, std::span<double> out)
     if (n < schedule.successors.n())
         throw std::invalid_argument("the runs of all tasks come first, in their order");
     const auto &loads = schedule.loads;
-    for (const auto size : {schedule.start_s.size(), schedule.finish_s.size(), schedule.team.size(),
-                            schedule.watched.size(), loads.memory_share.size(), loads.overhead_share.size(),
-                            loads.demand_Bps.size(), out.size() / std::tuple_size_v<Excess>})
+    for (const auto size :
+         {schedule.start_s.size(), schedule.finish_s.size(), schedule.team.size(), schedule.watched.size(),
+          loads.memory_share.size(), loads.overhead_share.size(), loads.demand_Bps.size(),
+          loads.core_share.size(), out.size() / std::tuple_size_v<Excess>})
         if (size != n)
             throw std::invalid_argument("a schedule has one entry a run in each column");
     const auto n_tasks = schedule.successors.n();
@@ -156,7 +157,7 @@ void check(const Walked &schedule, const Sharing &shared, std::span<double> out)
         if (schedule.team[run] < 0 || team >= schedule.teams.n() ||
             schedule.teams.indptr[team] == schedule.teams.indptr[team + 1])
             throw std::invalid_argument("a task's team does not exist, or has no threads");
-        check(Load{loads.memory_share[run], loads.overhead_share[run], loads.demand_Bps[run]}, most);
+        check(loads.at(run), most);
         total_Bps += static_cast<double>(loads.demand_Bps[run]);
     }
     if (!(total_Bps < static_cast<double>(most)))

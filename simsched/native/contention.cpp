@@ -47,6 +47,7 @@ std::size_t Contention::begin(const Decision &decision, double now) {
     auto &team = teams_[slot];
     columns_.memory_share[slot] = load.memory_share;
     team.overhead_share = load.overhead_share;
+    team.core_share = load.core_share;
     team.rest = 1.0 - load.memory_share - load.overhead_share;
     team.others = static_cast<double>(decision.cores.size() - 1);
     n_wide_ += team.others > 0;
@@ -349,7 +350,8 @@ void Contention::look_around(Team &team) {
             threads = std::max(threads, threads_on_[static_cast<std::size_t>(core)]);
         const auto way = std::min(static_cast<std::size_t>(threads), shared_.compute.size()) - 1;
         team.core = static_cast<double>(threads) / shared_.compute[way];
-        team.core_waiting = static_cast<double>(threads) / shared_.waiting[way];
+        const double waiting = static_cast<double>(threads) / shared_.waiting[way];
+        team.core_waiting = std::max(1.0, team.core_share * waiting);
         team.turns = static_cast<double>(threads) / static_cast<double>(way + 1);
     }
     if (shared_.tiles) {
@@ -367,7 +369,8 @@ void Contention::share_fairly(Team &team) const {
     const auto ways = static_cast<double>(shared_.compute.size());
     const bool alone = each <= 1.0;
     team.core = alone ? 1.0 : each / between(shared_.compute, each);
-    team.core_waiting = alone ? 1.0 : each / between(shared_.waiting, each);
+    const double waiting = alone ? 1.0 : each / between(shared_.waiting, each);
+    team.core_waiting = std::max(1.0, team.core_share * waiting);
     team.turns = alone ? 1.0 : each / std::min(each, ways);
 }
 

@@ -53,6 +53,7 @@ class Contention {
     // A running task. Slots are used again, so that no task allocates.
     struct Team {
         double rest, overhead_share; // of its seconds, beside what waits for memory
+        double core_share;           // of the latter
         // Factors by who else is on its cores, tiles, clusters and interconnects.
         double core = 1.0, core_waiting = 1.0, turns = 1.0, tile = 1.0, cluster = 1.0, net = 1.0;
         double others;              // threads of its own besides one

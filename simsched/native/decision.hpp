@@ -11,6 +11,7 @@ struct Load {
     double memory_share = 0;
     double overhead_share = 0;
     std::int64_t demand_Bps = 0;
+    double core_share = 1;
 };
 
 // A task to start: its team and executor, what passes from start to finish when nothing disturbs it, what the
@@ -31,11 +32,15 @@ struct Decision {
 struct Loads {
     std::span<const double> memory_share, overhead_share;
     std::span<const std::int64_t> demand_Bps;
+    std::span<const double> core_share;
 
     void copy_to(std::size_t row, Decision &decision) const {
         if (!memory_share.empty())
-            decision.load = {memory_share[row], overhead_share.empty() ? 0.0 : overhead_share[row],
-                             demand_Bps[row]};
+            decision.load = at(row);
+    }
+    Load at(std::size_t row) const {
+        return {memory_share[row], overhead_share.empty() ? 0.0 : overhead_share[row], demand_Bps[row],
+                core_share[row]};
     }
 };
 

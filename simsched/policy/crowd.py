@@ -165,7 +165,7 @@ class Crowd:
         memory = self._memory(seconds, demand, groups)
         if on.share_tiles and self.machine.cores_per_tile > 1:
             memory = np.maximum(memory, self._tile())
-        core, waiting, turns = self._cores() if on.share_cores else (1.0, 1.0, 1.0)
+        core, waiting, turns = self._cores(demand.core_share) if on.share_cores else (1.0, 1.0, 1.0)
         net = self._net() if on.share_interconnect else 1.0
         return np.asarray((1 - m - o) * core + m * np.maximum(waiting, memory) + o * np.maximum(turns, net))
 
@@ -205,13 +205,13 @@ class Crowd:
         slowdowns = self.machine.tile_slowdowns[np.minimum(self.widths, len(self.machine.tile_slowdowns) - 1)]
         return np.where(self.threads > 1.5, slowdowns, 1.0)
 
-    def _cores(self) -> tuple[Seconds, Seconds, Seconds]:
+    def _cores(self, share: Seconds) -> tuple[Seconds, Seconds, Seconds]:
         """Return the factors of shared cores on computing, waiting for memory and waiting for threads."""
         machine = self.machine
         load = np.maximum(self.threads / machine.n_cores, 1.0)
         ways = np.arange(1, len(machine.compute_throughput) + 1)
         computing = load / np.interp(load, ways, machine.compute_throughput)
-        waiting = load / np.interp(load, ways, machine.memory_throughput)
+        waiting = np.maximum(share * (load / np.interp(load, ways, machine.memory_throughput)), 1.0)
         return computing, waiting, np.maximum(load / len(ways), 1.0)
 
     def _net(self) -> Seconds:

@@ -104,6 +104,7 @@ class _Team:
     segments: set[int]
     memory_share: float
     overhead_share: float
+    core_share: float
     here: Sequence[float]  # share of its threads in each domain
     local: Sequence[float]  # share of its traffic within each domain
     remote: Sequence[float]  # share of its traffic from each domain to another
@@ -134,10 +135,11 @@ class Contention:
         S = (1 - m - o) core + m max(core', memory) + o max(turns, net)
 
     core and core' are the threads on the most loaded core of its team over the throughput of a core with that many,
-    in computing and in waiting for memory; turns are those threads over the core's ways, where they are more;
-    memory is the pressure on the domains that its data are in, remote traffic weighing its penalty more, or what
-    its clusters or tiles let through where that is less; net is the number of threads besides one that run on the
-    interconnects of its cores over those of its own team besides one. Each is 1 where its switch is off.
+    in computing and in waiting for memory, the latter times its core share, but at least 1; turns are those threads
+    over the core's ways, where they are more; memory is the pressure on the domains that its data are in, remote
+    traffic weighing its penalty more, or what its clusters or tiles let through where that is less; net is the number
+    of threads besides one that run on the interconnects of its cores over those of its own team besides one. Each is 1
+    where its switch is off.
 
     All of it follows from the set of running teams, and is computed from it at each update. The compiled engine keeps
     the counts and sums from one update to the next; they are whole numbers, and so the same ones.
@@ -182,6 +184,7 @@ class Contention:
             segments={self._segment_of[core] for core in cores},
             memory_share=load.memory_share,
             overhead_share=load.overhead_share,
+            core_share=load.core_share,
             here=here,
             local=local,
             remote=remote,
@@ -281,10 +284,10 @@ class Contention:
         if self._on.share_interconnect and len(team.cores) > 1:
             threads = sum(self._crowd.threads_in[segment] for segment in team.segments)
             net = max(1.0, (threads * self._interconnect_share - 1.0) / (len(team.cores) - 1))
-        return core, core_waiting, turns, net
+        return core, max(1.0, team.core_share * core_waiting), turns, net
 
     def _fair(self) -> tuple[float, float, float]:
-        """Return core, core' and turns where all running threads share all cores equally."""
+        """Return core, core' of core share 1, and turns where all running threads share all cores equally."""
         each, ways = sum(self._crowd.threads_on.values()) / self._n_cores, len(self._compute)
         if each <= 1.0:
             return 1.0, 1.0, 1.0

@@ -156,7 +156,7 @@ def _bound(native: ModuleType, rows: Csr) -> object:
 
 
 def _loads(native: ModuleType, loads: Loads | None) -> object:
-    return loads and native.Loads(loads.memory_share, loads.overhead_share, loads.demand_Bps)
+    return loads and native.Loads(**vars(loads))
 
 
 def _corun(native: ModuleType, plan: DynamicPlan, rule: CandidateRule, progress: Progress) -> Schedule:
@@ -267,9 +267,10 @@ def _candidates_loads(plan: DynamicPlan, rule: CandidateRule) -> Loads:
         for i in range(rule.widths.shape[1])
     ]
     return Loads(
-        np.stack([column.memory_share for column in columns], axis=1).ravel(),
-        np.stack([column.overhead_share for column in columns], axis=1).ravel(),
-        np.stack([column.demand_Bps for column in columns], axis=1).ravel(),
+        *(
+            np.stack([getattr(column, name) for column in columns], axis=1).ravel()
+            for name in Loads.__dataclass_fields__
+        )
     )
 
 

@@ -103,9 +103,12 @@ def test_the_memory_binds_recorded_tasks_too():
     tasks = on([1, 1, 1, 1], machine, kinds="add", bytes_B=[1e10, 1e12, 1e9, np.nan])
     assert tasks.seconds(16).tolist() == [0.25, 0.25, 0.0625, 0.0625]
     assert tasks.seconds(2).tolist() == [0.5] * 4
-    share, demand_Bps = tasks.memory(16)
+    share, demand_Bps, core = tasks.memory(16)
     assert share.tolist() == [1, 1, 0.4, 0]
     assert demand_Bps.tolist() == [4e10, 4e10, 1.6e10, 0]
+    # Each core moves 10 GB/s by itself, four times its part of 40 GB/s.
+    assert core.tolist() == [0.25, 0.25, 1, 1]
+    assert tasks.memory(1)[2].tolist() == [1] * 4
 
 
 def test_a_curve_divides_by_one_thing():

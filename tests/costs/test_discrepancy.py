@@ -92,7 +92,7 @@ def test_what_threads_add_is_at_most_all_of_a_task_where_teams_gain_more_than_th
     graph = ss.TaskGraph.from_edges([3.5e-4, 4e-3], kinds="Conv2D", flops=[2e7, 4.5e8], bytes_B=[2e5, 3e6])
     costs = of(seed, graph, ss.CostModel(), ss.machine("grace"))
     for width in (1, 2, 9, 72, 144):
-        share, (memory, _) = costs.overhead(width), costs.memory(width)
+        share, (memory, *_) = costs.overhead(width), costs.memory(width)
         assert ((share >= 0) & (share <= 1) & (memory >= 0)).all()
         assert [costs.overhead_of(task, width) for task in (0, 1)] == share.tolist()
 

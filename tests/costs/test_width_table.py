@@ -133,6 +133,7 @@ def test_one_task_has_the_same_bits_as_all(data, graph, machine, width):
         (tasks.overhead(width), tasks.overhead_of),
         (tasks.memory(width)[0], lambda t, w: tasks.memory_of(t, w)[0]),
         (tasks.memory(width)[1], lambda t, w: tasks.memory_of(t, w)[1]),
+        (tasks.memory(width)[2], lambda t, w: tasks.memory_of(t, w)[2]),
     ):
         assert column.tolist() == [one(task, width) for task in range(graph.n_tasks)]
     half = slice(graph.n_tasks // 2, None)

@@ -90,7 +90,10 @@ def sharing() -> Arguments:
 @pytest.fixture(scope="session")
 def loaded(sharing: Arguments) -> Arguments:
     """Return what is shared by two tasks, and their demand on it."""
-    return {"loads": (np.array([0.5, 1.0]), np.array([0.5, 0.0]), np.array([1, 2], I64)), "shared": sharing}
+    return {
+        "loads": (np.array([0.5, 1.0]), np.array([0.5, 0.0]), np.array([1, 2], I64), np.ones(2)),
+        "shared": sharing,
+    }
 
 
 @pytest.fixture(scope="session")
@@ -131,7 +134,7 @@ class Checks:
 
     def estimate(self, task: int, width: int) -> tuple[object, object]:
         """Return that of one task."""
-        return 1.0, SimpleNamespace(memory_share=0.0, overhead_share=0.0, demand_Bps=0)
+        return 1.0, SimpleNamespace(memory_share=0.0, overhead_share=0.0, demand_Bps=0, core_share=1.0)
 
     def estimates(self, width: int) -> tuple[object, object]:
         """Return those of both tasks."""

@@ -26,7 +26,7 @@ def walked(sharing: Arguments) -> Arguments:
         "finish_s": np.array([2.0, 4.0]),
         "teams": (np.array([0, 1, 2], I64), CORES),
         "team": CORES,
-        "loads": (np.ones(2), np.zeros(2), np.full(2, 10**10, I64)),
+        "loads": (np.ones(2), np.zeros(2), np.full(2, 10**10, I64), np.ones(2)),
         "watched": np.ones(2, np.bool_),
         "shared": sharing | memory,
     }
@@ -58,9 +58,12 @@ def test_what_is_watched(bound: Bound, walked: Arguments) -> None:
         ({"teams": (np.array([1, 2], I64), CORES)}, "teams need a table of rows"),
         ({"teams": (np.array([0, 1, 2], I64), CORES * 2)}, "a hardware thread does not exist"),
         ({"team": np.array([-1, 0], I32)}, "team does not exist"),
-        ({"loads": (np.array([0.5, 1.5]), np.zeros(2), np.ones(2, I64))}, "a share is from 0 to 1"),
-        ({"loads": (np.ones(2), np.zeros(2), np.array([-1, 1], I64))}, "a demand is from 0"),
-        ({"loads": (np.ones(2), np.zeros(2), np.full(2, 2**61, I64))}, "add up to 2"),
+        (
+            {"loads": (np.array([0.5, 1.5]), np.zeros(2), np.ones(2, I64), np.ones(2))},
+            "a share is from 0 to 1",
+        ),
+        ({"loads": (np.ones(2), np.zeros(2), np.array([-1, 1], I64), np.ones(2))}, "a demand is from 0"),
+        ({"loads": (np.ones(2), np.zeros(2), np.full(2, 2**61, I64), np.ones(2))}, "add up to 2"),
     ],
     ids=str,
 )

@@ -38,7 +38,7 @@ def test_seconds_beyond_all_numbers(
     one_memory = sharing | switches | {"domain_of": [0, 0], "n_domains": 1, "capacity_Bps": 2.0**42}
     endless = {
         "successors": (np.zeros(4, I64), np.empty(0, I32)), "seconds": np.array([1.7e308, 1.7e308, 1.0]),
-        "loads": (np.ones(3), np.zeros(3), np.array([2**42, 2**42, 2**40])), "shared": one_memory,
+        "loads": (np.ones(3), np.zeros(3), np.array([2**42, 2**42, 2**40]), np.ones(3)), "shared": one_memory,
         "discipline": "fifo", "executors": (np.arange(3), np.array([0, 1], I32)),
     }  # fmt: skip
     with pytest.raises(OverflowError, match="beyond all numbers"):
@@ -129,7 +129,9 @@ class Draw:
         """Return shares, which are sometimes too large together, and demands."""
         share = self.values(st.sampled_from([0.0, 0.3, 0.5]), st.sampled_from([1.0, 1.5, -1.0, np.nan]))
         demand = self.values(st.integers(0, 9), st.sampled_from([-1, 2**60, 2**62, 2**63 - 1]))
-        loads = self.array(share, F64, rows), self.array(share, F64, rows), self.array(demand, I64, rows)
+        cores = self.values(st.floats(0.0, 1.0), st.sampled_from([1.5, -1.0, np.nan]))
+        columns = (share, F64), (share, F64), (demand, I64), (cores, F64)
+        loads = tuple(self.array(values, kind, rows) for values, kind in columns)
         return {"loads": loads if rows or self.wild else None}
 
     def seconds(self, size: int) -> npt.NDArray[Any]:

@@ -105,7 +105,7 @@ GRAPHS: list[tuple[Arguments, str]] = [
     ({"successors": rows([0, 1, 1], [-1])}, "index -1 is outside a graph of 2 nodes"),
     ({"seconds": np.ones(3)}, "one entry a task|one row a task"),
     ({"seconds": NONE}, "one entry a task|one row a task"),
-    ({"loads": (NONE, np.zeros(2), np.empty(0, I64))}, LOADS),
+    ({"loads": (NONE, np.zeros(2), np.empty(0, I64), NONE)}, LOADS),
 ]
 
 
@@ -152,13 +152,17 @@ def test_wrong_values_of_a_list(bound: Bound, listed: Arguments, changes: Argume
     ("loads", "message"),
     [
         (None, LOADS),
-        ((np.array([0.5]), np.zeros(2), np.ones(2, I64)), LOADS),
-        ((np.zeros(2), NONE, np.ones(2, I64)), LOADS),
-        ((np.zeros(2), np.zeros(2), np.ones(8, I64)), LOADS),
-        ((np.array([np.nan, 0.0]), np.zeros(2), np.ones(2, I64)), "a share is from 0 to 1"),
-        ((np.array([0.5, 0.75]), np.array([0.0, 0.5]), np.ones(2, I64)), "a share is from 0 to 1"),
-        ((np.zeros(2), np.zeros(2), np.array([1, -1], I64)), DEMANDS),
-        ((np.zeros(2), np.zeros(2), np.array([1, 2**62 + 1], I64)), DEMANDS),
+        ((np.array([0.5]), np.zeros(2), np.ones(2, I64), np.ones(2)), LOADS),
+        ((np.zeros(2), NONE, np.ones(2, I64), np.ones(2)), LOADS),
+        ((np.zeros(2), np.zeros(2), np.ones(8, I64), np.ones(2)), LOADS),
+        ((np.zeros(2), np.zeros(2), np.ones(2, I64), np.array([0.5, np.nan])), "a share of cores"),
+        ((np.array([np.nan, 0.0]), np.zeros(2), np.ones(2, I64), np.ones(2)), "a share is from 0 to 1"),
+        (
+            (np.array([0.5, 0.75]), np.array([0.0, 0.5]), np.ones(2, I64), np.ones(2)),
+            "a share is from 0 to 1",
+        ),
+        ((np.zeros(2), np.zeros(2), np.array([1, -1], I64), np.ones(2)), DEMANDS),
+        ((np.zeros(2), np.zeros(2), np.array([1, 2**62 + 1], I64), np.ones(2)), DEMANDS),
     ],
     ids=str,
 )
@@ -178,9 +182,9 @@ def test_demands_that_add_up_to_what_can_be_counted(
     """Eight executors may ask for 2^59 bytes a second each."""
     many = listed | loaded | {"executors": rows([*range(9)], [0, 1] * 4), "successors": rows([0, 0, 0], [])}
     shares = loaded["loads"][:2]
-    assert bound.replay_list(many | {"loads": (*shares, np.full(2, 2**59))})[0] == 2
+    assert bound.replay_list(many | {"loads": (*shares, np.full(2, 2**59), np.ones(2))})[0] == 2
     with pytest.raises(ValueError, match=DEMANDS):
-        bound.replay_list(many | {"loads": (*shares, np.full(2, 2**59 + 1))})
+        bound.replay_list(many | {"loads": (*shares, np.full(2, 2**59 + 1), np.ones(2))})
 
 
 @pytest.mark.parametrize("thread", [2, 2**31 - 1])
@@ -236,6 +240,6 @@ def test_what_another_machine_shares(
     bound: Bound, corunning: Arguments, offered: Callable[[], Arguments], cores: int
 ) -> None:
     shared = offered()
-    free = {"loads": (*shared["loads"][:2], np.zeros(4, I64)), "cores": cores}
+    free = {"loads": (*shared["loads"][:2], np.zeros(4, I64), np.ones(4)), "cores": cores}
     with pytest.raises(ValueError, match="what is shared is another machine's"):
         bound.replay_corun(corunning | shared | free)

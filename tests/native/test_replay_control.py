@@ -41,7 +41,10 @@ def sharing(n: int, given: dict[str, Any]) -> dict[str, Any]:
         interconnect_share=1.0,
         tile_slowdowns=[1.0, 1.25, 1.25, 1.25],
     )  # fmt: skip
-    return given | {"loads": (np.arange(n) % 5 / 8, np.full(n, 0.25), np.arange(n) % 11), "shared": shared}
+    return given | {
+        "loads": (np.arange(n) % 5 / 8, np.full(n, 0.25), np.arange(n) % 11, np.ones(n)),
+        "shared": shared,
+    }
 
 
 def replay(given: dict[str, Any], progress: Callable[[int], object] | None = None) -> tuple[Any, ...]:

@@ -229,7 +229,9 @@ def test_impossible_views(native: ModuleType, viewed: Arguments, change: Argumen
 
 def loads(**changes: float) -> SimpleNamespace:
     """Return what one task asks for, changed."""
-    return SimpleNamespace(**{"memory_share": 0.0, "overhead_share": 0.0, "demand_Bps": 0} | changes)
+    return SimpleNamespace(
+        **{"memory_share": 0.0, "overhead_share": 0.0, "demand_Bps": 0, "core_share": 1.0} | changes
+    )
 
 
 def columns(**changes: float) -> SimpleNamespace:
@@ -245,6 +247,7 @@ def columns(**changes: float) -> SimpleNamespace:
         *((2, (np.array([bad, bad]), None), ValueError) for bad in (np.nan, -1.0, np.inf)),
         (2, (np.ones(3), None), ValueError),
         (2, (np.ones(2), columns(memory_share=1.5)), ValueError),
+        (2, (np.ones(2), columns(core_share=1.5)), ValueError),
         (2, (np.ones(2), columns(demand_Bps=-1)), ValueError),
         (2, (np.ones(2), columns(demand_Bps=2**62)), ValueError),
         (2, (np.ones(2, np.int32), None), RuntimeError),

@@ -35,7 +35,10 @@ def test_shortcuts_that_nobody_can_take(bound: Bound, listed: Arguments, cuts: A
         ({"seconds": np.ones(1)}, "seconds of single-threaded executors"),
         ({"threads": np.empty(0, I32)}, "seconds of single-threaded executors"),
         ({"threads": np.array([-1], I32)}, "a hardware thread does not exist"),
-        ({"loads": (np.ones(2), np.zeros(2), np.ones(2, I64))}, "shares and demands go with what is shared"),
+        (
+            {"loads": (np.ones(2), np.zeros(2), np.ones(2, I64), np.ones(2))},
+            "shares and demands go with what is shared",
+        ),
         ({"predecessors": (np.zeros(1, I64), np.empty(0, I32))}, "predecessors need one row a task"),
         ({"predecessors": (np.array([0, 0, 1], I64), np.array([2], I32))}, "index 2 is outside"),
     ],

@@ -45,6 +45,18 @@ def test_streams_share_the_memory():
     assert estimator(graph, machine, "fifo").seconds(Layout(8, 1)) == pytest.approx(0.4)
 
 
+@pytest.mark.parametrize("seconds", [1.25, 3.7, 4])
+def test_ways_of_a_core_share_the_memory(seconds):
+    """Two threads on each of two cores that exhaust the memory: by replay and by estimate."""
+    graph = ss.TaskGraph.from_edges([seconds], kinds="add", bytes_B=[1.25e10])
+    limits = "core_bandwidth_Bps=1e10,bandwidth_Bps=1.25e10,contention=false,share_cores=true"
+    machine = ss.machine(f"knl-7250[cores=2,smt=2,{limits}]")
+    replayed = ss.simulate(graph, machine, "fifo", "1x4", runtime=ss.RuntimeProfile())
+    found = estimator(graph, machine, "fifo", runtime=ss.RuntimeProfile()).seconds(Layout(1, 4))
+    assert found == pytest.approx(replayed.makespan_s, rel=1e-12)
+    assert (replayed.makespan_s == replayed.alone_s[0]) == (seconds < 2)
+
+
 def test_pollers_cost():
     """A chain on 16 executors: 15 idle ones poll at every pop, which one executor spares."""
     chain = ss.TaskGraph.from_edges([1e-6] * 50, [(i, i + 1) for i in range(49)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from math import ceil
 
 
 def slowdowns(machine, costs_on, running, ran_on, before):
@@ -20,11 +21,15 @@ class _Sharing:
         self.load = Counter(core for cores in self.core.values() for core in cores)
         self.here = {task: self.shares(threads) for task, threads in running.items()}
         self.data = {task: self.data_of(task, ran_on, before) for task in running}
-        self.m, self.o, self.demand = {}, {}, {}
+        self.m, self.o, self.k, self.demand = {}, {}, {}, {}
         for task, threads in running.items():
             costs = costs_on(task, threads)
             overhead = costs.overhead_of(task, len(threads))
-            share, self.demand[task] = costs.memory_of(task, len(threads))
+            share, self.demand[task], _ = costs.memory_of(task, len(threads))
+            t1, seconds = costs.one_core_s[task], costs.seconds_of(task, len(threads))
+            working = ceil(min(len(threads), costs.pieces[task])) if seconds < t1 else 1
+            limited = share * seconds
+            self.k[task] = min(1.0, t1 / working / limited) if limited > 0 else 1.0
             self.m[task] = min(share, 1 - overhead)
             self.o[task] = overhead if self.on.share_interconnect else 0.0
 
@@ -100,6 +105,7 @@ class _Sharing:
             most = max(self.load[core] for core in self.core[task])
             ways = min(most, self.machine.smt_ways)
             core = most / self.machine.compute_throughput[ways - 1]
-            waiting, turns = most / self.machine.memory_throughput[ways - 1], most / ways
+            waiting = max(1.0, self.k[task] * most / self.machine.memory_throughput[ways - 1])
+            turns = most / ways
         net = self.net(task) if self.on.share_interconnect else 1.0
         return (1 - m - o) * core + m * max(waiting, self.memory(task)) + o * max(turns, net)

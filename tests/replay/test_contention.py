@@ -90,6 +90,42 @@ def test_ways_that_wait_for_the_memory_divide_it_less(engine):
     assert knl.memory_throughput[1] > knl.compute_throughput[1]
 
 
+@pytest.mark.parametrize(("one_core_s", "finish_s"), [(1.25, 1), (3.7, 1.25), (4, 2 / 1.48)])
+@pytest.mark.rule("Cores")
+def test_ways_slow_down_waiting_only_as_far_as_cores_limit_it(engine, one_core_s, finish_s):
+    """1 s at what two cores reach, 12.5 GB/s, by two threads on each, whose cores take 1.25, 3.7 or 4 s over 4 of it.
+
+    Throughput of two that wait is 1.48: k 2 / 1.48 is 0.42, 1.25 and 1.35.
+    """
+    knl = ss.machine(
+        "knl-7250[cores=2,core_bandwidth_Bps=1e10,bandwidth_Bps=1.25e10,contention=false,share_cores=true]"
+    )
+    policy = "fifo[oversubscribe=true]"
+    schedule = run(engine, [one_core_s], knl, policy, [1.25e10], layout="1x4", kinds="add")
+    assert schedule.makespan_s == pytest.approx(finish_s, rel=1e-12)
+
+
+@pytest.mark.rule("Cores")
+def test_a_stream_beside_a_product_has_the_memory(engine):
+    """Teams of two on the same two cores. Of 1 s at 12.5 GB/s, cores take 0.625 s: k 2 / 1.48 is below 1.
+
+    The other computes 1 s, until then at 1.17 / 2 of its speed.
+    """
+    knl = ss.machine(
+        "knl-7250[cores=2,core_bandwidth_Bps=1e10,bandwidth_Bps=1.25e10,contention=false,share_cores=true]"
+    )
+    both = run(
+        engine,
+        [1.25, 2],
+        knl,
+        "fifo[oversubscribe=true]",
+        [1.25e10, np.nan],
+        layout="2x2",
+        kinds=["add", "mm"],
+    )
+    assert both.finish_s == pytest.approx([1, 2 - 1.17 / 2], rel=1e-12)
+
+
 @pytest.mark.rule("Cores", "Oversubscribed")
 def test_threads_beyond_the_ways_take_turns(engine):
     """Three executors on one core of one way: 3 s each; when the first has done its 0.5 s, two share, then one.
