@@ -112,7 +112,7 @@ class CoreNumbers:
         for key in ("latency", "remote_latency"):
             if "latency" in self.known and key in self.known:
                 table[key] = {"any": self.stated(key)}
-        return {"title": "memory", **table}
+        return {"title": "memory", **table} | ({"stores_fetch": False} if self.core.streams_stores else {})
 
     def assumed(self, value: float, unit: str, why: str) -> Table:
         """Return a number that nobody has stated."""

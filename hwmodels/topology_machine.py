@@ -307,8 +307,9 @@ def _scale_memory(content: Table, topology: Topology, preset: Preset, domains: i
     size_B = sum(node.memory_B for node in topology.numa if node.kind == "DRAM")
     for key, mode in content["memory"]["modes"].items():
         if factor != 1:
-            mode["bandwidth"]["value"] *= factor
-            mode["bandwidth"]["source"] += f"; times {memories}/{preset.n_sockets}, for so many sockets"
+            for bandwidth in (mode[of] for of in ("bandwidth", "peak") if of in mode):
+                bandwidth["value"] *= factor
+                bandwidth["source"] += f"; times {memories}/{preset.n_sockets}, for so many sockets"
         for latency in ("latency", "remote_latency"):
             known = mode.pop(latency, {})
             if cluster in known or "any" in known:

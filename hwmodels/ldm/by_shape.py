@@ -12,7 +12,8 @@ True
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import lru_cache
 from itertools import pairwise
 from math import ceil
@@ -23,16 +24,15 @@ import numpy as np
 import numpy.typing as npt
 
 from simsched.costs.kernels import Convolution, Team
-from simsched.costs.shapes.parts import Convolved, Part, Product, Walk
+from simsched.costs.shapes.parts import Convolved, Part, Product
 from simsched.errors import CostError
 from simsched.hwmodels.ldm.affine import NestError
 from simsched.hwmodels.ldm.group import CoreGroup
 from simsched.hwmodels.ldm.kernels import bias, convolution, elementwise, matmul, pooling
-from simsched.hwmodels.ldm.nest import LoopNest, split
+from simsched.hwmodels.ldm.nest import LoopNest
 from simsched.hwmodels.ldm.plain_loops import Reading, no_reuse
-from simsched.hwmodels.ldm.planning import plan, plan_by_doubling, planned
+from simsched.hwmodels.ldm.planning import plan, plan_by_doubling
 from simsched.hwmodels.ldm.shared_tiles import register_communication
-from simsched.hwmodels.ldm.tiles import first_fit
 from simsched.machine import Machine
 
 #: Search for tiles and the order of the tile loops.
@@ -83,8 +83,6 @@ def operation(kind: str, **sizes: int) -> LoopNest:
 
 #: Lock: threads that request the same plans wait for them instead of making them twice.
 _PLANNING = Lock()
-#: Factor within which seconds count as equal.
-NEAR = 1.01
 #: Arrays of the walk that represents an op of many inputs, or of next to no output.
 MOST_ARRAYS = 8
 
@@ -92,8 +90,8 @@ MOST_ARRAYS = 8
 def gemm_s(m: int, n: int, k: int, team: Team, element_B: int = 4) -> float:
     """Return the seconds of a product of m x k and k x n.
 
-    A team that fills core groups runs hand-written code (`register_communication`), its rows divided among the groups;
-    a smaller one runs a plan of hand-ordered code for the largest power of two of CPEs that it has.
+    Core groups run hand-written code (`register_communication`), rows divided among them; fewer CPEs run the same code
+    on the largest power of two of them, see `widths_s`.
 
     Parameters
     ----------
@@ -107,7 +105,7 @@ def gemm_s(m: int, n: int, k: int, team: Team, element_B: int = 4) -> float:
     CostError
         If the machine has no `[ldm]` table.
     """
-    return _seconds(matmul(_share(m, team), n, k, element_B), team)
+    return _team_s(lambda groups: matmul(ceil(m / groups), n, k, element_B), team)
 
 
 def convolution_s(conv: Convolution, team: Team, direction: str = "forward") -> float:
@@ -129,7 +127,7 @@ def convolution_s(conv: Convolution, team: Team, direction: str = "forward") -> 
     """
     if direction not in ("forward", "data", "weights"):
         raise CostError(f"direction {direction!r} is none of forward, data, weights")
-    return _seconds(_convolution(conv, _share(conv.batch, team)), team)
+    return _team_s(lambda groups: _convolution(conv, ceil(conv.batch / groups)), team)
 
 
 def _convolution(conv: Convolution, images: int) -> LoopNest:
@@ -151,42 +149,27 @@ def _convolution(conv: Convolution, images: int) -> LoopNest:
 
 def elementwise_s(elements: int, team: Team, arrays: int = 3) -> float:
     """Return the seconds of an element-wise operation, as `gemm_s`; one of the arrays is written."""
-    return _seconds(elementwise(_share(elements, team), operands=arrays - 1), team)
+    return _team_s(lambda groups: elementwise(ceil(elements / groups), operands=arrays - 1), team)
 
 
-def _parts(team: Team) -> tuple[int, CoreGroup]:
-    """Return the number of whole core groups in a team, 0 for none, and the group or its working part."""
+def _team_s(nest_of: Callable[[int], LoopNest], team: Team) -> float:
     table: Any = team.machine.tables.get("ldm")
     if table is None:
         raise CostError(f"{team.machine} has no [ldm] table, so no local memories to plan; take sw26010")
-    group: CoreGroup = table.core_group()
-    if team.threads >= group.cpes:
-        return team.threads // group.cpes, group
-    return 0, _fewer(group, 1 << (team.threads.bit_length() - 1))
-
-
-def _fewer(group: CoreGroup, cpes: int) -> CoreGroup:
-    """Return a part of a group, whose plans are of hand-ordered code, as all else that the whole group runs."""
-    return group.hand_ordered().part(cpes)
-
-
-def _share(whole: int, team: Team) -> int:
-    """Return the rows, images or elements of the core group with the most."""
-    groups, _ = _parts(team)
-    return -(-whole // max(groups, 1))
-
-
-def _seconds(nest: LoopNest, team: Team) -> float:
-    groups, group = _parts(team)
-    return register_communication(nest, group).total_s if groups else plan(nest, group).seconds
+    row = _by_width(
+        lambda groups, group: register_communication(nest_of(groups), group).total_s,
+        table.core_group(),
+        team.threads,
+    )
+    return float(row[-1])
 
 
 def widths_s(part: Part, machine: Machine) -> npt.NDArray[np.float64]:
     """Return the seconds of a part of an op on teams of 0, 1, ... CPEs of a machine.
 
-    Teams are planned for 1, 2, 4, ... CPEs, as far as that gains anything, and for whole core groups; a team between
-    takes the plan of fewer. Where computation alone takes at least 99 % of a plan's seconds, narrower teams take what
-    computation takes.
+    Whole core groups, and 1, 2, 4, ... CPEs, run `register_communication`; teams between take what fewer CPEs take. Of
+    fewer CPEs than a group's nobody has published anything, so they stay between two bounds: they are never faster
+    than the group, nor do they take longer than its work shared out evenly. More groups never take longer than fewer.
 
     Parameters
     ----------
@@ -213,60 +196,39 @@ def widths_s(part: Part, machine: Machine) -> npt.NDArray[np.float64]:
 
 @lru_cache(maxsize=1 << 12)
 def _row(part: Part, group: CoreGroup, most: int) -> npt.NDArray[np.float64]:
-    seconds = np.zeros(most + 1)
-    found = dict(_narrow(part, group, min(group.cpes, most + 1)))
-    for cpes in range(group.cpes, most + 1, group.cpes):
-        groups = cpes // group.cpes
-        found[cpes] = _repeats(part, groups) * register_communication(_nest(part, groups), group).total_s
+    def seconds(groups: int, own: CoreGroup) -> float:
+        return _repeats(part, groups) * register_communication(_nest(part, groups), own).total_s
+
+    return _by_width(seconds, group, most)
+
+
+def _by_width(
+    seconds: Callable[[int, CoreGroup], float], group: CoreGroup, most: int
+) -> npt.NDArray[np.float64]:
+    """Return the seconds on 0, 1, ... `most` CPEs, from those of one group's part among so many groups."""
+    whole_s = seconds(1, group)
+    narrow = [1 << i for i in range(group.cpes.bit_length()) if 1 << i < min(group.cpes, most + 1)]
+    found = {cpes: _fewer_s(seconds, group, cpes, whole_s) for cpes in narrow}
+    for groups in range(1, most // group.cpes + 1):
+        found[groups * group.cpes] = whole_s if groups == 1 else seconds(groups, group)
+    row = np.zeros(most + 1)
     for here, beyond in pairwise([*found, most + 1]):
-        seconds[here:beyond] = found[here]
-    seconds.setflags(write=False)
-    return seconds
+        row[here:beyond] = found[here]
+    row[1:] = np.minimum.accumulate(row[1:])
+    row.setflags(write=False)
+    return row
 
 
-@lru_cache(maxsize=1 << 12)
-def _narrow(part: Part, group: CoreGroup, end: int) -> dict[int, float]:
-    """Return the seconds on 1, 2, 4, ... CPEs, fewer than `end`, which is at most a group's."""
-    narrow = [1 << i for i in range(group.cpes.bit_length()) if 1 << i < end]
-    return (_bound_by_memory if isinstance(part, Walk) else _bound_by_computation)(part, group, narrow)
-
-
-def _bound_by_memory(part: Part, group: CoreGroup, narrow: Sequence[int]) -> dict[int, float]:
-    """Return the seconds on fewer CPEs than a group's, until more of them get no more from memory."""
-    found: dict[int, float] = {}
-    for cpes in narrow:
-        found[cpes] = _repeats(part, 1) * plan(_nest(part, 1), _fewer(group, cpes)).seconds
-        if cpes > 1 and found[cpes] > found[cpes // 2] / NEAR:
-            break
-    return found
-
-
-def _bound_by_computation(part: Part, group: CoreGroup, narrow: Sequence[int]) -> dict[int, float]:
-    """Return the seconds on fewer CPEs than a group's, the widest first, as narrower ones wait less for memory."""
-    nest, found, bound = _nest(part, 1), dict.fromkeys(narrow, 0.0), False
-    for cpes in reversed(narrow):
-        fewer = _fewer(group, cpes)
-        seconds = fewer.compute_s(split(nest, cpes).part.total_flops) + fewer.spawn_join_s
-        if not bound:
-            limit_s, seconds = NEAR * seconds, _planned_s(nest, fewer, NEAR * seconds)
-            bound = seconds <= limit_s
-        found[cpes] = _repeats(part, 1) * seconds
-    return found
-
-
-def _planned_s(nest: LoopNest, group: CoreGroup, enough_s: float) -> float:
-    """Return the seconds of the plan; of its first tiles where these are few enough."""
-    seconds = min(_first_s(nest, group.buffered(double=twice)) for twice in {False, group.double_buffering})
-    return seconds if seconds <= enough_s else plan(nest, group).seconds
-
-
-def _first_s(nest: LoopNest, group: CoreGroup) -> float:
-    part, twice = split(nest, group.cpes).part, group.double_buffering
+def _fewer_s(
+    seconds: Callable[[int, CoreGroup], float], group: CoreGroup, cpes: int, whole_s: float
+) -> float:
+    """Return the seconds on fewer CPEs than a group's, with the group's tiles where they fit."""
+    part = replace(group.part(cpes), stated=group.stated or group)
+    evenly_s = whole_s * group.cpes / cpes
     try:
-        tiles = first_fit(part, group.ldm_B, preferred=group.preferred_elements, double_buffering=twice)
+        return min(max(seconds(1, part), whole_s), evenly_s)
     except NestError:
-        return np.inf
-    return planned(nest, group, tiles).seconds
+        return evenly_s
 
 
 def _repeats(part: Part, groups: int) -> int:

@@ -221,6 +221,7 @@ def _memory(file: MachineFile, structure: Structure, stated: str | None) -> Memo
         link_bandwidth_Bps=si(mode.link_bandwidth) if mode.link_bandwidth else float("inf"),
         size_B=si(mode.size) if mode.size else float("inf"),
         cluster_bandwidth_Bps=si(mode.cluster_bandwidth) if mode.cluster_bandwidth else float("inf"),
+        moved_over_named=mode.moved_over_named,
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from math import inf
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +12,7 @@ import numpy.typing as npt
 #: Sharpness of a memory whose machine file states none: the one that meets best what 8 sockets reach between one core
 #: and all (SandyBridge, Haswell, Skylake, Cascade Lake, Zen, ThunderX2, A64FX twice); see docs/measured.md.
 SHARPNESS = 4.5
+T = TypeVar("T")
 #: Seconds of a load from memory where nobody has stated them, on a machine with several domains.
 LATENCY_S = 100e-9
 
@@ -49,6 +50,9 @@ class Memory:
     cluster_bandwidth_Bps : float
         Bytes per second of the cores of one cluster (`Structure.cluster_of`) together; infinite where clusters do
         not limit it.
+    moved_over_named : float
+        Bytes that move over those that a triad names, in which bandwidths are stated: 4/3 where a store first fetches
+        its line, 1 where stores fetch nothing.
     assumes_remote : bool
         Whether nobody has stated `remote_latency_s`, which is then the local latency and what a cache line from another
         domain takes longer than one from the same.
@@ -71,6 +75,7 @@ class Memory:
     link_bandwidth_Bps: float = inf
     size_B: float = inf
     cluster_bandwidth_Bps: float = inf
+    moved_over_named: float = 4 / 3
     assumes_remote: bool = False
 
     def reachable_Bps(self, cores: npt.ArrayLike) -> npt.NDArray[np.float64]:
@@ -82,6 +87,17 @@ class Memory:
             Numbers of cores; with several threads per core, as many cores of one thread as do the same.
         """
         return saturated_Bps(cores, self.core_bandwidth_Bps, self.bandwidth_Bps, self.cores, self.sharpness)
+
+    def moving_B(self, named_B: T, fetching_B: T) -> T:
+        """Return a kernel's bytes that move, scalar or array: `fetching_B` if stores fetch their lines, else `named_B`.
+
+        Examples
+        --------
+        >>> import simsched as ss
+        >>> [ss.machine(name).memory.moving_B(24.0, 32.0) for name in ("knl-7250", "graviton4")]
+        [32.0, 24.0]
+        """
+        return fetching_B if self.moved_over_named > 1 else named_B
 
     @property
     def limit_Bps(self) -> float:

@@ -249,7 +249,14 @@ class Mode(Strict):
     remote_latency: dict[str, Annotated[Quantity, measures("time", above=0)]] = {}
     link_bandwidth: Annotated[Quantity, measures("bandwidth", above=0)] | None = None
     cluster_bandwidth: _Bandwidth | None = None
+    stores_fetch: StrictBool = True
+    peak: _Bandwidth | None = None
     clusters: dict[str, ClusterNumbers] = {}
+
+    @property
+    def moved_over_named(self) -> float:
+        """Bytes that move over those that a triad names, 24 an element; 32 move where a store fetches its line."""
+        return 4 / 3 if self.stores_fetch else 1.0
 
     @field_validator("latency", "remote_latency", mode="before")
     @classmethod
@@ -259,6 +266,17 @@ class Mode(Strict):
                 f"expected a number by cluster mode; where there are none, {info.field_name}.any = {{ value, ... }}"
             )
         return given
+
+    @model_validator(mode="after")
+    def _channels_carry_it(self) -> Self:
+        stated = [self.bandwidth, *(one.bandwidth for one in self.clusters.values() if one.bandwidth)]
+        if self.peak and (most := max(map(si, stated))) * self.moved_over_named > si(self.peak) * (1 + 1e-9):
+            fetched = ", since stores fetch their lines" if self.stores_fetch else ""
+            raise ValueError(
+                f"a bandwidth of {most / 1e9:.6g} GB/s is above the {si(self.peak) / self.moved_over_named / 1e9:.4g} "
+                f"that the channels' peak carries, as a triad counts{fetched}; of other channels state their peak, too"
+            )
+        return self
 
     @model_validator(mode="after")
     def _remote_is_farther(self) -> Self:

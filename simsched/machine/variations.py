@@ -113,7 +113,7 @@ def edited(content: Mapping[str, Any], params: Mapping[str, Scalar], spec: str) 
                 raise MachineError(
                     f"{where}: memory.modes.{mode}.{name} sets the same number; give one of them"
                 )
-            _set(_of_memory(now, name), value, where, "B/s" if key.endswith("_Bps") else "")
+            _set_of_memory(now, name, value, where)
         else:
             _set_place(now, key, value, spec)
     _follow(content, now)
@@ -207,6 +207,13 @@ def _set_mpes(content: dict[str, Any], value: Scalar, where: str) -> None:
     content.pop("kinds", None)
 
 
+def _set_of_memory(content: dict[str, Any], name: str, value: Scalar, where: str) -> None:
+    """Set a number of the memory in use; who states another bandwidth has other channels."""
+    _set(_of_memory(content, name), value, where, "" if name == "sharpness" else "B/s")
+    if name == "bandwidth":
+        content["memory"]["modes"][content["memory"]["mode"]].pop("peak", None)
+
+
 def _of_memory(content: dict[str, Any], name: str) -> dict[str, Any]:
     """Return the place of a number of the memory in use: that of its cluster mode, where the file has one."""
     mode = content["memory"]["modes"][content["memory"]["mode"]]
@@ -235,7 +242,7 @@ def _set_sockets(content: dict[str, Any], value: Scalar, where: str) -> None:
     whole = [content["cores"]["count"], *content.get("power", {}).values()]
     for mode in content["memory"]["modes"].values():
         own = mode.get("clusters", {}).values()
-        whole += [part[key] for part in (mode, *own) for key in ("bandwidth", "size") if key in part]
+        whole += [part[key] for part in (mode, *own) for key in ("bandwidth", "peak", "size") if key in part]
     for quantity in whole:
         number = quantity["value"] * count / before
         quantity["value"] = int(number) if quantity["unit"] == "core" else number

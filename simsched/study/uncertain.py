@@ -24,6 +24,8 @@ from simsched.spec import parse_path
 
 #: Units of whole numbers, which are not uncertain.
 COUNTS = ("core", "core/tile", "thread/core")
+#: End of the key of what a memory's channels carry: it limits the bandwidth, which is uncertain.
+PEAK = ".peak"
 #: Share by which a number near another one differs.
 NEAR = 1e-3
 #: Prefix of the names of numbers of cost curves.
@@ -126,7 +128,7 @@ class Uncertain:
         alone = (fact for fact in machine.facts if not isinstance(fact.value, tuple))
         for fact in (*alone, *_of_kinds(machine)):
             value = float(cast(float, fact.value))
-            if fact.unit in COUNTS or self._is_count(fact.key, value, fact.unit):
+            if fact.unit in COUNTS or fact.key.endswith(PEAK) or self._is_count(fact.key, value, fact.unit):
                 continue
             low, high = (reachable(fact.key, value, end) for end in ends(value, fact.confidence))
             # A count has no other possible value.

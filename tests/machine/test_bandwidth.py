@@ -10,6 +10,7 @@ from simsched.costs.kernels import Team
 from simsched.errors import MachineError
 from simsched.machine import Memory
 from simsched.plugins import registered
+from simsched.study.uncertain import MachineNumbers
 
 
 def test_bandwidth_by_cores_saturates():
@@ -72,8 +73,31 @@ def test_one_core_and_all_reach_what_the_file_states(name):
         assert reach[1] == machine.core_bandwidth_Bps
         assert reach[-1] == pytest.approx(machine.bandwidth_Bps, rel=1e-12)
         assert (np.diff(reach) >= 0).all()
+        memory = machine.content["memory"]["modes"][mode]
+        moves = 4 / 3 if memory.get("stores_fetch", True) else 1
         for width in range(1, machine.n_cores + 1):
-            assert Team(machine, width).moved_Bps == pytest.approx(4 / 3 * reach[width], rel=1e-12)
+            assert Team(machine, width).moved_Bps == pytest.approx(moves * reach[width], rel=1e-12)
+        if "peak" in memory:
+            carried_Bps = memory["peak"]["value"] * 1e9 * (1 + 1e-9)
+            sampled = [MachineNumbers.of(machine).sampled(machine, seed) for seed in range(8)]
+            assert max(moves * one.reach_Bps.max() for one in (machine, *sampled)) <= carried_Bps
+
+
+def test_where_stores_fetch_nothing_no_more_moves_than_is_named():
+    """1,000,000,000 elements of 4 B read, and as many written: 8 GB named, 12 moved where stores fetch their lines."""
+    graph = ss.TaskGraph.from_edges([float("nan")], kinds=["Relu"], shapes=["1000000000"])
+    graviton, skylake = (ss.machine(f"{name}[contention=true]") for name in ("graviton4", "xeon-8160x2"))
+    for machine, moved_B in ((graviton, 8e9), (skylake, 12e9)):
+        costs = ss.CostModel().on(graph, machine)
+        seconds = float(costs.seconds(machine.n_cores)[0])
+        assert moved_B / seconds == pytest.approx(Team(machine, machine.n_cores).moved_Bps, rel=0.02)
+        assert costs.traffic_B[0] == pytest.approx(moved_B / machine.memory.moved_over_named)
+    assert ss.machine("generic[core=neoverse-v2]").memory.moved_over_named == 1
+    with pytest.raises(MachineError, match=r"538 GB/s is above the 537.6 that .* as a triad counts; of"):
+        graviton.varied({"memory.modes.ddr.bandwidth": 538.0})
+    with pytest.raises(MachineError, match=r"above the 191.9 that .*, since stores fetch their lines; of"):
+        skylake.varied({"memory.modes.ddr.bandwidth": 192.0})
+    assert graviton.varied({"bandwidth_Bps": 1e12}).bandwidth_Bps == 1e12
 
 
 def test_the_general_sharpness_meets_sockets_between_one_core_and_all():

@@ -90,7 +90,7 @@ def test_a_serial_share_of_a_curve_by_hand():
 def test_without_effect_is_zero_and_stays_in_the_table():
     frame = ss.sensitivity(ss.TaskGraph.from_edges([1.0]), "knl-7250", "fifo")
     facts = [f for f in ss.machine("knl-7250").facts if not isinstance(f.value, tuple)]
-    counts = {"cores.count", "cores.per_tile", "cores.smt_ways"}
+    counts = {"cores.count", "cores.per_tile", "cores.smt_ways", "memory.modes.ddr.peak"}
     assert set(frame["parameter"]) >= {fact.key for fact in facts} - counts
     # That a kind nobody knows does not gain from cores is a rule, not a number that may be off: it has no interval.
     still = frame[(frame["swing_s"] == 0) & (frame["parameter"] != "costs.serial.serial_share")]

@@ -1,9 +1,10 @@
 """Streams, kernels that walk arrays once, such as copy, triad and element-wise ops; and plain loops.
 
-    seconds = region + h named / (tiles x L2 rate) + (1 - h) moved / (4/3 reach(cores))
+    seconds = region + h named / (tiles x L2 rate) + (1 - h) moved / (f reach(cores))
 
 with h the share of the working set still in the L2s from the last walk, `named` the bytes that the kernel reads and
-writes and `moved` those that move where a store first fetches its line. See docs/measured.md.
+writes and `moved` those that move. Where a store first fetches its line these are more, and f is 4/3; where stores
+fetch nothing, `moved` is `named` and f is 1. See docs/measured.md.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from dataclasses import dataclass, replace
 from math import ceil
 
 from simsched.costs.kernels.library import Parameters, parameters
-from simsched.costs.kernels.team import MOVED_OVER_NAMED, Team
+from simsched.costs.kernels.team import Team
 from simsched.errors import CostError
 
 
@@ -29,7 +30,8 @@ class Stream:
     element_B : float
         Bytes of an element.
     fetches_stores : bool
-        Whether a store first fetches its line; not with streaming stores, nor where the array is read anyway.
+        Whether a store first fetches its line, on machines whose stores do; not with streaming stores, nor where the
+        array is read anyway.
     core_Bps : float, optional
         Bytes (as named) that this code moves on one core alone, where the code and not the memory limits it.
 
@@ -62,7 +64,7 @@ class Stream:
 
     @property
     def moved_B(self) -> float:
-        """Bytes that move if memory holds the arrays."""
+        """Bytes that move if memory holds the arrays, on machines whose stores fetch their lines."""
         return self.named_B + (self.writes * self.elements * self.element_B if self.fetches_stores else 0)
 
 
@@ -135,8 +137,10 @@ def _limited(stream: Stream, team: Team) -> Team:
     """Return the team on a machine whose cores reach no more bandwidth than the code does."""
     if stream.core_Bps is None:
         return team
-    core_Bps = stream.core_Bps * stream.moved_B / stream.named_B / MOVED_OVER_NAMED
-    return replace(team, machine=replace(team.machine, memory=team.machine.memory.through(core_Bps)))
+    memory = team.machine.memory
+    moving_B = memory.moving_B(stream.named_B, stream.moved_B)
+    core_Bps = stream.core_Bps * moving_B / stream.named_B / memory.moved_over_named
+    return replace(team, machine=replace(team.machine, memory=memory.through(core_Bps)))
 
 
 def balance(n_pieces: int, threads: int) -> float:

@@ -14,9 +14,6 @@ from simsched.errors import CostError
 from simsched.graph.taskgraph import Seconds
 from simsched.machine import Machine
 
-#: Machine files state bandwidths in bytes that a triad names, 24 per element; 32 move: a store first fetches its line.
-MOVED_OVER_NAMED = 4 / 3
-
 
 @dataclass(frozen=True)
 class Team:
@@ -109,9 +106,10 @@ class Team:
 
     @property
     def moved_Bps(self) -> float:
-        """Bytes per second that the team really moves to and from memory: 4/3 of the machine's stated rate.
+        """Bytes per second that the team really moves to and from memory.
 
-        The teams are side by side on the first cores, and as slow as the slowest.
+        That is 4/3 of the machine's stated rate, or the rate where stores fetch nothing. The teams are side by side on
+        the first cores, and as slow as the slowest.
         """
         machine, cores = self.machine, self.cores * self.executors
         reached_Bps = (
@@ -121,7 +119,7 @@ class Team:
                 (np.arange(self.ways)[:, None] * machine.n_cores + np.arange(cores)).ravel()
             )
         )
-        return MOVED_OVER_NAMED * reached_Bps / self.executors
+        return machine.memory.moved_over_named * reached_Bps / self.executors
 
     def cached_share(self, named_B: float, parameters: StreamParameters) -> float:
         """Return the share of a working set found in the team's L2s when it is walked repeatedly."""
@@ -138,11 +136,12 @@ class Team:
         named_B : float
             Bytes that the kernel reads and writes.
         moved_B : float
-            Bytes that move where memory holds them: a store may fetch its line first.
+            Bytes that move where memory holds them and a store fetches its line first.
         cached_share : float
             Share found in the L2s.
         """
-        seconds = (1 - cached_share) * moved_B / self.moved_Bps
+        moving_B = self.machine.memory.moving_B(named_B, moved_B)
+        seconds = (1 - cached_share) * moving_B / self.moved_Bps
         l2 = self.machine.l2_bandwidth_Bps
         return (
             seconds
@@ -163,7 +162,7 @@ class Work(NamedTuple):
     named_B : float
         Bytes that it reads and writes.
     moved_B : float
-        Bytes that move where memory holds them: a store may first fetch its line.
+        Bytes that move where memory holds them and a store first fetches its line.
     barriers : float
         Barriers inside the region.
     overlaps : bool
@@ -220,13 +219,13 @@ def widths_s(works: Sequence[Work], machine: Machine) -> Seconds:
     >>> seconds.shape, bool(seconds[0, 2] < seconds[0, 1])
     ((1, 5), True)
     """
-    columns = np.array(works, np.float64).reshape(-1, len(Work._fields)).T[:, :, None]
-    pieces, flops, _, moved_B, barriers, overlaps, uneven = columns
+    columns, memory = np.array(works, np.float64).reshape(-1, len(Work._fields)).T[:, :, None], machine.memory
+    pieces, flops, named_B, moved_B, barriers, overlaps, uneven = columns
     threads = np.minimum(np.arange(1.0, machine.n_threads + 1), pieces)
     busiest = np.ceil(pieces / threads) / pieces
     compute_s = flops * busiest / machine.core_flops_at()
-    moved_Bps = MOVED_OVER_NAMED * machine.reach_Bps[threads.astype(np.int64)]
-    traffic_s = moved_B / moved_Bps * np.where(uneven > 0, busiest * threads, 1.0)
+    moved_Bps = memory.moved_over_named * machine.reach_Bps[threads.astype(np.int64)]
+    traffic_s = memory.moving_B(named_B, moved_B) / moved_Bps * np.where(uneven > 0, busiest * threads, 1.0)
     both_s = np.where(overlaps > 0, np.maximum(compute_s, traffic_s), compute_s + traffic_s)
     runtime = machine.runtime
     region_s = runtime.fork_join_s + runtime.fork_join_per_thread_s * threads

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from simsched.costs.kernels.library import Parameters, parameters
-from simsched.costs.kernels.team import MOVED_OVER_NAMED, Work, widths_s
+from simsched.costs.kernels.team import Work, widths_s
 from simsched.costs.shapes.kinds import Read, kernel_of, work_of
 from simsched.costs.shapes.parts import Part
 from simsched.costs.width_table import WidthTable
@@ -79,12 +79,14 @@ def by_shape(
         Source of the seconds of parts of ops in place of the kernel model.
     """
     asked, ops, row_of = _ops(graph, wanted)
+    memory = machine.memory
     reads = [_read(*op, params.library.name) for op in ops]
     kept, seconds = _table(reads, machine, planner)
     traffic_B, pieces = (np.full(len(ops) + 1, np.nan) for _ in range(2))
     for i, read in kept:
         works = max(read.ways, key=_most_pieces)
-        traffic_B[i] = sum(work.moved_B for work in works) / MOVED_OVER_NAMED
+        moving_B = sum(memory.moving_B(work.named_B, work.moved_B) for work in works)
+        traffic_B[i] = moving_B / memory.moved_over_named
         pieces[i] = _most_pieces(works)
     place = np.full(len(ops) + 1, -1, np.int32)
     place[[i for i, _ in kept]] = np.arange(len(kept))

@@ -114,6 +114,8 @@ class Numbers:
             [row for row in self.streams if row["domain"] == -1] or near, key=lambda row: int(row["cores"])
         )
         mode["core_bandwidth"] = quantity(_gigabytes(near[0]), "GB/s", "triad on one core")
+        # Channels of other hosts with such cores.
+        mode.pop("peak", None)
         doubt = f" ({DISTURBED})" if near[0]["rate_Bps"] > (1 + FASTER) * most["rate_Bps"] else ""
         mode["bandwidth"] = quantity(_gigabytes(most), "GB/s", f"triad on {most['cores']} cores{doubt}")
         if far := [row for row in self.streams if row["domain"] == home and row["home"] != home]:
