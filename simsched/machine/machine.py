@@ -247,8 +247,7 @@ class Machine:
         (1.75, True)
         """
         gain = self.clocks.gain(self._busy(cores or self.n_cores))
-        most = self.peak_flops * self.clocks.boost if self.clocks.by_vector else self.core_flops
-        return min(self.core_flops * gain, most)
+        return min(self.core_flops * gain, max(self.core_flops, self.peak_flops * self.clocks.boost))
 
     def scalar_clock_Hz(self, cores: int) -> float:
         """Return the clock of code without vectors while the first so many cores are busy.

@@ -98,6 +98,7 @@ def test_a_team_runs_at_the_clock_of_all_busy_cores_of_its_socket():
     assert Team(xeon, 1, executors=24).core_flops == Team(xeon, 25).core_flops == xeon.core_flops
     assert ss.machine("knl-7250").core_flops_at(1) == ss.machine("knl-7250").core_flops
     own = replace(xeon, clocks=Clocks(2.1e9))
+    assert replace(xeon, core_flops=float("inf")).core_flops_at(1) == float("inf"), "an ideal core stays one"
     faster = gemm_s(512, 512, 512, Team(own, 1)) / gemm_s(512, 512, 512, Team(xeon, 1))
     assert 1.5 < faster < 1.75, "its bytes do not move any faster"
 
