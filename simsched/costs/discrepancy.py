@@ -11,7 +11,8 @@ wide teams bounds a task (regime overhead), width and z''' are so only for the d
 more than its threads. The gain is a share of a perfect one where seconds were measured, which gain nothing beyond.
 Seconds converted to another kind of cores are off, too, as those carried to another machine, with a z of that kind.
 These numbers are in `discrepancies.toml`, each with its evidence; tasks of one origin and regime share an error.
-`benchmarks/coverage.py` counts what intervals hold.
+`benchmarks/coverage.py` counts what intervals hold. Where seconds come from a chip's numbers, no world computes faster
+than the chip's peak at its highest clock, or than the seconds of the costs where these do.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ import numpy as np
 import numpy.typing as npt
 
 from simsched.costs.curves import OWN, Curve, default_curves, kinds_of, normalised, ranges
+from simsched.costs.own_machine import peak_s
 from simsched.costs.rescaling import WAYS, conversion
 from simsched.costs.task_costs import TaskCosts, Terms
 from simsched.costs.width_table import WidthTable
@@ -41,6 +43,8 @@ from simsched.machine import Machine
 IN_COMPANY = ("recorded", "carried", "clocked", "taken")
 #: Origins of seconds that come from the rooflines of the cores in question, of whatever kind these are.
 OF_THESE_CORES = ("carried", "estimated")
+#: Origins of seconds that come from the numbers of a chip, whose peak bounds them.
+OF_NUMBERS = (*OF_THESE_CORES, "modelled")
 
 
 @dataclass(frozen=True)
@@ -182,9 +186,12 @@ class Discrepancy:
         level = np.array([self._level(group, busy / seen[group.origin], z) for group in groups])
         power = np.array([self._power(group, group.regime, z) for group in groups])
         narrow = np.array([self._power(group, group.bound, z) for group in groups])
+        bound = np.array([group.origin in OF_NUMBERS for group in groups], np.float64)[of]
+        least_s = np.minimum(costs.one_core_s, bound * peak_s(graph, machine))
         found = _with_formula(costs, groups, of, level, narrow, power)
+        found = replace(found, one_core_s=np.maximum(found.one_core_s, least_s))
         if costs.table is not None:
-            table = _with_table(costs.table, groups, of, level, power)
+            table = _with_table(costs.table, groups, of, level, power).no_faster(least_s, machine.n_cores)
             found = replace(found, table=table, one_core_s=table.one_core(found.one_core_s))
         if machine.kinds is None or costs.kinds_s is None:
             return found

@@ -11,6 +11,7 @@ from simsched.errors import SimschedError
 from simsched.graph import TaskGraph
 from simsched.graph.adjacency import Mask
 from simsched.graph.recording import recorded_threads, team_widths
+from simsched.graph.taskgraph import Seconds
 from simsched.machine import Machine, machine as machine_of
 from simsched.machine.stated import BY_DEFINITION
 
@@ -82,6 +83,21 @@ def has_chip(machine: Machine) -> bool:
     (True, False)
     """
     return str(machine.content["cores"]["clock"]["source"]) != BY_DEFINITION
+
+
+def peak_s(graph: TaskGraph, machine: Machine) -> Seconds:
+    """Return the seconds of each task's operations on one core at a chip's peak; 0 where none are known, or no chip.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> graph = ss.TaskGraph.from_edges([1.0], flops=[89.6e9])
+    >>> [float(peak_s(graph, ss.machine(name))[0]) for name in ("graviton4", "generic")]
+    [1.0, 0.0]
+    """
+    peak = machine.peak_flops * machine.clocks.boost if has_chip(machine) else np.inf
+    seconds: Seconds = np.nan_to_num(graph.flops) / peak
+    return seconds
 
 
 def _named(name: str) -> Machine | None:

@@ -126,6 +126,13 @@ class WidthTable:
         most = np.where(self.covers, self.measured_to[self.rows], UNMEASURED)
         return np.asarray(most < width)
 
+    def no_faster(self, least_s: Seconds, cores: int) -> WidthTable:
+        """Return the table with no task faster than so many seconds of one core, shape (n,), shared by a team."""
+        most = np.full(len(self.seconds_s), np.inf)
+        np.minimum.at(most, self.rows[self.covers], least_s[self.covers])
+        shared = most[:, None] / np.clip(np.arange(self.seconds_s.shape[1]), 1, cores)
+        return replace(self, seconds_s=np.maximum(self.seconds_s, np.where(np.isfinite(shared), shared, 0.0)))
+
     def or_else(self, other: WidthTable) -> WidthTable:
         """Return the table with a task's curve from this one, else from the other."""
         widest = max(self.seconds_s.shape[1], other.seconds_s.shape[1])

@@ -295,7 +295,7 @@ def _clocks(cores: Cores) -> Clocks:
     if table is None:
         return Clocks(nominal_Hz)
     rows = {name: tuple(value * factor(row.unit) for value in row.value) for name, row in table.rows.items()}
-    return Clocks(nominal_Hz, table.busy, rows)
+    return Clocks(nominal_Hz, table.busy, rows, table.between == "line")
 
 
 def _value(value: Any) -> float | tuple[float, ...]:

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from simsched.machine.schema import Confidence
+from simsched.machine.schema import UNITS, Confidence
 
 #: A number times and divided by this are the assumed ends of its 95 % interval. Our reading of the four words: a
 #: vendor's number; one measured elsewhere; one read off a figure or derived; an unchecked one.
 FACTORS: Mapping[Confidence, float] = {"high": 1.05, "med": 1.25, "low": 2.0, "unverified": 2.0}
+#: The most of these for a clock, known or not: chips of a kind differ by no more, and none runs at twice its clock.
+MOST_OF_CLOCKS = 1.25
 
 
-def ends(value: float, confidence: Confidence) -> tuple[float, float]:
-    """Return the ends of the 95 % interval of a non-negative number.
+def ends(value: float, confidence: Confidence, unit: str = "") -> tuple[float, float]:
+    """Return the ends of the 95 % interval of a non-negative number in a unit.
 
     Examples
     --------
     >>> ends(10.0, "med")
     (8.0, 12.5)
+    >>> ends(2.0, "unverified"), ends(2.0, "unverified", "GHz")
+    ((1.0, 4.0), (1.6, 2.5))
     """
-    return value / FACTORS[confidence], value * FACTORS[confidence]
+    factor = min(FACTORS[confidence], MOST_OF_CLOCKS if unit in UNITS["frequency"] else FACTORS[confidence])
+    return value / factor, value * factor

@@ -246,9 +246,8 @@ class Machine:
         >>> xeon.core_flops_at(1) / xeon.core_flops_at(24), xeon.core_flops_at(48) == xeon.core_flops
         (1.75, True)
         """
-        if not self.clocks.by_vector:
-            return self.core_flops
-        return self.core_flops * self.clocks.gain(self._busy(cores or self.n_cores))
+        gain = self.clocks.gain(self._busy(cores or self.n_cores))
+        return min(self.core_flops * gain, max(self.core_flops, self.peak_flops * self.clocks.boost))
 
     def scalar_clock_Hz(self, cores: int) -> float:
         """Return the clock of code without vectors while the first so many cores are busy.

@@ -174,6 +174,7 @@ class BusyClock(Strict):
     """Frequencies by the number of busy cores of a chip, and by the width of the vectors in use."""
 
     busy: Annotated[tuple[Annotated[int, Field(ge=1, strict=True)], ...], Field(min_length=1)]
+    between: Literal["steps", "line"] = "steps"
     scalar: Quantities | None = None
     avx2: Quantities | None = None
     avx512: Quantities | None = None

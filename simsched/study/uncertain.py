@@ -12,6 +12,7 @@ from typing import Any, cast
 from simsched.costs import CostModel
 from simsched.costs.curves import MOST, OWN, kinds_of, normalised, ranges, sampled_between
 from simsched.costs.discrepancy import NormalByName
+from simsched.costs.own_machine import has_chip
 from simsched.errors import MachineError, SimschedError
 from simsched.graph import TaskGraph
 from simsched.machine import Machine
@@ -28,6 +29,8 @@ COUNTS = ("core", "core/tile", "thread/core")
 PEAK = ".peak"
 #: Share by which a number near another one differs.
 NEAR = 1e-3
+#: Share of the stated rise of clocks where fewer cores are busy: the stated ones are the most, 1.
+RISE = "cores.busy_clock"
 #: Prefix of the names of numbers of cost curves.
 COSTS = "costs."
 #: Halvings in search of the largest possible value.
@@ -130,10 +133,25 @@ class Uncertain:
             value = float(cast(float, fact.value))
             if fact.unit in COUNTS or fact.key.endswith(PEAK) or self._is_count(fact.key, value, fact.unit):
                 continue
-            low, high = (reachable(fact.key, value, end) for end in ends(value, fact.confidence))
+            low, high = (reachable(fact.key, value, end) for end in self._ends(fact, value))
             # A count has no other possible value.
             if value == 0 or low < high:
                 yield Parameter(fact.key, value, fact.unit, low, high, fact.confidence)
+        if machine.clocks.by_vector and machine.clocks.gain(1) > 1:
+            widest = next(fact for fact in reversed(machine.facts) if fact.key.startswith(f"{RISE}."))
+            yield Parameter(
+                RISE, 1.0, "", reachable(RISE, 1.0, ends(1.0, widest.confidence)[0]), 1.0, widest.confidence
+            )
+
+    def _ends(self, fact: Fact, value: float) -> tuple[float, float]:
+        """Return the ends of the interval that a chip allows: no clock above the stated ones, no more lanes."""
+        machine, (low, high) = self.scenario.machine, ends(value, fact.confidence, fact.unit)
+        if fact.unit == "FLOP/cycle" and has_chip(machine):
+            # Lanes are counted: who read of them has no fraction of them.
+            return (value if fact.confidence in ("high", "med") else low), value
+        if fact.key == "cores.clock" and machine.clocks.by_vector:
+            return low, min(high, machine.clocks.most_Hz / factor(fact.unit))
+        return low, high
 
     def _is_count(self, name: str, value: float, unit: str) -> bool:
         """Return whether a number without a unit is whole and has to be: nothing near it is possible."""
@@ -177,6 +195,8 @@ def _varied(machine: Machine, values: Mapping[str, float]) -> Machine:
     A number that is varied switches no effect on here: all replays account for the same ones. What plans ops in local
     memories plans them for the numbers that are stated. What such a machine recorded was recorded on its numbers.
     """
+    values = dict(values)
+    rise = values.pop(RISE, 1.0)
     units = {fact.key: fact.unit for fact in machine.facts}
     near = {name: name.replace(".remote_latency.", ".latency.") for name in values}
     possible = {
@@ -189,7 +209,8 @@ def _varied(machine: Machine, values: Mapping[str, float]) -> Machine:
         for name, table in varied.tables.items()
     }
     stated = machine.stated_speed or (machine.core_flops, machine.one_core_Bps)
-    return replace(varied, effects=machine.effects, tables=tables, stated_speed=stated)
+    clocks = varied.clocks.rising(rise)
+    return replace(varied, effects=machine.effects, tables=tables, stated_speed=stated, clocks=clocks)
 
 
 def _of_kinds(machine: Machine) -> Iterator[Fact]:

@@ -6,12 +6,19 @@ from pathlib import Path
 import pytest
 
 import simsched as ss
+from simsched.costs.discrepancy import Discrepancy
 from simsched.costs.kernels import Team, gemm_s, loop_s
 from simsched.errors import CostError, MachineError
 from simsched.machine import Clocks
+from simsched.study.uncertain import MachineNumbers
 
 XEON = Path(ss.__file__).parent / "hwmodels" / "xeon-8160x2.toml"
 TABLE = Clocks(2e9, (2, 4), {"scalar": (4e9, 3e9), "avx512": (3e9, 2e9)})
+#: Chips that boost, with the clock of one core that their maker states, in GHz.
+BOOSTING = {
+    "core-i7-1370p": 5.2, "epyc-7702": 3.35, "epyc-9654x2": 3.7, "epyc-9965": 3.7, "xeon-6148x2": 3.7,
+    "xeon-6780e": 3.0, "xeon-6980p": 3.9, "xeon-8160x2": 3.7, "xeon-8360y": 3.5, "xeon-8470": 3.8,
+}  # fmt: skip
 
 
 def test_a_clock_holds_up_to_so_many_busy_cores():
@@ -25,6 +32,65 @@ def test_a_clock_holds_up_to_so_many_busy_cores():
         TABLE.at(0)
 
 
+def test_clocks_between_two_stated_ones_lie_on_a_line():
+    line = Clocks(2e9, (2, 6), {"scalar": (4e9, 3e9)}, line=True)
+    assert [line.at(busy) / 1e9 for busy in (1, 2, 3, 4, 6, 9)] == [4.0, 4.0, 3.75, 3.5, 3.0, 3.0]
+
+
+def test_a_line_is_near_the_only_stated_table():
+    """Of the Xeon 8160 all are known: a line through its first and its last is off by 11 % at most."""
+    table = ss.machine("xeon-8160x2").clocks
+    for name, row in table.by_vector.items():
+        line = Clocks(table.nominal_Hz, (2, 24), {name: (row[0], row[-1])}, line=True)
+        assert [line.at(busy) for busy in table.busy] == pytest.approx(row, rel=0.11)
+
+
+@pytest.mark.parametrize("name", BOOSTING)
+def test_few_cores_boost_and_no_sampled_world_exceeds_it(name):
+    machine = ss.machine(name)
+    assert machine.clocks.most_Hz == pytest.approx(BOOSTING[name] * 1e9)
+    falling = [machine.clocks.at(busy) for busy in range(1, machine.n_cores + 1)]
+    assert falling == sorted(falling, reverse=True)
+    assert falling[0] > 1.3 * falling[-1]
+    known, cycle = MachineNumbers.of(machine), machine.peak_flops / machine.clocks.nominal_Hz
+    sampled = [known.sampled(machine, seed) for seed in range(10)]
+    assert len({one.clocks.at(1) for one in sampled}) > 1
+    for one in sampled:
+        assert one.clocks.nominal_Hz <= machine.clocks.most_Hz
+        assert one.core_flops_at(1) <= cycle * machine.clocks.at(1) * (1 + 1e-12)
+
+
+def test_chips_of_two_years_boost_alike_on_few_cores():
+    """Where only the older one boosted, its cores were 1.55 times as fast as those of six years later."""
+    new, old, zen = (ss.machine(f"{name}[cores=4]") for name in ("xeon-8470", "xeon-8160x2", "epyc-9654x2"))
+    assert 0.9 < new.core_flops_at() / old.core_flops_at() < 1.1
+    assert 1.5 < old.core_flops_at() / zen.core_flops_at() < 1.8, "of twice the lanes"
+
+
+@pytest.mark.parametrize("shapes", ["8192x8192;8192x8192", ""])
+def test_no_world_computes_faster_than_the_peak(shapes):
+    chip, flops = ss.machine("graviton4"), 2 * 8192.0**3
+    graph = ss.TaskGraph.from_edges(
+        [float("nan")], kinds="MatMul", shapes=[shapes], flops=[flops], bytes_B=[1e9]
+    )
+    found = []
+    for seed in range(40):
+        world = MachineNumbers.of(chip).sampled(chip, seed)
+        model = ss.CostModel(discrepancy=Discrepancy(seed))
+        found.append(model.on(graph, world).one_core_s[0])
+        wide = ss.simulate(graph, world, "sequential", "1x96", costs=model)
+        assert wide.makespan_s >= flops / chip.peak_flops / 96
+    assert min(found) == pytest.approx(flops / chip.peak_flops), "2.8 GHz, all lanes busy"
+    assert max(found) > 1.5 * min(found)
+
+
+@pytest.mark.parametrize(("cores", "GFLOPs"), [(40, 2081), (20, 1054)])
+def test_products_on_a_measured_chip(cores, GFLOPs):
+    """Others measured DGEMM of MKL, n = 10240, on 2 x Gold 6148; doubles take twice the time."""
+    seconds = 2 * gemm_s(10240, 10240, 10240, Team(ss.machine("xeon-6148x2"), cores))
+    assert 2 * 10240.0**3 / seconds / 1e9 == pytest.approx(GFLOPs, rel=0.05)
+
+
 def test_a_team_runs_at_the_clock_of_all_busy_cores_of_its_socket():
     """Alone a core of the Xeon runs at 3.5 GHz with wide vectors, 24 of a socket at 2.0, and 25 are 24 and 1."""
     xeon = ss.machine("xeon-8160x2")
@@ -32,6 +98,7 @@ def test_a_team_runs_at_the_clock_of_all_busy_cores_of_its_socket():
     assert Team(xeon, 1, executors=24).core_flops == Team(xeon, 25).core_flops == xeon.core_flops
     assert ss.machine("knl-7250").core_flops_at(1) == ss.machine("knl-7250").core_flops
     own = replace(xeon, clocks=Clocks(2.1e9))
+    assert replace(xeon, core_flops=float("inf")).core_flops_at(1) == float("inf"), "an ideal core stays one"
     faster = gemm_s(512, 512, 512, Team(own, 1)) / gemm_s(512, 512, 512, Team(xeon, 1))
     assert 1.5 < faster < 1.75, "its bytes do not move any faster"
 

@@ -135,7 +135,7 @@ def test_what_is_uncertain_of_a_sentence():
     numbers = {one.name: one for one in MachineNumbers.of(ss.machine(SENTENCE)).parameters}
     assert "memory.modes.memory.bandwidth" not in numbers
     assert numbers["memory.modes.memory.core_bandwidth"].high == pytest.approx(2 * 22.5)
-    assert numbers["cores.flop_per_cycle"].high < 1.1 * 32
+    assert "cores.flop_per_cycle" not in numbers, "lanes are counted"
 
 
 def test_a_sentence_of_several_domains():

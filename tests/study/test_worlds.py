@@ -43,7 +43,7 @@ def test_machines_are_sampled_within_the_intervals_of_their_numbers(spec):
     sampled = [known.sampled(machine, seed) for seed in range(5)]
     for one in sampled:
         values = {fact.key: fact.value for fact in one.facts if fact.key in ends}
-        assert all(low <= values[name] <= high for name, (low, high) in ends.items())
+        assert all(ends[name][0] <= value <= ends[name][1] for name, value in values.items())
         assert one.effects == machine.effects
         assert one.n_cores == machine.n_cores
     assert len({one.core_flops for one in sampled}) == 5
