@@ -239,7 +239,8 @@ class _Case:
         )  # fmt: skip
         schedule = chosen.replay(plan, self.scenario.progress)
         still = _still(problem.graph, problem.machine)
-        notes = (*schedule.notes, *remarks_of(found.policy), *still, *_free_cores(problem))
+        planned = plan.notes if isinstance(plan, StaticPlan) else ()
+        notes = (*schedule.notes, *remarks_of(found.policy), *planned, *still, *_free_cores(problem))
         return replace(schedule, inputs=inputs, notes=notes)
 
     @cached_property
