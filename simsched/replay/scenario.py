@@ -242,14 +242,8 @@ class _Case:
         schedule = chosen.replay(plan, self.scenario.progress)
         still = _still(problem.graph, problem.machine)
         planned = plan.notes if isinstance(plan, StaticPlan) else ()
-        notes = (
-            *schedule.notes,
-            *remarks_of(found.policy),
-            *planned,
-            *still,
-            *_free_cores(problem),
-            *_divided(problem, schedule, self.scenario.costs),
-        )
+        said = (*_divided(problem, schedule, self.scenario.costs), *remarks_of(found.policy), *planned)
+        notes = (*schedule.notes, *said, *still, *_free_cores(problem))
         return replace(schedule, inputs=inputs, notes=notes)
 
     @cached_property
