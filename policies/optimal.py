@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from simsched.errors import SpecError
 from simsched.exact.assigning import assigned
@@ -15,8 +15,9 @@ from simsched.policy.planning.draft import planned_end
 class Optimal(PlannedPolicy):
     """The shortest plan on the executors: an exact search, for graphs of some tens of tasks.
 
-    It begins with HEFT's plan and is never longer. The search ends with a proof, or when its effort is spent; the plan
-    is the same on any machine. Only of graphs of at most some hundred tasks anything better than HEFT can be expected.
+    It begins with HEFT's plan and is never longer. The search ends with a proof, or when its effort is spent, which a
+    note on the schedule then says; the plan is the same on any machine. Only of graphs of at most some hundred tasks
+    anything better than HEFT can be expected.
     `ss.optimum` proves bounds, and chooses widths, but knows neither messages nor kinds of cores.
 
     Cost: exponential.
@@ -55,4 +56,5 @@ class Optimal(PlannedPolicy):
         """Return where each task runs, and in which order."""
         first = Heft().plan(platform, seed)
         found = assigned(platform, first, planned_end(platform, first), effort=self.effort, seed=seed)
-        return min(first, found, key=lambda plan: planned_end(platform, plan))
+        best = min(first, found, key=lambda plan: planned_end(platform, plan))
+        return replace(best, notes=found.notes)

@@ -22,6 +22,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from importlib.resources import files
+from itertools import compress
 from math import sqrt
 from typing import Any, NamedTuple
 
@@ -35,6 +36,7 @@ from simsched.graph.report import KINDS_ARE
 from simsched.machine import RuntimeProfile
 from simsched.machine.confidence import ends
 from simsched.machine.schema import Confidence
+from simsched.notes import Note, Weight
 from simsched.parameters import is_number
 
 #: One-core seconds at which `Curve.thread_overhead` is stated.
@@ -128,6 +130,58 @@ def kinds_of(graph: TaskGraph) -> Sequence[str]:
     """
     labels = graph.kinds.labels
     return tuple(f"{OWN}{kind}" for kind in labels) if KINDS_ARE in graph.report.facts else labels
+
+
+def unknown_kinds(graph: TaskGraph, curves: Sequence[Curve]) -> tuple[str, ...]:
+    """Return the kinds of a graph's tasks that are taken to be serial, as nothing is known of them.
+
+    Functions of a program's own, and what ran on a device, are none: each of them ran on one thread.
+
+    Parameters
+    ----------
+    graph : TaskGraph
+    curves : sequence of Curve
+        Of each label of its kinds.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> graph = ss.TaskGraph.from_edges([1.0, 1.0, 1.0], kinds=["DGEMM", "gemm", "mine"])
+    >>> model = ss.CostModel({"mine": ss.Curve(serial_share=0.1)})
+    >>> unknown_kinds(graph, [model.curve(kind) for kind in graph.kinds.labels])
+    ('DGEMM',)
+    """
+    serial = [curve.family == default_curves()[1].family for curve in curves]
+    kinds = compress(kinds_of(graph), (graph.kinds.counts > 0) & np.array(serial, np.bool_))
+    return tuple(kind for kind in kinds if kind and not kind.startswith((DEVICE, OWN)))
+
+
+def taken_to_be_serial(kinds: Sequence[str]) -> tuple[Note, ...]:
+    """Return a note on kinds that are taken to be serial as nothing is known of them; none without any.
+
+    Examples
+    --------
+    >>> taken_to_be_serial(["DGEMM"])[0].partition(":")[0]
+    "kinds taken to be serial, as nothing is known of them ('DGEMM')"
+    """
+    if not kinds:
+        return ()
+    said = (
+        f"kinds taken to be serial, as nothing is known of them ({few(kinds)}): if teams speed them up, say how much "
+        "by costs=ss.CostModel({kind: ss.Curve(serial_share=...)}), or call them as docs/costs.md does (MatMul)"
+    )
+    return (Note(said, Weight.ASSUMPTION),)
+
+
+def few(kinds: Sequence[str]) -> str:
+    """Return kinds in a sentence, no more than three of them.
+
+    Examples
+    --------
+    >>> few(["syrk", "DGEMM"]), few(["a", "b", "c", "d"])
+    ("'syrk', 'DGEMM'", "'a', 'b', 'c', ...")
+    """
+    return ", ".join([*(f"{kind!r:.60}" for kind in kinds[:3]), *(["..."] if len(kinds) > 3 else [])])
 
 
 @lru_cache(4096)

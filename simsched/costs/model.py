@@ -10,7 +10,17 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from simsched.costs.curves import OWN, Curve, default_curves, kinds_of, normalised, ranges, sampled_families
+from simsched.costs.curves import (
+    OWN,
+    Curve,
+    default_curves,
+    kinds_of,
+    normalised,
+    ranges,
+    sampled_families,
+    taken_to_be_serial,
+    unknown_kinds,
+)
 from simsched.costs.discrepancy import Discrepancy
 from simsched.costs.kernels.library import DEFAULT, Parameters, parameters
 from simsched.costs.noise import Noise, noise_of
@@ -466,7 +476,7 @@ def _terms(curves: Sequence[Curve], runtime: RuntimeProfile) -> Terms:
 
 
 def _families(graph: TaskGraph, curves: Sequence[Curve], covers: Mask | None) -> tuple[str, ...]:
-    """Return, in a sentence, how many tasks follow the curve of each family; nothing where all were measured."""
+    """Return notes on how many tasks follow the curve of each family, and on kinds of none; none of measured ones."""
     kinds = graph.kinds if covers is None else LabelColumn(graph.kinds.codes[~covers], graph.kinds.labels)
     counts: Counter[str] = Counter()
     for curve, count in zip(curves, kinds.counts.tolist(), strict=True):
@@ -474,4 +484,5 @@ def _families(graph: TaskGraph, curves: Sequence[Curve], covers: Mask | None) ->
     said = ", ".join(f"{count} {family}" for family, count in counts.most_common() if count)
     if not said:
         return ()
-    return (Note(f"cost curves: {said}", Weight.ASSUMPTION),)
+    serial = taken_to_be_serial(unknown_kinds(graph, curves) if covers is None else ())
+    return (Note(f"cost curves: {said}", Weight.ASSUMPTION), *serial)

@@ -181,7 +181,9 @@ class Result(pd.DataFrame):
           0.5 yes
         1 more row: .frame has all
         """
-        lines = [table_text(self._table(rows), cells), *self._rest(rows)]
+        # Of rows that are all folded nothing would be printed.
+        none = "" if len(self.shown.columns) else f"no rows to show; .frame has {len(self)}"
+        lines = [none or table_text(self._table(rows), cells), *self._rest(rows)]
         below = [fitted(f"note: {printable(note)}", cells) for note in self.notes if notes]
         return "\n".join([*lines, *([""] if below else []), *below])
 

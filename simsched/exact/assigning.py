@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
+from math import ceil
 from typing import Any
 
 import numpy as np
@@ -10,6 +12,7 @@ import numpy as np
 from simsched.errors import PolicyError
 from simsched.exact.model import MOST_UNITS, Units, Whole, ortools
 from simsched.graph.adjacency import place_in
+from simsched.notes import Note, Weight
 from simsched.policy import Assignment, Platform
 from simsched.policy.planning.compiled import order_of
 
@@ -100,7 +103,7 @@ class _Model:
                 f"optimal: tasks or messages take up to {seconds.max():g} s, more whole units of time than fit beside "
                 f"a plan that ends at {ends_s:g} s: take heft"
             )
-        units = Units.of(seconds, ends_s or 1.0)
+        self.units = units = Units.of(seconds, ends_s or 1.0)
         self.lengths: Whole = units.lengths[: table.size].reshape(table.shape)[:, platform.kind_of]
         self.horizon = int(self.lengths.max(axis=1).sum()) + int(units.lengths[table.size :].sum()) + 1
         n, p = self.lengths.shape
@@ -158,15 +161,25 @@ class _Model:
                 self.model.add_hint(on, at == executor)
 
     def solved(self, first: Assignment, effort: float, seed: int) -> Assignment:
-        """Return the shortest plan found, the first where there is none."""
+        """Return the shortest plan found, the first where there is none; a note where it is not proven to be that."""
         solver = self.cp_model.CpSolver()
         solver.parameters.max_deterministic_time = effort
         solver.parameters.num_workers, solver.parameters.random_seed = 1, seed % (1 << 31)
         status = solver.solve(self.model)
+        notes = () if status == self.cp_model.OPTIMAL else (self._not_proven(solver, effort),)
         if status not in (self.cp_model.OPTIMAL, self.cp_model.FEASIBLE):
-            return first
+            return replace(first, notes=notes)
         executor = [next(e for e, on in enumerate(row) if solver.value(on)) for row in self.runs_on]
         place = place_in(order_of(self.platform))
         starts = [solver.value(start) for start in self.starts]
         ends = [solver.value(end) for end in self.ends]
-        return Assignment(np.array(executor, np.int32), np.lexsort((place, ends, starts)).astype(np.int32))
+        order = np.lexsort((place, ends, starts)).astype(np.int32)
+        return Assignment(np.array(executor, np.int32), order, notes)
+
+    def _not_proven(self, solver: Any, effort: float) -> Note:
+        least_s = self.units.seconds(max(ceil(solver.best_objective_bound - 1e-6), 0))
+        return Note(
+            f"optimal: not proven, as the search ended at its effort of {effort:g} (effort= gives it more): plans for "
+            f"these executors take at least {least_s:.6g} s by the estimates that it plans with",
+            Weight.DOUBT,
+        )

@@ -44,13 +44,36 @@ def write_picture(schedule: Schedule, file: IO[bytes], kind: str) -> None:
         save(figure, file, kind)
 
 
+#: Fonts that have Chinese, Japanese or Korean letters, which matplotlib's own lacks: those that are there stand in.
+WITH_CJK = (
+    "Noto Sans CJK SC",
+    "Noto Sans CJK JP",
+    "Source Han Sans SC",
+    "WenQuanYi Micro Hei",
+    "WenQuanYi Zen Hei",
+    "Droid Sans Fallback",
+    "PingFang SC",
+    "Hiragino Sans",
+    "Apple SD Gothic Neo",
+    "Microsoft YaHei",
+    "SimHei",
+    "Yu Gothic",
+    "Malgun Gothic",
+)
+
+
 @contextmanager
 def quiet_canvas(size: Size) -> Iterator[Figure]:
     """Yield a figure that pyplot does not register; text stays text, same input gives same bytes."""
     require_matplotlib()
-    from matplotlib import rc_context
+    from matplotlib import font_manager, rc_context, rcParams
 
-    with rc_context({"svg.fonttype": "none", "svg.hashsalt": "simsched"}), warnings.catch_warnings():
+    there = {*font_manager.get_font_names()}
+    families = [*rcParams["font.family"], *(font for font in WITH_CJK if font in there)]
+    with (
+        rc_context({"svg.fonttype": "none", "svg.hashsalt": "simsched", "font.family": families}),
+        warnings.catch_warnings(),
+    ):
         # A name in a script that the font lacks is drawn as boxes: no reason to bother the caller.
         warnings.filterwarnings("ignore", "Glyph .* missing from", UserWarning)
         yield detached_figure(size)

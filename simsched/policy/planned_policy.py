@@ -21,6 +21,8 @@ class Assignment:
         Executor that runs each task.
     order : int32 array, shape (n,)
         All tasks, each after those that it waits for: every executor runs its own in this order.
+    notes : tuple of str
+        Remarks on this plan, in the `notes` of its schedule.
 
     Examples
     --------
@@ -32,6 +34,7 @@ class Assignment:
 
     executor: Index
     order: Index
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

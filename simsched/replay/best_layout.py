@@ -191,6 +191,8 @@ class Search:
 
     def _fewer(self, layout: Layout) -> list[Layout]:
         """Return layouts of fewer executors, or of fewer tasks than run concurrently."""
+        if self.estimator.fixed and not self.estimator.tries_idle_cores:
+            return []
         k, fit = layout.executors, self.estimator.problem.machine.n_threads // layout.width
         fewer = (k - 1, (k + 1) // 2) if k <= fit else (3 * self._at_once() // 4, 2 * fit, fit)
         return [replace(layout, executors=n) for n in fewer if 1 <= n < k]
@@ -199,7 +201,8 @@ class Search:
         """Return layouts of other widths with fewer executors, if this has fewer than fit: it may help there, too."""
         k, fit = layout.executors, self.estimator.problem.machine.n_threads // layout.width
         if self.estimator.fixed:
-            return [replace(one, executors=(one.executors + 1) // 2) for one in near if 2 * k <= fit + 1]
+            halved = (replace(one, executors=(one.executors + 1) // 2) for one in near)
+            return [*halved] if self.estimator.tries_idle_cores and 2 * k <= fit + 1 else []
         return [replace(one, executors=k) for one in near if k < one.executors and one.width != layout.width]
 
     def _at_once(self) -> int:

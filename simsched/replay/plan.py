@@ -116,6 +116,8 @@ class StaticPlan:
         Of the discipline "pushed".
     rank_s : float64 array, shape (n,)
         Ranks in seconds, where `pushing` counts these; else empty.
+    notes : tuple of str
+        Remarks of the policy's plan.
     """
 
     problem: Problem
@@ -137,6 +139,7 @@ class StaticPlan:
     data: DataPlan | None = None
     pushing: Pushing = field(default_factory=Pushing)
     rank_s: Seconds = field(default_factory=lambda: np.empty(0))
+    notes: tuple[str, ...] = ()
 
     @property
     def singles(self) -> Index:
@@ -226,6 +229,7 @@ class StaticPlan:
             data=DataPlan.of(problem, memory_limit, places, aborts=discipline == "spoliation"),
             pushing=policy.pushing,
             rank_s=_ranks_s(policy, problem, discipline),
+            notes=planned.notes if planned else (),
         )
 
 

@@ -122,7 +122,7 @@ def planned_of(policy: RankPolicy, problem: Problem, executors: Csr) -> Assignme
         raise PolicyError(
             f"policy {policy}: the order of its plan is not one of all tasks, each after those before it"
         )
-    return Assignment(executor.astype(np.int32), order.astype(np.int32))
+    return Assignment(executor.astype(np.int32), order.astype(np.int32), found.notes)
 
 
 def prepared_of(policy: Policy, problem: Problem) -> Policy:

@@ -12,8 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from simsched.costs import CostModel, TaskCosts
+from simsched.costs.curves import few
 from simsched.errors import CostError, SimschedError
 from simsched.graph import TaskGraph
+from simsched.graph.recording import measured_on
 from simsched.graph.required import check_graph
 from simsched.graph.taskgraph import Seconds
 from simsched.machine import Machine, RuntimeProfile, machine as machine_of
@@ -239,7 +241,9 @@ class _Case:
         )  # fmt: skip
         schedule = chosen.replay(plan, self.scenario.progress)
         still = _still(problem.graph, problem.machine)
-        notes = (*schedule.notes, *remarks_of(found.policy), *still, *_free_cores(problem))
+        planned = plan.notes if isinstance(plan, StaticPlan) else ()
+        said = (*_divided(problem, schedule, self.scenario.costs), *remarks_of(found.policy), *planned)
+        notes = (*schedule.notes, *said, *still, *_free_cores(problem))
         return replace(schedule, inputs=inputs, notes=notes)
 
     @cached_property
@@ -279,6 +283,24 @@ def _free_cores(problem: Problem) -> Iterator[Note]:
         yield Note(
             f"{layout.cores} threads on {threads} cost nothing, as the effect share_cores is off: the makespan may be "
             "less than the cores can do; share_cores=true in the machine's brackets has them take turns",
+            Weight.DOUBT,
+        )
+
+
+def _divided(problem: Problem, schedule: Schedule, model: CostModel) -> Iterator[Note]:
+    """Yield a note where given durations are those of one core, and tasks ran in teams that are faster."""
+    graph, costs = problem.graph, problem.costs
+    known = ~np.isnan(graph.durations_s)
+    if not known.any() or measured_on(graph) is not None:
+        return
+    faster = (schedule.widths > graph.widths) & (schedule.alone_s < costs.one_core_s)
+    divided = np.flatnonzero(known & faster & (costs.terms.serial_share[costs.labels] < 1))
+    labels = [graph.kinds.labels[code] for code in np.unique(graph.kinds.codes[divided])]
+    # Of curves that were given, the user knows.
+    if kinds := [kind for kind in labels if model.curve(kind).family != "given"]:
+        yield Note(
+            f"given durations are on one core, or on as many as the task's width says; those of {few(kinds)} are "
+            "divided over wider teams, by the cost curves of these kinds",
             Weight.DOUBT,
         )
 

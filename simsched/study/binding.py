@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from simsched.costs import TaskCosts
+from simsched.costs.curves import few, unknown_kinds
 from simsched.explain import Explanation
 from simsched.explain.causes import slow_downs_of
 from simsched.explain.core_time import SLOW_DOWNS
@@ -37,6 +38,8 @@ RESOURCES = (
 CRITICAL_PATH = "critical path"
 #: The resources that are its tasks' seconds in their teams, undisturbed.
 IN_TEAMS = ("dependencies", "cores", "narrow teams", "members without work", "team overhead")
+#: Columns of a prediction that only `advice` reads.
+FOR_ADVICE = ("twice_the_cores_s", "assumed_serial")
 #: Share of the makespan by which it is longer at most.
 NEAR = 0.05
 #: Share that three digits do not show: half a unit of the last one of 9.99.
@@ -51,6 +54,11 @@ NO_WIDTH = (
 WIDER = (
     "no policy or layout of these cores shortens it; more cores would, in wider teams; divide its tasks or make them "
     "faster (ss.explain(schedule).critical_path lists them)"
+)
+#: Beside both, of kinds that are taken to be serial.
+ASSUMED = (
+    "; of {}, of which nothing is known, it is only assumed that no further core does: "
+    "costs=ss.CostModel({{kind: ss.Curve(serial_share=...)}}) says how much teams speed them up"
 )
 HARDLY, HARDLY_WIDER = (
     what.replace("shortens it", f"shortens it by more than {100 * NEAR:g} %") for what in (NO_WIDTH, WIDER)
@@ -203,7 +211,8 @@ def advice(frame: pd.DataFrame, column: str, place: str) -> Iterator[str]:
     Parameters
     ----------
     frame : DataFrame
-        With the columns binds, makespan_s, critical_path_s and twice_the_cores_s, as `on_twice_the_cores_s` returns it.
+        With the columns binds, makespan_s, critical_path_s, and those that `on_twice_the_cores_s` and `assumed_serial`
+        return.
     column : str
         What tells its rows apart.
     place : str
@@ -212,7 +221,7 @@ def advice(frame: pd.DataFrame, column: str, place: str) -> Iterator[str]:
     Examples
     --------
     >>> frame = pd.DataFrame({"cores": [2, 4], "binds": "critical path", "makespan_s": 4.0, "critical_path_s": [4, 2]})
-    >>> frame["twice_the_cores_s"] = frame["critical_path_s"]
+    >>> frame["twice_the_cores_s"], frame["assumed_serial"] = frame["critical_path_s"], ""
     >>> [note.partition(":")[0] for note in advice(frame, "cores", "at {} cores")]
     ['critical path at 2 cores', 'critical path at 4 cores']
     """
@@ -229,9 +238,35 @@ def advice(frame: pd.DataFrame, column: str, place: str) -> Iterator[str]:
         (binds & hardly & divides, HARDLY_WIDER),
         (binds & shorter, OTHER_WIDTHS),
     ):
-        if rows.any():
-            named = place.format(", ".join(map(str, frame[column][rows])))
-            yield f"critical path {named}: {what}"
+        for kinds, some in frame[rows].groupby("assumed_serial", sort=False):
+            named = place.format(", ".join(map(str, some[column])))
+            assumed = ASSUMED.format(kinds) if kinds and what in (NO_WIDTH, HARDLY) else ""
+            yield f"critical path {named}: {what}{assumed}"
+
+
+def assumed_serial(why: Explanation) -> str:
+    """Return the kinds on the critical path through time that are taken to be serial, as nothing is known of them.
+
+    Parameters
+    ----------
+    why : Explanation
+        Of a simulated schedule.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> graph = ss.TaskGraph.from_edges([1.0, 1.0], [(0, 1)], kinds=["DGEMM", "gemm"])
+    >>> assumed_serial(ss.simulate(graph, "generic[cores=2]", "fifo").explain())
+    "'DGEMM'"
+    """
+    schedule, costs = why.schedule, why.costs
+    if schedule.inputs is None or (costs is not None and costs.table is not None):
+        return ""
+    ran = why.path.task[why.path.part == SEGMENTS.index("run")]
+    there = {*schedule.graph.kinds.codes[ran].tolist()}
+    on_path = {label for code, label in enumerate(schedule.graph.kinds.labels) if code in there}
+    curves = [schedule.inputs.costs.curve(kind) for kind in schedule.graph.kinds.labels]
+    return few([kind for kind in unknown_kinds(schedule.graph, curves) if kind in on_path])
 
 
 def on_twice_the_cores_s(graph: TaskGraph, costs: TaskCosts) -> float:

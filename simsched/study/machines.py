@@ -28,7 +28,7 @@ from simsched.replay.parallel_map import parallel_map
 from simsched.replay.scenario import Scenario
 from simsched.schedule import Schedule
 from simsched.spec import Engine
-from simsched.study.binding import advice
+from simsched.study.binding import FOR_ADVICE, advice
 from simsched.study.predict import HIDDEN, quiet, rows_of
 from simsched.study.worlds import SAMPLES, Case, fastest_shares, sample_seeds, undecided
 
@@ -200,7 +200,7 @@ def _result(rows: Sequence[dict[str, Any]]) -> Result:
     frame.insert(place, "times_best", times)
     of_rows = [f"{one}: {note}" for one, note in zip(frame["machine"], frame["note"], strict=True) if note]
     return Result.of(
-        frame.drop(columns="twice_the_cores_s"),
+        frame.drop(columns=[*FOR_ADVICE]),
         [
             *undecided(frame, "machine"),
             *notes,

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +22,7 @@ from simsched.graph import TaskGraph
 from simsched.intervals import spread
 from simsched.machine import Machine, RuntimeProfile
 from simsched.machine.stated import BY_DEFINITION, rounded
-from simsched.notes import Note, Weight
+from simsched.notes import Note, Weight, weight_of
 from simsched.parameters import is_whole
 from simsched.plots.scaling import scaling
 from simsched.policy import Policy, policy as policy_of
@@ -34,7 +36,14 @@ from simsched.schedule.bounds import bounds_of
 from simsched.schedule.caveats import notes_of
 from simsched.schedule.one_core import OneCore
 from simsched.spec import Engine
-from simsched.study.binding import advice, bottleneck, bound_by, on_twice_the_cores_s
+from simsched.study.binding import (
+    FOR_ADVICE,
+    advice,
+    assumed_serial,
+    bottleneck,
+    bound_by,
+    on_twice_the_cores_s,
+)
 from simsched.study.core_counts import core_counts, grown, knee
 from simsched.study.parts import PARTS, parts_of, with_growth
 from simsched.study.worlds import SAMPLES, Case, against_recording, sample_seeds, sampled_s
@@ -118,7 +127,8 @@ def _result(
 
     With more work on more cores there is no one graph.
     """
-    notes = [*nearest, *(note for row in rows for note in row.pop("notes"))]
+    said = {row["cores"]: row.pop("notes") for row in rows}
+    notes = [*nearest, *(_of_most_cores(said) if graph is None else chain(*said.values()))]
     frame = with_growth(_with_knee(pd.DataFrame(rows).drop(columns="worlds_s"), graph is None))
     if graph is not None:
         notes += against_recording(frame, graph, machine)
@@ -128,7 +138,18 @@ def _result(
         if note
     ]
     told = [*notes, *of_rows, *advice(frame, "cores", "at {} cores")]
-    return Result.of(frame.drop(columns="twice_the_cores_s"), told, scaling, (*HIDDEN, *quiet(frame)))
+    return Result.of(frame.drop(columns=[*FOR_ADVICE]), told, scaling, (*HIDDEN, *quiet(frame)))
+
+
+def _of_most_cores(notes: Mapping[int, Sequence[str]]) -> Iterator[str]:
+    """Yield the notes of core counts; of some that differ in numbers alone that of the most cores."""
+    alike: dict[str, dict[str, int]] = {}
+    for cores in sorted(notes):
+        for note in notes[cores]:
+            alike.setdefault(re.sub(r"[0-9]+", "", note), {})[note] = cores
+    for found in alike.values():
+        note, cores = [*found.items()][-1]
+        yield note if len(found) == 1 else Note(f"at {cores} cores: {note}", weight_of(note))
 
 
 def quiet(frame: pd.DataFrame) -> list[str]:
@@ -215,6 +236,7 @@ def _row(schedule: Schedule, scenario: Scenario) -> dict[str, Any]:
         "area_s": limits.area_s,
         "bound_s": limits.bound_s,
         "twice_the_cores_s": on_twice_the_cores_s(schedule.graph, task_costs),
+        "assumed_serial": assumed_serial(why),
         "one_core": one,
         "speedup": np.nan,
         "efficiency": np.nan,

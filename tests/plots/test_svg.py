@@ -10,10 +10,11 @@ from xml.etree import ElementTree
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from matplotlib import font_manager
 
 from simsched.errors import MissingExtraError
 from simsched.plots import corunning, gantt
-from simsched.plots.picture import gantt_svg, inline_picture
+from simsched.plots.picture import gantt_svg, inline_picture, quiet_canvas
 from simsched.schedule import Schedule
 from simsched.units import format_time
 
@@ -24,6 +25,13 @@ HOSTILE = ["<script>alert(1)</script>", "\x00\x1b[31m", "\ud800", "\"&'", "$\\fr
 
 def parsed(svg: str) -> ElementTree.Element:
     return ElementTree.fromstring(svg)  # noqa: S314 - our own file
+
+
+def test_fonts_with_letters_of_chinese_stand_in_where_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(font_manager, "get_font_names", lambda: ["DejaVu Sans", "Noto Sans CJK SC"])
+    with quiet_canvas((1.0, 1.0)):
+        assert plt.rcParams["font.family"] == ["sans-serif", "Noto Sans CJK SC"]
+    assert plt.rcParams["font.family"] == ["sans-serif"]
 
 
 def test_hostile_names_are_escaped(make_schedule: MakeSchedule) -> None:

@@ -62,6 +62,19 @@ def test_the_graph_of_heft(engine):
     machine = "generic[cores=3,kinds=each,link_Bps=1.0,data=sent]"
     schedule = ss.simulate(graph, machine, "optimal[effort=20.0]", engine=engine)
     assert schedule.makespan_s == 73
+    assert not any("not proven" in note for note in schedule.notes)
+
+
+def test_a_search_that_ends_before_its_proof_says_so(engine):
+    rng = np.random.default_rng(0)
+    seconds = (rng.integers(1, 50, 60) + rng.random(60)).tolist()
+    graph = ss.TaskGraph.from_edges(seconds, [(i, i + 2) for i in range(0, 58, 3)])
+    machine, policy = "generic[cores=6]", "optimal[effort=0.05]"
+    schedule = ss.simulate(graph, machine, policy, "6x1", engine=engine)
+    (note,) = (note for note in schedule.notes if note.startswith("optimal: not proven"))
+    (least_s,) = re.findall(r"at least ([0-9.]+) s", note)
+    assert sum(seconds) / 6 <= float(least_s) * (1 + 1e-5) <= schedule.makespan_s * (1 + 1e-5)
+    assert note in ss.compare(graph, machine, [policy], "6x1").notes
 
 
 def test_large_graphs_are_refused():

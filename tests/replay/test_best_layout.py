@@ -190,6 +190,15 @@ def test_fewer_executors_are_tried_where_estimates_only_order_the_layouts():
     assert sum(finished) <= (LIKELY + 1 + IDLE) * graph.n_tasks
 
 
+def test_planned_policies_have_all_executors():
+    """Their plans leave executors idle; of two of three cores that they cannot see they would make a shorter one."""
+    seconds = [[4.0, 3.0, 3.0], [2.0, 2.0, 1.0], [1.0, 1.0, 1.0], [4.0, 3.0, 4.0], [3.0, 3.0, 4.0]]
+    graph = ss.TaskGraph.from_edges(seconds, [(0, 4), (1, 3), (2, 3)], edge_bytes=[2.0, 0.0, 1.0])
+    machine = "generic[cores=3,kinds=each,link_Bps=1.0,data=sent]"
+    three, two, best = (ss.simulate(graph, machine, "olb", layout) for layout in ("3x1", "2x1", "best"))
+    assert (three.makespan_s, two.makespan_s, str(best.layout)) == (9.0, 7.0, "3x1")
+
+
 @pytest.mark.parametrize("layout", [None, "best"])
 def test_devices_are_left_idle_where_that_is_shorter(layout, tmp_path, engine):
     """With both devices the second and third task run there for 2 s, and the last one on the processor, 1 + 10 s.

@@ -234,6 +234,37 @@ def test_what_to_do_about_a_critical_path():
     assert f"critical path on generic[cores=4]: {NO_WIDTH}" in found.notes
 
 
+def test_kinds_of_which_nothing_is_known_are_named():
+    """A label decides whether a task divides: gemm does, DGEMM does not, and the advice says that it is assumed."""
+    unknown = ss.TaskGraph.from_edges([8.0, 8.0], [(0, 1)], kinds=["syrk", "DGEMM"])
+    notes = ss.predict(unknown, "generic", "fifo", [4], samples=1).notes
+    assert any(note.startswith("kinds taken to be serial") and "'syrk', 'DGEMM'" in note for note in notes)
+    (advice,) = (note for note in notes if note.startswith("critical path at 4 cores"))
+    assert advice.startswith(
+        f"critical path at 4 cores: {NO_WIDTH}; of 'syrk', 'DGEMM', of which nothing is known"
+    )
+    given = ss.CostModel(dict.fromkeys(["syrk", "DGEMM"], ss.Curve(serial_share=1.0)))
+    assert (
+        f"critical path at 4 cores: {NO_WIDTH}"
+        in ss.predict(unknown, "generic", "fifo", [4], given, samples=1).notes
+    )
+
+
+def test_given_durations_that_are_divided_say_so():
+    """9 s in place of 16: the kind split is one of ONNX, and divides."""
+    graph = ss.TaskGraph.from_edges([8.0, 8.0], [(0, 1)], kinds=["split", "merge"])
+    found = ss.compare(graph, "generic[cores=8]", ["heft"])
+    assert found["makespan_s"].tolist() == pytest.approx([9.0])
+    assert any("those of 'split' are divided over wider teams" in note for note in found.notes)
+
+
+def test_weak_scaling_says_a_note_once():
+    graph = ss.TaskGraph.from_edges([1.0, 1.0])
+    notes = ss.predict(graph, "generic", "fifo", [2, 4, 8], weak=True, samples=1).notes
+    (note,) = (note for note in notes if "given durations" in note)
+    assert note.startswith("at 8 cores: 8 given durations are taken as they are")
+
+
 def test_what_grew_explains_a_slow_down():
     """A pop takes 10 us for each idle executor besides: the more executors poll, the longer 64 tasks of 1 us take."""
     tiny = ss.TaskGraph.from_edges([1e-6] * 64)

@@ -128,3 +128,12 @@ def test_networkx_reads_what_is_written(tmp_path: Path) -> None:
     assert read.nodes["1"] == {"duration_s": 1 / 3, "threads": 4, "kind": "b"}
     again = TaskGraph.from_networkx(nx.convert_node_labels_to_integers(read))
     assert (again.durations_s.tolist(), again.kinds.to_list(), again.n_edges) == ([0.1, 1 / 3], ["a", "b"], 1)
+
+
+@pytest.mark.parametrize("name", ["run.json", "run.pftrace"])
+def test_tasks_that_whole_nanoseconds_round_are_counted(tmp_path: Path, name: str) -> None:
+    graph = ss.TaskGraph.from_edges([1e-12, 3e-10, 1e-7], [(0, 1), (1, 2)])
+    ss.simulate(graph, "generic[cores=1]", "fifo", runtime=ss.RuntimeProfile()).save(tmp_path / name)
+    back = ss.load(tmp_path / name)
+    assert back.durations_s.tolist() == [0.0, 0.0, 1e-7]
+    assert any(note.startswith("2 tasks take less than 100 ns") for note in back.report.notes)

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from simsched.errors import SimschedError
 from simsched.files import replacing
@@ -25,7 +26,7 @@ from simsched.graph.taskgraph import Seconds, TaskGraph
 from simsched.schedule import Schedule
 from simsched.schedule.export import description
 from simsched.schedule.runs import Runs
-from simsched.text import printable
+from simsched.text import counted, printable
 from simsched.traces.chrome.events import Events
 from simsched.traces.shared.json_stream import shown
 from simsched.traces.shared.libraries import recorded_on
@@ -36,6 +37,8 @@ from simsched.traces.shared.spans import recorded
 EXECUTORS, CORES = 1, 2
 #: Most notes of recorders that are copied, and most characters of each.
 MOST_NOTES, MOST_CHARACTERS = 10, 300
+#: Tasks of which a nanosecond is a percent or more.
+SHORT_NS = 100
 _EDITED = "the file was edited or damaged"
 
 
@@ -58,6 +61,8 @@ def graph_written(path: Path, events: Events, report: ImportReport) -> TaskGraph
     events.keep(np.flatnonzero(of_executors[events.spans.lane]))
     _sort(path, events)
     _tell_origin(events, report)
+    if not report.facts.get(KINDS_ARE):
+        tell_rounding(events.spans.finish_ns - events.spans.start_ns, report)
     tasks, told = (
         events.spans,
         [(Place(path, "event", order), args) for order, args in zip(events.order, events.args, strict=True)],
@@ -86,6 +91,22 @@ def _tell_origin(events: Events, report: ImportReport) -> None:
         told = events.other.get(key)
         for note in told[:MOST_NOTES] if isinstance(told, list) else []:
             say(printable(note[:MOST_CHARACTERS]) if isinstance(note, str) else shown(note))
+
+
+def tell_rounding(lengths_ns: npt.NDArray[np.int64], report: ImportReport) -> None:
+    """Note tasks of a written schedule that are so short that whole nanoseconds do not tell their seconds.
+
+    Parameters
+    ----------
+    lengths_ns : int64 array, shape (n,)
+    report : ImportReport
+    """
+    short = int((lengths_ns < SHORT_NS).sum())
+    report.note(
+        f"{counted(short, 'task takes', 'tasks take')} less than {SHORT_NS} ns, and traces of schedules have whole "
+        "nanoseconds: their seconds are off by one at most, and zero where they take less; .simsched keeps a graph's",
+        when=short,
+    )
 
 
 def _sort(path: Path, events: Events) -> None:

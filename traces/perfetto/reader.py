@@ -13,6 +13,7 @@ import numpy as np
 from simsched.errors import FormatError
 from simsched.graph import ImportReport, TaskGraph
 from simsched.graph.loading import Reader, plain_name
+from simsched.traces.chrome.writer import tell_rounding
 from simsched.traces.perfetto.packets import Content, read_packets
 from simsched.traces.shared.choice import OPTIONS, Choice, nothing_in, tell_chains
 from simsched.traces.shared.options import mends_if
@@ -154,6 +155,7 @@ def _written(path: Path, content: Content, report: ImportReport) -> TaskGraph:
         )
     spans = content.spans.taken(order)
     report.note("simsched wrote this trace; durations are those of its schedule")
+    tell_rounding(spans.finish_ns - spans.start_ns, report)
     widths = content.width[order]
     if widths.min() < 1 or widths.max() > 2**31 - 1:
         raise FormatError(f"{path}: a task has width {widths.min()}; the file was edited or damaged")

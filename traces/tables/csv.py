@@ -76,8 +76,8 @@ def _read(path: Path, *, edges: str | Path | None = None) -> TaskGraph:
     >>> back.report.format, back.kinds.to_list(), back.durations_s.tolist(), back.n_edges
     ('csv', ['load', 'sum'], [1.0, 2.0], 1)
     """
-    companion = edges_file(path, edges, SUFFIX)
     tasks, ignored = _table(path, TASK_COLUMNS, ("duration_s",))
+    companion = edges_file(path, edges, SUFFIX)
     ends, more = _table(companion, EDGE_COLUMNS, ENDS)
     for column in tasks:
         if column in NUMBERS:
@@ -85,7 +85,7 @@ def _read(path: Path, *, edges: str | Path | None = None) -> TaskGraph:
         elif column in WHOLE:
             tasks[column] = _whole(path, column, tasks[column].replace("", "1"))
     tasks, ends = _labelled(companion, tasks, _with_data(companion, ends))
-    if "lane" in tasks and (lanes := _as_whole(tasks["lane"])) is not None:
+    if "lane" in tasks and (lanes := _as_labels(tasks["lane"])) is not None:
         tasks["lane"] = lanes
     return graph_of(path, tasks, ends, ignored + more, "csv", SUFFIX)
 
@@ -158,7 +158,7 @@ def _table(path: Path, columns: Sequence[str], needed: Sequence[str]) -> tuple[p
             warnings.simplefilter("error")
             frame = pd.read_csv(
                 file,
-                dtype={name: "category" if name in TEXTS and name != "name" else str for name in header},
+                dtype=str,
                 na_filter=False,
                 index_col=False,
                 encoding="utf-8-sig",
@@ -181,7 +181,9 @@ def _table(path: Path, columns: Sequence[str], needed: Sequence[str]) -> tuple[p
         raise FormatError(
             f"{path}: line 1: column {shown(lost[0])} is cut by quotes or line ends in the header; write it as one line"
         )
-    return frame[kept].copy(), [column for column in header if column not in columns]
+    # pandas reads categories that look like numbers as numbers.
+    few = dict.fromkeys((column for column in kept if column in TEXTS and column != "name"), "category")
+    return frame[kept].astype(few), [column for column in header if column not in columns]
 
 
 def _refuse_long(path: Path, what: str) -> None:
@@ -258,6 +260,12 @@ def _as_whole(texts: pd.Series[Any]) -> Any | None:
     return np.array([int(c) for c in cells], np.int64) if all(map(_is_whole, cells)) else None
 
 
+def _as_labels(texts: pd.Series[Any]) -> Any | None:
+    """Return a column as int64; None where a cell is a text that the number does not give back, such as 01."""
+    numbers = _as_whole(texts)
+    return None if numbers is None or list(map(str, numbers.tolist())) != texts.tolist() else numbers
+
+
 def _wrong(path: Path, column: str, row: int, cell: object, expected: str) -> FormatError:
     return FormatError(
         f"{path}: row {row + 1} after the header has {column} {shown(cell)}; expected {expected}"
@@ -270,7 +278,7 @@ def _with_data(path: Path, edges: pd.DataFrame) -> pd.DataFrame:
         edges["bytes_B"] = _numbers(path, "bytes_B", edges["bytes_B"])
     if "object" in edges:
         texts = edges["object"].replace("", "-1")
-        numbers = _as_whole(texts)
+        numbers = _as_labels(texts)
         edges["object"] = texts.where(texts != "-1", None) if numbers is None else numbers
     return edges
 
@@ -278,7 +286,7 @@ def _with_data(path: Path, edges: pd.DataFrame) -> pd.DataFrame:
 def _labelled(path: Path, tasks: pd.DataFrame, edges: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return both tables with the labels of tasks as numbers, where all of them are, or as texts."""
     columns = [edges[c] for c in ENDS] + ([tasks["task"]] if "task" in tasks else [])
-    numbers = [_as_whole(column) for column in columns]
+    numbers = [_as_labels(column) if "task" in tasks else _as_whole(column) for column in columns]
     if all(column is not None for column in numbers):
         edges = edges.assign(before=numbers[0], after=numbers[1])
         return (tasks.assign(task=numbers[2]) if "task" in tasks else tasks), edges

@@ -21,7 +21,7 @@ from simsched.graph.columns import plain_text
 from simsched.graph.data import read_by
 from simsched.graph.saving import Writer
 from simsched.graph.taskgraph import TaskGraph
-from simsched.traces.wfformat.layouts import OWN
+from simsched.traces.wfformat.layouts import MAX_S, OWN
 from simsched.version import version
 
 EPOCH = "1970-01-01T00:00:00Z"
@@ -47,6 +47,12 @@ def _write(graph: TaskGraph, path: Path) -> None:
     """
     if not graph.n_tasks:
         raise FormatError(f"{path}: a workflow has at least one task, this graph has none")
+    if (graph.durations_s > MAX_S).any():
+        task = int((graph.durations_s > MAX_S).argmax())
+        raise FormatError(
+            f"{path}: task {task} takes {graph.durations_s[task]:g} s; a workflow is read with at most {MAX_S:g} s; "
+            "write .simsched, .parquet or .csv"
+        )
     with replacing(path) as file:
         _put(file, {"name": graph.name or "graph", "description": f"{OWN}{version()}"})
         file.write(b',"schemaVersion":"1.5","workflow":{"specification":{"tasks":[\n')

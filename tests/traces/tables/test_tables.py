@@ -131,6 +131,19 @@ def test_labels_that_look_like_numbers(tmp_path: Path) -> None:
     assert load(write(tmp_path, "task,duration_s\n10,1\n20,2\n", "before,after\n20,10\n")).n_edges == 1
     assert load(write(tmp_path, "task,duration_s\n10,1\nx,2\n", "before,after\nx,10\n")).n_edges == 1
     assert load(write(tmp_path, "duration_s\n1\n2\n", "before,after\n0,1\n")).n_edges == 1
+    graph = load(write(tmp_path, "task,kind,duration_s\n01,1e5,1\n1,100000.0,2\n", "before,after\n01,1\n"))
+    assert [graph.task_name(task) for task in range(2)] == ["01", "1"]
+    assert graph.kinds.to_list() == ["1e5", "100000.0"]
+    times = "duration_s,start_s,finish_s,lane,lane_name\n1,0,1,01,01\n1,0,1,1,1\n"
+    recording = load(write(tmp_path, times, "before,after\n")).recording
+    assert recording is not None
+    assert recording.lane_names == ("01", "1")
+
+
+def test_what_separates_columns_comes_before_what_lacks(tmp_path: Path) -> None:
+    (path := tmp_path / "t.tasks.csv").write_text("task;duration_s\na;1\n")
+    with pytest.raises(FormatError, match="Separate columns by commas alone"):
+        load(path)
 
 
 @pytest.mark.parametrize(

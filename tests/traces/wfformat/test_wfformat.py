@@ -347,6 +347,12 @@ def test_round_trip(tmp_path: Path, graph: TaskGraph) -> None:
     assert execution["tasks"]
 
 
+def test_seconds_that_the_reader_refuses_are_not_written(tmp_path: Path) -> None:
+    with pytest.raises(FormatError, match=r"task 1 takes 1e\+19 s; a workflow is read with at most 1e\+12 s"):
+        TaskGraph.from_edges([1.0, 1e19]).save(tmp_path / "long.wfformat.json")
+    assert not [*tmp_path.iterdir()]
+
+
 def test_kinds_and_names_come_back(tmp_path: Path) -> None:
     graph = TaskGraph.from_edges(
         [1, 2], [(0, 1)], names=["one", "t\u00fc\n2"], kinds=["k", "l"], bytes_B=[0.1, np.nan]
