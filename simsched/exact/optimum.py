@@ -18,6 +18,7 @@ from simsched.exact.placing import Order, Placed, Times, list_order, placed, sta
 from simsched.graph import TaskGraph
 from simsched.graph.adjacency import Csr
 from simsched.machine import Machine, RuntimeProfile
+from simsched.notes import Note, Weight
 from simsched.policy import Layout
 from simsched.policy.placement import executor_cores
 from simsched.replay.scenario import check_seed
@@ -164,7 +165,9 @@ def optimum(
     choices = _choices(graph, task_costs, wanted)
     limits = bounds(graph, target, costs, runtime, thorough=True).bound_s
     best, chosen, units, found = _Search.of(graph, choices).found(limits, seed, limit_s)
-    notes = tuple(left_out(graph, target, model, runtime or target.runtime))
+    notes = tuple(
+        Note(one, Weight.DOUBT) for one in left_out(graph, target, model, runtime or target.runtime)
+    )
     said = (*task_costs.notes, *notes)
     schedule = _schedule_of(graph, target, wanted, best, choices.seconds[chosen], said, seed)
     # Sums of floats in another order may differ in their last digits.
