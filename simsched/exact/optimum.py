@@ -165,9 +165,7 @@ def optimum(
     choices = _choices(graph, task_costs, wanted)
     limits = bounds(graph, target, costs, runtime, thorough=True).bound_s
     best, chosen, units, found = _Search.of(graph, choices).found(limits, seed, limit_s)
-    notes = tuple(
-        Note(one, Weight.DOUBT) for one in left_out(graph, target, model, runtime or target.runtime)
-    )
+    notes = tuple(left_out(graph, target, model, runtime or target.runtime))
     said = (*task_costs.notes, *notes)
     schedule = _schedule_of(graph, target, wanted, best, choices.seconds[chosen], said, seed)
     # Sums of floats in another order may differ in their last digits.
@@ -267,26 +265,30 @@ DECISIONS = (
 )  # fmt: skip
 
 
-def left_out(graph: TaskGraph, machine: Machine, costs: CostModel, runtime: RuntimeProfile) -> Iterator[str]:
+def left_out(graph: TaskGraph, machine: Machine, costs: CostModel, runtime: RuntimeProfile) -> Iterator[Note]:
     """Yield, one sentence each, the parts of a graph's replay on a machine that its optimum leaves out."""
     shared = [field.name for field in fields(machine.effects) if getattr(machine.effects, field.name)]
     if shared:
-        yield (
-            f"left out: what running tasks share here ({', '.join(shared)}), which slows them: the bound holds, the "
+        yield _left_out(
+            f"what running tasks share here ({', '.join(shared)}), which slows them: the bound holds, the "
             "makespan may be out of reach"
         )
     if paid := [name for name in DECISIONS if getattr(runtime, name)]:
-        yield (
-            f"left out: what the software costs between tasks ({', '.join(paid)}), which delays them: the bound holds, "
+        yield _left_out(
+            f"what the software costs between tasks ({', '.join(paid)}), which delays them: the bound holds, "
             "the makespan may be out of reach"
         )
     if graph.data is not None and machine.data is not None:
-        yield (
-            f"left out: moves of data ([data={machine.data.mode}]), for which tasks wait: the bound holds, the "
+        yield _left_out(
+            f"moves of data ([data={machine.data.mode}]), for which tasks wait: the bound holds, the "
             "makespan may be out of reach; the policy optimal counts them"
         )
     if costs.noise:
-        yield "left out: noise; a noisy replay can be shorter than the bound"
+        yield _left_out("noise; a noisy replay can be shorter than the bound")
+
+
+def _left_out(what: str) -> Note:
+    return Note(f"left out: {what}", Weight.DOUBT)
 
 
 def _schedule_of(
