@@ -13,7 +13,6 @@ import pandas as pd
 from measured.bandwidth import CLUSTERS, CORES, NODES
 from measured.table import machine, read
 from simsched.costs.kernels.library import parameters
-from simsched.costs.kernels.team import MOVED_OVER_NAMED
 from simsched.costs.shapes.parts import Walk
 from simsched.machine import Machine
 
@@ -152,9 +151,9 @@ def _node(name: str, row: dict) -> Row:
     chip = machine(name)
     modelled = _of(chip, range(row.get("cores", chip.n_cores)))
     if (kernel := row.get("kernel")) is not None:
-        # The op of that kernel, as the kernel model has it: a store fetches its line first.
-        work = KERNELS[kernel].works(parameters())[0]
-        modelled *= MOVED_OVER_NAMED * work.named_B / work.moved_B
+        # The op of that kernel, as the kernel model has it: a store fetches its line first, on most chips.
+        work, memory = KERNELS[kernel].works(parameters())[0], chip.memory
+        modelled *= memory.moved_over_named * work.named_B / memory.moving_B(work.named_B, work.moved_B)
     return Row(row["what"], row["GBps"] * 1e9, modelled, row.get("given", False), row.get("bar", "cores"))
 
 
