@@ -25,7 +25,7 @@ from simsched.graph import TaskGraph
 from simsched.plugins import Group, registered
 from simsched.progress import on_terminal
 from simsched.spec import Engine, parse_path, split
-from simsched.text import printable
+from simsched.text import counted, printable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -198,6 +198,13 @@ def say(text: str, *, err: bool = False) -> None:
     typer.echo("\n".join(fitted(printable(line), cells) for line in text.split("\n")), err=err)
 
 
+def question(graph: object, machine: object) -> str:
+    """Return what was asked about: a graph, and the machine, which may be nobody's choice."""
+    if not isinstance(graph, TaskGraph):
+        return f"on {machine}"
+    return f"{graph.name}: {counted(graph.n_tasks, 'task')}, {counted(graph.n_edges, 'edge')}, on {machine}"
+
+
 def check_outputs(paths: Iterable[Path] | None, check: Callable[[Path], object] | None = None) -> None:
     """Check, before any work, that the files can be written; `check` refuses unknown suffixes."""
     for path in paths or []:
@@ -346,11 +353,13 @@ def check_tables(paths: Iterable[Path] | None) -> None:
 
 
 def say_result(
-    result: Result, as_json: bool = False, out: Iterable[Path] | None = None, size: Size = (8.0, 4.8)
-) -> None:
+    result: Result, as_json: bool = False, out: Iterable[Path] | None = None, size: Size = (8.0, 4.8),
+    about: str = "",
+) -> None:  # fmt: skip
     """Print a table of results with its notes, fitted to the terminal; or as JSON: its rows, and its notes.
 
     Before, write it to files, by their suffixes: a pipe's reader may stop early. Pictures have a size in inches.
+    What it is about stands above the table.
     """
     if paths := list(out or []):
         from simsched.study.export import export_table
@@ -360,7 +369,7 @@ def say_result(
     if as_json:
         say_json(result.to_json_object())
     else:
-        say(result.text(width(), notes=False))
+        say((about and f"{about}\n\n") + result.text(width(), notes=False))
         say_notes(result.notes, apart=True)
 
 

@@ -29,6 +29,7 @@ from simsched.cli.common import (
     check_outputs,
     check_tables,
     graph_of,
+    question,
     reading_command,
     records,
     say,
@@ -175,12 +176,7 @@ def compare(
         worlds_s = worlds_of(scenario, schedules, seeds)
     frame = comparison_frame(schedules, sequential, best_bounds(scenario, tasks, bound, limit), worlds_s)
     written = [] if out is None else list(write_gallery(out, schedules, frame))
-    if not json_:
-        say(
-            f"{tasks.name}: {counted(tasks.n_tasks, 'task')}, {counted(tasks.n_edges, 'edge')}, "
-            f"on {schedules[0].require_machine()}\n"
-        )
-    say_result(frame, json_)
+    say_result(frame, json_, about=question(tasks, schedules[0].require_machine()))
     if out is not None:
         say(f"wrote {counted(len(written), 'file')} to {out}", err=json_)
 

@@ -29,6 +29,7 @@ from simsched.cli.common import (
     graph_of,
     graphs_of,
     names_and_options,
+    question,
     reading_command,
     say_result,
 )  # fmt: skip
@@ -115,13 +116,13 @@ def predict(
         say_result(found, json_, out)
         return
     model, tasks = ss.CostModel(noise=noise, library=library), _growing(graph, context, weak)
-    counts = core_counts(cores, machine_for(tasks, machine))
+    counts = core_counts(cores, target := machine_for(tasks, machine))
     with progress_bar(_total(tasks, len(counts), samples), "replaying") as progress:
         frame = ss.predict(
-            tasks, machine, policy, counts, model, engine=engine, seed=seed, width=width, weak=weak,
+            tasks, target, policy, counts, model, engine=engine, seed=seed, width=width, weak=weak,
             samples=samples, progress=progress,
         )  # fmt: skip
-    say_result(frame, json_, out, (8.0, 4.2))
+    say_result(frame, json_, out, (8.0, 4.2), question(tasks, target))
 
 
 def _from_recordings(

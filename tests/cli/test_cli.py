@@ -107,7 +107,9 @@ def test_predict(graph_file, tmp_path, piped):
     assert [row["makespan_s"] for row in json.loads(done.stdout)["rows"]] == [6, 4]
     assert (tmp_path / "p.png").read_bytes().startswith(b"\x89PNG")
     assert "efficiency" in (tmp_path / "p.csv").read_text()
-    assert "efficiency" in piped("predict", graph_file, "-m", "generic", "--cores", "1,2").stdout
+    text = piped("predict", graph_file, "-m", "generic", "--cores", "1,2").stdout
+    assert text.startswith("three: 3 tasks, 1 edge, on generic\n\ncores ")
+    assert "efficiency" in text
 
 
 def test_predict_with_noise_has_an_interval(graph_file, piped):
