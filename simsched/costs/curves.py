@@ -110,8 +110,8 @@ def default_curves(library: str = DEFAULT) -> tuple[Mapping[str, Curve], Curve]:
     return curves, families["serial"]
 
 
-#: Namespaces of kinds that are no ops of a CPU, whatever their names: what ran on a device, and functions and commands
-#: of a program's own, each on a thread. On how many cores they would run says no curve.
+#: Namespace of functions and commands of a program's own, each on a thread, whatever their names: as of what ran on a
+#: device, no curve says on how many cores they would run.
 OWN = "own::"
 
 

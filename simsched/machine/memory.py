@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+T = TypeVar("T")
+
 #: Sharpness of a memory whose machine file states none: the one that meets best what 8 sockets reach between one core
 #: and all (SandyBridge, Haswell, Skylake, Cascade Lake, Zen, ThunderX2, A64FX twice); see docs/measured.md.
 SHARPNESS = 4.5
-T = TypeVar("T")
 #: Seconds of a load from memory where nobody has stated them, on a machine with several domains.
 LATENCY_S = 100e-9
 

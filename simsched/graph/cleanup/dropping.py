@@ -114,8 +114,9 @@ def _without(graph: TaskGraph, dropped: Mask, report: ImportReport) -> TaskGraph
     index[kept] = np.arange(len(kept))
     # Nothing passes through tasks that none of the kept ones waits for.
     leads = ~dropped
-    for task in graph.topological_order[::-1].tolist():
-        leads[task] |= leads[graph.successors.neighbours(task)].any()
+    backwards = graph.topological_order[::-1]
+    for task in backwards[dropped[backwards]].tolist():
+        leads[task] = leads[graph.successors.neighbours(task)].any()
     ends = graph.successors.indices
     pairs = zip(*(nodes[leads[ends]].tolist() for nodes in (graph.successors.sources(), ends)), strict=True)
     most = MOST_GROWTH * (graph.n_edges + graph.n_tasks)
