@@ -183,7 +183,7 @@ SamplesOption = Annotated[
         metavar="N",
         min=1,
         help="Replays of each row, for intervals and how often each is the fastest; 1 for none. Default: 20, or 1 "
-        "where it can take long.",
+        "where 20 can take minutes.",
     ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]

@@ -161,20 +161,20 @@ def compare(
     from simsched.replay.best_layout import MOST_REPLAYS
     from simsched.replay.scenario import Scenario
     from simsched.schedule.export import make_folder, write_gallery
-    from simsched.study.compare import best_bounds, comparison_frame, replays, samples_of, worlds_of
-    from simsched.study.worlds import sample_seeds
+    from simsched.study.compare import best_bounds, comparison_frame, default_seeds, replays, worlds_of
 
     if out is not None:
         make_folder(out)
     model, tasks = ss.CostModel(noise=noise, library=library), graph_of(graph, context)
     target = machine_for(tasks, machine)
     policies = policies_or_all(policy, target)
-    seeds = sample_seeds(seed, samples or samples_of(policies, target))
+    seeds, left_out = default_seeds(seed, samples, policies, target, tasks)
     with progress_bar(tasks.n_tasks * len(policies) * (MOST_REPLAYS + len(seeds)), "replaying") as progress:
         scenario = Scenario.of(target, layout, model, None, engine, seed, progress)
         schedules, sequential = replays(scenario, tasks, policies)
         worlds_s = worlds_of(scenario, schedules, seeds)
-    frame = comparison_frame(schedules, sequential, best_bounds(scenario, tasks, bound, limit), worlds_s)
+    limits = best_bounds(scenario, tasks, bound, limit)
+    frame = comparison_frame(schedules, sequential, limits, worlds_s, left_out)
     written = [] if out is None else list(write_gallery(out, schedules, frame))
     say_result(frame, json_, about=question(tasks, schedules[0].require_machine()))
     if out is not None:

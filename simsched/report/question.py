@@ -30,10 +30,9 @@ from simsched.replay.policy_checks import checked_layout
 from simsched.replay.scenario import Scenario
 from simsched.schedule import Schedule
 from simsched.spec import Engine
-from simsched.study.compare import samples_of, worlds_of
+from simsched.study.compare import default_seeds, worlds_of
 from simsched.study.core_counts import counts_around
 from simsched.study.tune import worker_layouts
-from simsched.study.worlds import sample_seeds
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,15 +147,15 @@ class Question:
         Raises
         ------
         SimschedError
-            If these can take long, as for `compare`, or longer than the progress allows.
+            If these can take minutes, as for `compare`, or longer than the progress allows.
         """
         scenario = Scenario.of(
             self.machine, self.layout, self.costs, self.runtime, self.engine, self.seed, progress
         )
-        seeds = sample_seeds(self.seed, samples_of(self.policies, self.machine))
-        if len(seeds) == 1:
+        seeds, left_out = default_seeds(self.seed, None, self.policies, self.machine, self.graph)
+        if left_out:
             raise SimschedError(
-                "of these policies they can take long; compare with samples=20 (--samples 20) has them"
+                "of these policies they can take minutes; compare with samples=20 (--samples 20) has them"
             )
         schedules = [run.schedule for run in runs if run.schedule is not None]
         worlds = iter(worlds_of(scenario, schedules, seeds))

@@ -20,6 +20,7 @@ from simsched.exact import optimum
 from simsched.graph import TaskGraph
 from simsched.intervals import spread
 from simsched.machine import Machine, RuntimeProfile
+from simsched.notes import Note, Weight
 from simsched.plots.policies import comparison
 from simsched.policy import Layout, PlannedPolicy, Policy, RankPolicy, policy as policy_of
 from simsched.policy.installed import policies_or_all
@@ -41,9 +42,14 @@ from simsched.study.worlds import (
     sampled_s,
     undecided,
 )
+from simsched.text import counted
 
 #: Columns that are not displayed: `bound_s` is the best of the bounds.
 HIDDEN = ("critical_path_s", "area_s", "mean_corunning")
+#: Tasks that are planned in each world by default, over all policies: the slowest of them plan a task in 0.4 ms.
+MOST_PLANNED = 5_000
+#: Policies that the note on left out intervals names.
+MOST_SLOW = 4
 
 
 @shows_progress
@@ -78,8 +84,8 @@ def compare(
     samples : int, optional
         Replays of each policy: the first with nominal costs and machine, the others in worlds that could be true, the
         same for all policies (docs/predicting.md), each with the layout of the first. 1 for no interval; when not
-        given, 20, or 1 where it can take long: a policy plans before the replay, or chooses widths on several kinds of
-        cores.
+        given, 20, or 1 and a note where 20 can take minutes: policies that plan before the replay, or choose widths on
+        several kinds of cores, have more than 5,000 tasks in all, or one is `optimal`.
 
     Returns
     -------
@@ -98,17 +104,35 @@ def compare(
     """
     scenario = Scenario.of(machine_for(graph, machine), layout, costs, runtime, engine, seed, progress)
     chosen = policies_or_all(policies, scenario.machine)
-    seeds = sample_seeds(seed, samples_of(chosen, scenario.machine) if samples is None else samples)
+    seeds, left_out = default_seeds(seed, samples, chosen, scenario.machine, graph)
     schedules, sequential = replays(scenario, graph, chosen)
     limits = best_bounds(scenario, graph, bound, limit_s)
-    return comparison_frame(schedules, sequential, limits, worlds_of(scenario, schedules, seeds))
+    return comparison_frame(schedules, sequential, limits, worlds_of(scenario, schedules, seeds), left_out)
 
 
-def samples_of(policies: Sequence[Policy], machine: Machine) -> int:
-    """Return how many replays of each policy there are by default: one where a plan or a replay can take seconds."""
+def default_seeds(
+    seed: int, samples: int | None, policies: Sequence[Policy], machine: Machine, graph: TaskGraph
+) -> tuple[range, tuple[Note, ...]]:
+    """Return the seeds of each policy's replays, one where 20 could take minutes, and the note that says so.
+
+    Raises
+    ------
+    SimschedError
+        If the number of samples is impossible.
+    """
     kinds = machine.kinds is not None
-    slow = (isinstance(one, PlannedPolicy) or (kinds and not isinstance(one, RankPolicy)) for one in policies)
-    return 1 if any(slow) else SAMPLES
+    slow = [
+        one
+        for one in policies
+        if isinstance(one, PlannedPolicy) or (kinds and not isinstance(one, RankPolicy))
+    ]
+    # A policy with an effort searches for so many seconds, however small the graph is.
+    long = graph.n_tasks * len(slow) > MOST_PLANNED or any(hasattr(one, "effort") for one in slow)
+    if samples is not None or not long:
+        return sample_seeds(seed, SAMPLES if samples is None else samples), ()
+    names = counted(len(slow), "policy") if len(slow) > MOST_SLOW else ", ".join(str(one) for one in slow)
+    note = f"no intervals, which can take minutes with {names}: samples=20 or --samples 20 adds them"
+    return sample_seeds(seed, 1), (Note(note, Weight.ASSUMPTION),)
 
 
 def replays(
@@ -141,6 +165,7 @@ def comparison_frame(
     sequential: Schedule,
     limits: Bounds,
     worlds_s: Sequence[Sequence[float]],
+    left_out: Sequence[Note] = (),
 ) -> Result:
     """Return the table of some schedules of one graph on one machine.
 
@@ -153,6 +178,8 @@ def comparison_frame(
         Their lower bounds, as `best_bounds` returns them.
     worlds_s : sequence of sequence of float
         Makespans of each in all worlds, in seconds, as `worlds_of` returns them.
+    left_out : sequence of Note
+        Why there are no other worlds, as `default_seeds` returns it.
 
     Returns
     -------
@@ -175,7 +202,13 @@ def comparison_frame(
     sampled = _sampled(frame["makespan_s"], worlds_s)
     _insert(frame, sampled)
     recorded = against_recording(frame, sequential.graph, sequential.require_machine())
-    notes = *undecided(frame, "policy"), *notes_of(schedules), *recorded, *_one_core(sequential).notes
+    notes = (
+        *undecided(frame, "policy"),
+        *left_out,
+        *notes_of(schedules),
+        *recorded,
+        *_one_core(sequential).notes,
+    )
     return Result.of(frame, notes, comparison, (*HIDDEN, *_certain(sampled)))
 
 
@@ -325,7 +358,9 @@ class Trials:
             for policy, layout in [self.points[key]]
         ]
 
-    def result(self, drawing: Callable[..., Axes], others_s: Sequence[Sequence[float]] = ()) -> Result:
+    def result(
+        self, drawing: Callable[..., Axes], others_s: Sequence[Sequence[float]], left_out: Sequence[Note]
+    ) -> Result:
         """Return one row per replay, the shortest makespan first, of equals the first replayed.
 
         Parameters
@@ -333,10 +368,12 @@ class Trials:
         drawing : callable
         others_s : sequence of sequence of float
             Makespans of `shortest` in other worlds.
+        left_out : sequence of Note
+            Why there are no other worlds.
         """
         frame = pd.DataFrame(self.rows.values()).drop(columns="notes")
         frame["evaluation"] = range(1, len(frame) + 1)
-        notes = [note for row in self.rows.values() for note in row["notes"]]
+        notes = [*left_out, *(note for row in self.rows.values() for note in row["notes"])]
         frame = frame.sort_values("makespan_s", kind="stable", ignore_index=True)
         worlds_s = [[own_s, *rest] for own_s, rest in zip(frame["makespan_s"], others_s, strict=False)]
         sampled = _sampled(frame["makespan_s"], worlds_s)

@@ -15,6 +15,7 @@ from simsched.document.result import Result
 from simsched.errors import LayoutError, SpecError
 from simsched.graph import TaskGraph
 from simsched.machine import Machine, RuntimeProfile
+from simsched.notes import Note
 from simsched.plots.layouts import tuned as draw_tuned
 from simsched.policy import Layout, Policy, policy as policy_of
 from simsched.policy.layout import BEST, Best
@@ -22,10 +23,10 @@ from simsched.progress import shows_progress
 from simsched.replay.scenario import Scenario
 from simsched.schedule import Schedule
 from simsched.spec import Engine, Search
-from simsched.study.compare import Point, Trials, samples_of
+from simsched.study.compare import Point, Trials, default_seeds
 from simsched.study.tune_optuna import search
 from simsched.study.tune_widths import TUNED, Widths, descend
-from simsched.study.worlds import sample_seeds, sampled_s
+from simsched.study.worlds import sampled_s
 
 #: Default policies of a search.
 SUITED: dict[Search, list[str]] = {
@@ -96,8 +97,8 @@ def tune(
     """
     policies = _policies(policy, method, evaluations)
     scenario = Scenario.of(machine_for(graph, machine), None, costs, runtime, engine, seed, progress)
-    seeds = sample_seeds(seed, samples_of(policies, scenario.machine) if samples is None else samples)
-    return _Tuned(scenario, graph, policies).result(method, layouts, reserved, evaluations, seeds)
+    seeds, left_out = default_seeds(seed, samples, policies, scenario.machine, graph)
+    return _Tuned(scenario, graph, policies, left_out).result(method, layouts, reserved, evaluations, seeds)
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,6 +108,7 @@ class _Tuned:
     scenario: Scenario
     graph: TaskGraph
     policies: list[Policy]
+    left_out: Sequence[Note]
 
     def replay(self, policy: str | Policy, layout: Layout | Best | None) -> Schedule:
         return replace(self.scenario, layout=layout).replay(self.graph, policy)
@@ -136,7 +138,7 @@ class _Tuned:
         trials = self.searched(method, layouts, reserved, most)
         others_s = sampled_s(trials.shortest(self.scenario, self.graph, MOST_SAMPLED), seeds[1:])
         cores = self.scenario.machine.n_cores - reserved
-        found = trials.result(partial(draw_tuned, method=method, cores=cores), others_s)
+        found = trials.result(partial(draw_tuned, method=method, cores=cores), others_s, self.left_out)
         if layouts is None:
             found["layout_by"] = found["layout_by"].replace("given", "replays")
         return found

@@ -1,5 +1,7 @@
 """Intervals of predictions: sampled machines, the same samples on both engines, and intervals without width."""
 
+import sys
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,6 +13,7 @@ from simsched.costs.discrepancy import NormalByName
 from simsched.graph.recording import Recording
 from simsched.notes import Note
 from simsched.replay.scenario import Scenario
+from simsched.study.compare import default_seeds
 from simsched.study.predict import EXACT
 from simsched.study.uncertain import MachineNumbers, Uncertain
 from simsched.study.worlds import undecided
@@ -137,18 +140,36 @@ def test_it_is_decided_where_one_that_takes_as_long_as_the_shortest_is_always_th
     assert undecided(frame.assign(makespan_s=[1.1, 0.998, 2.0]), "policy")
 
 
-def test_comparisons_without_uncertainty_or_of_plans_have_no_intervals():
+def test_comparisons_without_uncertainty_have_no_intervals():
     given = ss.TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)])
     exact = ss.compare(given, "generic[cores=2]", ["fifo", "critical-path"])
     assert exact["low_s"].tolist() == exact["high_s"].tolist() == exact["makespan_s"].tolist()
-    plans = ss.compare(PRODUCTS, "generic[cores=2]", ["fifo", "heft"])
-    assert plans[["low_s", "high_s", "fastest_share"]].isna().all(axis=None)
-    assert "fastest share" not in f"{exact}{plans}"
-    kinds = ss.compare(PRODUCTS, "core-i7-1370p[cores=4]", ["corun"])
-    assert kinds["low_s"].isna().all()
-    asked = ss.compare(PRODUCTS, "generic[cores=2]", ["fifo", "heft"], samples=3)
-    assert "fastest share" in str(asked)
-    assert asked["fastest_share"].sum() >= 1.0
+    assert "fastest share" not in str(exact)
+    assert not [note for note in exact.notes if "no intervals" in note]
+
+
+def test_plans_have_intervals_where_twenty_do_not_take_minutes_else_a_note_says_so(monkeypatch):
+    policies = ["fifo", "heft"]
+    plans = ss.compare(PRODUCTS, "generic[cores=2]", policies)
+    assert (plans["low_s"] < plans["high_s"]).all()
+    assert plans["fastest_share"].sum() >= 1.0
+    monkeypatch.setattr(sys.modules[default_seeds.__module__], "MOST_PLANNED", PRODUCTS.n_tasks - 1)
+    said = "no intervals, which can take minutes with {}: samples=20 or --samples 20 adds them"
+    for found in (
+        ss.compare(PRODUCTS, "generic[cores=2]", policies),
+        ss.tune(PRODUCTS, "generic[cores=2]", "heft", layouts=["2x1"]),
+    ):
+        assert found[["low_s", "high_s", "fastest_share"]].isna().all(axis=None)
+        assert said.format("heft") in found.notes
+    assert said.format("corun") in ss.compare(PRODUCTS, "core-i7-1370p[cores=4]", ["fifo", "corun"]).notes
+    asked = ss.compare(PRODUCTS, "generic[cores=2]", policies, samples=3)
+    assert (asked["low_s"] < asked["high_s"]).all()
+
+
+def test_a_search_of_seconds_is_not_repeated_twenty_times_however_small_the_graph_is():
+    found = ss.compare(PRODUCTS, "generic[cores=2]", ["optimal[effort=0.01]"], "2x1")
+    assert found["low_s"].isna().all()
+    assert any("with optimal[effort=0.01]: samples=20" in note for note in found.notes)
 
 
 @pytest.mark.parametrize("samples", [0, 2.5, True])
