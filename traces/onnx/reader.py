@@ -248,6 +248,12 @@ def _describe_proto(proto: Any, model: Model, report: ImportReport) -> None:
         facts["open_dimensions"] = ", ".join(shown(n)[1:-1] for n in names[:MOST_NAMES])
 
 
+def _advice(open_: str) -> str:
+    """Return what to write for the dimensions that are still open."""
+    first = open_.partition(", ")[0]
+    return f"; still open: {open_}; give sizes, as dims={first}:8"
+
+
 def _describe(report: ImportReport, rows: Sequence[_Row], flop: Sequence[float]) -> None:
     facts = report.facts
     unsized = sum(math.isnan(row.bytes_B) for row in rows)
@@ -258,7 +264,7 @@ def _describe(report: ImportReport, rows: Sequence[_Row], flop: Sequence[float])
     )
     report.note("The model records no times: simulate() takes them from the machine's cost curves.")
     if unsized:
-        advice = "; give sizes, as dims=batch:8 or batch=8" if "open_dimensions" in facts else ""
+        advice = _advice(str(facts["open_dimensions"])) if "open_dimensions" in facts else ""
         facts["durations_why"] = f"not all shapes are known{advice}"
         tasks = counted(unsized, "task")
         report.note(f"Of {tasks} not all shapes are known, so that what they cost is not known{advice}.")

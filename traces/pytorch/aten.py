@@ -234,6 +234,24 @@ def shape_attributes(name: str, values: Sequence[Any]) -> Attributes:
     return window_attributes(**attributes)
 
 
+#: Touching single rows or elements of a table, whatever its size: their bytes follow from what is picked.
+_PICKS = re.compile(
+    "index(_select)?|_?index_put(_impl)?_|index_(add|copy)_|gather|take(_along_dim)?|scatter(_add|_reduce)?_|_?embedding(_bag)?"
+    "(_forward_only)?|nll_loss(_nd|2d)?(_forward)?|split_embedding_.*"
+)
+
+
+def picks(name: str) -> bool:
+    """Return whether an operator touches only some rows or elements of its largest tensors.
+
+    Examples
+    --------
+    >>> picks("aten::embedding"), picks("aten::index_put_"), picks("aten::index_put")
+    (True, True, False)
+    """
+    return _PICKS.fullmatch(_operator(name)) is not None
+
+
 def _operator(name: str) -> str:
     return name.rpartition("::")[2].split(".")[0]
 

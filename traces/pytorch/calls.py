@@ -114,7 +114,7 @@ def _work(found: Calls, trace: ExecutionTrace) -> None:
     found.found = dependencies(accesses)
     for task, it in zip(found.tasks, accesses, strict=True):
         found.flops.append(0.0 if it.writes_nothing else composite_flops(task, inner))
-        traffic = task.io.traffic() if task.io else float("nan")
+        traffic = task.io.traffic(task.name) if task.io else float("nan")
         found.bytes_B.append(0.0 if it.writes_nothing else traffic)
 
 

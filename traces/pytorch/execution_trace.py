@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 import sys
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
@@ -20,7 +20,7 @@ from simsched.graph.budget import budget
 from simsched.graph.loading import Mend
 from simsched.graph.shapes import MAX_RANK, format_shape
 from simsched.multimap import multimap
-from simsched.traces.pytorch.aten import Call, Dims, flops, shape_attributes
+from simsched.traces.pytorch.aten import Call, Dims, flops, picks, shape_attributes
 from simsched.traces.shared.json_elements import objects
 from simsched.traces.shared.json_stream import shown
 from simsched.traces.shared.places import Place
@@ -155,12 +155,26 @@ class Io:
     outputs: tuple[Tensor, ...]
     shapes: str
 
-    def traffic(self) -> float:
-        """Return the bytes read and written, of the distinct tensors of either side; NaN where one has unknown ones."""
+    def traffic(self, name: str) -> float:
+        """Return the bytes that an operator reads and writes, of the distinct tensors of either side.
+
+        Of a table of which it picks, these are as many as its largest new or second largest tensor has. NaN where a
+        tensor has unknown bytes.
+        """
         if any(t.storage < 0 for t in (*self.inputs, *self.outputs)):
             return math.nan
-        sides = ({t.id: t.size_B for t in side} for side in (self.inputs, self.outputs))
-        return float(sum(sum(side.values()) for side in sides))
+        sides = [{t.id: t for t in side} for side in (self.inputs, self.outputs)]
+        most = self._picked_B(name, *sides) if picks(name) else math.inf
+        return float(sum(min(t.size_B, most) for side in sides for t in side.values()))
+
+    @staticmethod
+    def _picked_B(name: str, read: Mapping[int, Tensor], written: Mapping[int, Tensor]) -> float:
+        new_B = max((t.size_B for t in written.values() if t.id not in read), default=0)
+        every = {**read, **written}.values()
+        if name.startswith("fbgemm::"):
+            # Weights and states of several tables have one dimension; rows and their gradients have two.
+            return max((t.size_B for t in every if len(t.dims) > 1), default=math.inf)
+        return max(new_B, *sorted((t.size_B for t in every), reverse=True)[1:2], 0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -121,7 +121,7 @@ def joined(path: Path, et_path: Path, nesting: Nesting) -> Columns:
         shapes=["" if node is None or node.io is None else node.io.shapes for node in nodes],
         flops=[nan if n is None else 0.0 if a.writes_nothing else composite_flops(n, inner)
                for n, a in zip(nodes, accesses, strict=True)],
-        bytes_B=[nan if n is None or n.io is None else 0.0 if a.writes_nothing else n.io.traffic()
+        bytes_B=[nan if n is None or n.io is None else 0.0 if a.writes_nothing else n.io.traffic(n.name)
                  for n, a in zip(nodes, accesses, strict=True)],
     )  # fmt: skip
     columns.found = Edges(

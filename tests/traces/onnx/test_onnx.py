@@ -98,7 +98,9 @@ def test_open_dimensions_leave_costs_open(tmp_path: Path, perceptron: Any) -> No
     assert graph.report.facts["open_dimensions"] == "n"
     assert graph.report.facts["tasks_without_shapes"] == 3
     assert any("Of 3 tasks not all shapes are known" in note for note in graph.report.notes)
-    with pytest.raises(CostError, match=r"give one of them: not all shapes are known; give sizes, as dims="):
+    with pytest.raises(
+        CostError, match=r"give one of them: not all shapes are known; still open: n; give sizes, as dims=n:8"
+    ):
         ss.simulate(graph)
 
 

@@ -7,7 +7,7 @@ import math
 import pytest
 
 from simsched.traces.pytorch.aten import Call, Dims, flops
-from simsched.traces.pytorch.execution_trace import Node, composite_flops
+from simsched.traces.pytorch.execution_trace import Io, Node, Tensor, composite_flops
 
 
 @pytest.mark.parametrize(
@@ -71,3 +71,37 @@ def test_what_only_calls_views_and_allocations_works_itself() -> None:
 
 def node(number: int, work: float) -> Node:
     return Node(number, 0, "aten::op", 0, (), (), (), (), flops=work)
+
+
+def held(number: int, element_B: int, *dims: int) -> Tensor:
+    return Tensor(number, number, element_B, math.prod(dims) * element_B, dims)
+
+
+TABLE, INDEX, ROWS = held(1, 4, 30_000, 768), held(2, 8, 16, 128), held(3, 4, 16, 128, 768)
+PICKED_B, INDEX_B = ROWS.size_B, INDEX.size_B
+SCORES, CLASSES, LOSS = held(4, 4, 4096, 100_000), held(5, 8, 4096), held(6, 4)
+FLAT, STATE, BAGS, OFFSETS = held(7, 4, 10**7), held(8, 4, 10**7), held(9, 4, 128, 48), held(10, 8, 385)
+
+
+@pytest.mark.parametrize(
+    ("name", "read", "written", "bytes_B"),
+    [
+        ("aten::embedding", [TABLE, INDEX], [ROWS], 2 * PICKED_B + INDEX_B),
+        ("aten::embedding", [held(1, 4, 2, 768), INDEX], [ROWS], 2 * 768 * 4 + INDEX_B + PICKED_B),
+        ("aten::index_put_", [TABLE, INDEX, ROWS], [TABLE], 3 * PICKED_B + INDEX_B),
+        ("aten::index_put", [TABLE, INDEX, ROWS], [held(11, 4, 30_000, 768)], 2 * TABLE.size_B + PICKED_B + INDEX_B),
+        ("aten::embedding_dense_backward", [ROWS, INDEX], [TABLE], PICKED_B + INDEX_B + TABLE.size_B),
+        ("aten::nll_loss_forward", [SCORES, CLASSES], [LOSS], 2 * CLASSES.size_B + LOSS.size_B),
+        (
+            "fbgemm::split_embedding_codegen_lookup_adagrad_function",
+            [FLAT, STATE, OFFSETS],
+            [BAGS],
+            3 * BAGS.size_B + OFFSETS.size_B,
+        ),
+        ("aten::add", [TABLE, INDEX], [ROWS], TABLE.size_B + INDEX_B + PICKED_B),
+    ],
+)  # fmt: skip
+def test_of_a_table_of_which_is_picked_only_what_is_picked_moves(
+    name: str, read: list[Tensor], written: list[Tensor], bytes_B: float
+) -> None:
+    assert Io(tuple(read), tuple(written), "").traffic(name) == bytes_B
