@@ -331,14 +331,13 @@ def sampled_between(value: float, low: float, high: float, z: float) -> float:
 def sampled_families(curves: Iterable[Curve], generator: np.random.Generator) -> Mapping[str, Curve]:
     """Return, by family, a curve with numbers sampled from their intervals; one not in `curves.toml` is unchanged.
 
-    Each curve takes its own numbers from the generator, but of a family's curves the last one is returned alone.
+    The numbers of each family are taken from the generator in turn, however many kinds it has.
     """
-    last, n = {}, 0
-    for curve in curves:
-        last[curve.family] = curve, n
-        n += len(ranges().get(curve.family, ()))
-    normals = generator.standard_normal(n).tolist()
-    return {family: _sampled(curve, normals[first:]) for family, (curve, first) in last.items()}
+    of_family = {curve.family: curve for curve in curves}
+    return {
+        family: _sampled(curve, generator.standard_normal(len(ranges().get(family, ()))).tolist())
+        for family, curve in of_family.items()
+    }
 
 
 def _sampled(curve: Curve, normals: Sequence[float]) -> Curve:

@@ -158,7 +158,7 @@ class CostModel:
         --------
         >>> import numpy as np
         >>> import simsched as ss
-        >>> sampled = ss.CostModel().sampled(np.random.default_rng(2))
+        >>> sampled = ss.CostModel().sampled(np.random.default_rng(1))
         >>> sampled.curve("MatMul").serial_share == ss.CostModel().curve("MatMul").serial_share
         False
         >>> own = ss.CostModel({"MatMul": ss.Curve(serial_share=0.1)})

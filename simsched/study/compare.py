@@ -18,6 +18,7 @@ from simsched.drawing import Axes
 from simsched.errors import SpecError
 from simsched.exact import optimum
 from simsched.graph import TaskGraph
+from simsched.graph.required import check_graph
 from simsched.intervals import spread
 from simsched.machine import Machine, RuntimeProfile
 from simsched.notes import Note, Weight
@@ -118,8 +119,9 @@ def default_seeds(
     Raises
     ------
     SimschedError
-        If the number of samples is impossible.
+        If the number of samples is impossible, or the graph is none.
     """
+    check_graph(graph)
     kinds = machine.kinds is not None
     slow = [
         one

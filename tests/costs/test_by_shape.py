@@ -13,7 +13,8 @@ from simsched.costs.kernels.library import libraries, parameters
 from simsched.costs.kernels.team import team_s, widths_s
 from simsched.costs.shapes.convolutions import NO_FILTER, UNKNOWN, _completed, _operands, _windows
 from simsched.costs.shapes.kinds import Seen, kernel_of, work_of
-from simsched.costs.shapes.parts import _convolved
+from simsched.costs.shapes.parts import Product, _convolved
+from simsched.costs.shapes.recurrent import recurrent
 from simsched.errors import CostError
 from simsched.graph import ImportReport
 from simsched.graph.shapes import parse_shape
@@ -423,3 +424,49 @@ def test_kinds_of_shapes_are_known_to_the_curves():
 def test_what_is_overwritten_is_not_read(kind, shape, read, written):
     [[work]] = work_of(kind, shape, NAN, NAN, parameters()).ways
     assert (work.named_B, work.moved_B) == (4 * (read + written), 4 * (read + 2 * written))
+
+
+X, W, R = (5, 8, 32), (1, 256, 32), (1, 256, 64)
+
+
+@pytest.mark.parametrize(
+    ("kind", "shape", "products"),
+    [
+        ("lstm", (X, W, R), [(40, 256, 32), *[(8, 256, 64)] * 5]),
+        ("lstm", (X, W, R, (1, 512), (5,), (1, 8, 64)), [(40, 256, 32), *[(8, 256, 64)] * 5]),
+        ("lstm", (X, (2, 256, 32), (2, 256, 64), (2, 512)), [(40, 256, 32), *[(8, 256, 64)] * 5] * 2),
+        ("gru", (X, (1, 192, 32), R, (1, 384)), None),
+        ("rnn", (X, (1, 64, 32), (1, 64, 64)), [(40, 64, 32), *[(8, 64, 64)] * 5]),
+        # PyTorch's layers: two of them, and with the batch first, as the state tells.
+        ("lstm", (X, (2, 8, 64), (2, 8, 64), (256, 32), (256, 64), (256,), (256,), (256, 64), (256, 64)),
+         [(40, 256, 32), *[(8, 256, 64)] * 5, (40, 256, 64), *[(8, 256, 64)] * 5]),
+        ("gru", ((8, 5, 32), (1, 8, 64), (192, 32), (192, 64)), [(40, 192, 32), *[(8, 192, 64)] * 5]),
+        # Cells, one of a batch that is as large as its state.
+        ("lstm_cell", ((64, 32), (64, 64), (64, 64), (256, 32), (256, 64)), [(64, 256, 32), (64, 256, 64)]),
+        ("gru_cell", ((8, 32), (8, 64), (192, 32), (192, 64), (192,), (192,)), [(8, 192, 32), (8, 192, 64)]),
+        ("lstm_cell", ((64, 32), (64, 64), (256, 32), (256, 64)), None),
+        ("lstm", (X, W, (1, 256, 63)), None),
+        ("lstm", (X,), None),
+        ("lstm", ((5, 0, 32), W, R), None),
+        ("lstm", ((10**5, 8, 32), W, R), None),
+    ],
+)  # fmt: skip
+def test_recurrent_layers_and_cells_are_a_product_with_the_inputs_and_one_with_the_state_at_each_step(
+    kind, shape, products
+):
+    parts = recurrent(kind, shape, 20.0)
+    assert (parts and [part[1:] for part in parts if isinstance(part, Product)]) == products
+
+
+def test_a_recurrent_layer_takes_what_it_takes_written_out():
+    whole = ss.TaskGraph.from_edges([NAN], kinds="LSTM", shapes="20x64x512;1x2048x512;1x2048x512")
+    out = ss.TaskGraph.from_edges(
+        [NAN] * 21, [(i, i + 1) for i in range(20)], kinds="MatMul",
+        shapes=["1280x512;512x2048", *["64x512;512x2048"] * 20],
+    )  # fmt: skip
+    for cores in (1, 96):
+        layer_s, products_s = (
+            ss.simulate(graph, "graviton4", "sequential", layout=f"1x{cores}").makespan_s
+            for graph in (whole, out)
+        )
+        assert products_s < layer_s < 1.5 * products_s

@@ -15,6 +15,7 @@ from simsched.costs.kernels.library import Parameters
 from simsched.costs.kernels.team import Work
 from simsched.costs.shapes.convolutions import convolution, transposed_convolution
 from simsched.costs.shapes.parts import Convolved, Part, Product, Walk, ways
+from simsched.costs.shapes.recurrent import recurrent
 from simsched.graph.shapes import Attributes, Shape, numel, parse_attributes, parse_shape, times
 
 
@@ -25,7 +26,7 @@ class Kernel:
     Parameters
     ----------
     rule : str
-        "product", "convolution", "transposed_convolution", "stream", "gather" or "attention".
+        "product", "convolution", "transposed_convolution", "stream", "gather", "attention" or "recurrent".
     direction : str
         Of convolutions: "forward", "data", "weights" or "both"; of attention: "forward" or "both", all gradients.
     writes : str
@@ -357,4 +358,5 @@ _RULES: Mapping[str, Callable[[Seen], Sequence[Part] | None]] = {
     "stream": stream,
     "gather": gather,
     "attention": attention,
+    "recurrent": lambda seen: recurrent(plain(seen.kind), seen.shape, seen.kernel.flops),
 }
