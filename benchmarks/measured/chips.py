@@ -33,8 +33,7 @@ SOCKETS = {
     "SkylakeSP_Gold-6148_SNC": "xeon-6148x2[cluster=snc2]",
     "IcelakeSP_Platinum-8360Y": "xeon-8360y",
     "SapphireRapids_Platinum-8470": "xeon-8470",
-    # It has half as many chiplets, one a domain, whose way to memory (cluster_bandwidth) is all that a domain has.
-    "Zen2_EPYC-7452": "epyc-7702[cluster=nps4,cores=32,bandwidth_Bps=99.6e9]",
+    "Zen2_EPYC-7452": "epyc-7702[cluster=nps4,cores=32]",
     "SandyBridgeEP_E5-2680": "generic[core=sandy-bridge]",
     "IvyBridgeEP_E5-2690v2": "generic[core=ivy-bridge]",
     "HaswellEP_E5-2695v3": "generic[core=haswell]",
