@@ -155,3 +155,40 @@ def test_a_speed_up_counts_what_the_clock_falls():
     assert frame["makespan_s"].tolist() == pytest.approx([48, 1.75], rel=1e-3)
     assert frame["speedup"].tolist() == pytest.approx([1, 48 / 1.75], rel=1e-3)
     assert frame["efficiency"].tolist() == pytest.approx([1, 1 / 1.75], rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("name", "cores", "clock_Hz", "published_flops"),
+    [
+        ("a64fx", 152_064 * 48, 2.2e9, 415.53e15),  # Fugaku
+        ("xeon-8470", 6_408 * 2 * 56, 2.0e9, 40.1e15),  # MareNostrum 5, general purpose
+        (
+            "apple-m1",
+            8 + 2 * 0.32,
+            3.2e9,
+            264.32e9,
+        ),  # an M1 Max: performance cores, and efficiency cores of their speed
+        ("epyc-7702", 64, 2.45e9, 2033e9),  # a product on an EPYC 7763
+        ("sg2042", 2 * 64, 2.0e9, 127 * 12.65e9 / 8),
+        ("sw26010-pro", 1.3e18 / 16, 2.0, 1.05e18),
+    ],
+)
+def test_the_sustained_share_is_what_hpl_reaches_on_the_published_system(
+    name, cores, clock_Hz, published_flops
+):
+    """In FP64, of which a cycle has half as many as of FP32; but a SW26010-Pro's, which has as many, hence its 2.0."""
+    numbers = {fact.key: fact.value for fact in ss.machine(name).facts}
+    share = numbers["cores.sustained"] * numbers["cores.flop_per_cycle"] / 2
+    assert share * cores * clock_Hz == pytest.approx(published_flops, rel=0.02)
+
+
+@pytest.mark.parametrize(
+    ("name", "cores", "published_Bps"),
+    [
+        ("graviton4", 1, 37.0e9),
+        ("graviton4", 64, 430.1e9),
+        ("sg2042", 64, 69 * 1.1e9 / 2),
+    ],
+)
+def test_bandwidth_is_what_was_measured_on_the_chip_or_one_of_the_same_dies(name, cores, published_Bps):
+    assert ss.machine(name).team_Bps(list(range(cores))) == pytest.approx(published_Bps, rel=0.01)

@@ -160,7 +160,7 @@ def test_impossible_variations(spec, says):
 
 
 def test_numbers_of_one_kind_of_cores_are_varied_by_its_name():
-    """The CPU's 3.334 GHz and 22.5 GB/s are those of the file's cores, and follow them; the GPU's are its own."""
+    """The CPU's 3.334 GHz and 37 GB/s are those of the file's cores, and follow them; the GPU's are its own."""
     spec = "grace-hopper[core_bandwidth_Bps=1e10,cores.clock=3.0,kinds.clock.GPU=1.5]"
     machine = ss.machine(spec)
     facts = {fact.key: fact.value for fact in machine.facts}

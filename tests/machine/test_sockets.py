@@ -193,7 +193,7 @@ def test_the_picture_shows_every_core_once_inside_its_frame():
 @pytest.mark.parametrize(
     ("spec", "cores", "domains", "bandwidth_Bps"),
     [
-        ("graviton4[sockets=2]", 192, 2, 2 * 457e9),
+        ("graviton4[sockets=2]", 192, 2, 2 * 430.1e9),
         ("grace[sockets=1]", 72, 1, 806.8e9 / 2),
         ("xeon-8470[cluster=off]", 52, 1, 226.9e9),
         ("xeon-8470[cluster=snc2]", 52, 2, 226.9e9),
