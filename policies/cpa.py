@@ -22,7 +22,8 @@ class Cpa(Policy):
 
     All begin on one core. The task of the critical path whose seconds per core fall most gets one more, again and
     again, at most the width on which it is fastest. Then the ready task of the highest level takes the cores that are
-    free first. The plan is made before the replay; in it, each core runs its tasks in the planned order.
+    free first. The plan is made before the replay; in it, each core runs its tasks in the planned order, and data are
+    sent to a team's first core when they are written.
 
     Cost: O(grown widths x tasks on the critical path + tasks x cores).
 
@@ -57,10 +58,12 @@ class Cpa(Policy):
     def prepared(self, problem: Problem) -> Policy:
         """Return the policy with its plan."""
         machine = problem.machine
-        platform = problem.platform(executor_cores(machine, Layout(machine.n_threads, 1), "compact"))
+        cores = executor_cores(machine, Layout(machine.n_threads, 1), "compact")
+        platform = problem.platform(cores)
         width, table = self.widths(problem, platform)
         seconds = table[np.arange(len(width)), width - 1]
-        return _Planned.of(*plan_teams(platform, width, seconds, problem.graph.levels(seconds)))
+        teams, order = plan_teams(platform, width, seconds, problem.graph.levels(seconds))
+        return _Planned.of([sorted(cores.indices[team].tolist()) for team in teams], order)
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,6 +87,11 @@ class _Planned(Policy):
             for core in teams[task]:
                 queues.setdefault(core, deque()).append(task)
         return cls(teams, place, queues)
+
+    @property
+    def planned_cores(self) -> list[int]:
+        """First core of each task's team."""
+        return [team[0] for team in self.teams]
 
     def decide(self, view: View) -> Iterable[Start]:
         """Return the tasks that are next on all their cores."""

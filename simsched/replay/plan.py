@@ -23,6 +23,7 @@ from simsched.replay.memory_limit import MemoryLimit
 from simsched.replay.policy_checks import (
     discipline_of,
     executors_of,
+    planned_cores_of,
     planned_of,
     prepared_of,
     queue_of,
@@ -205,10 +206,8 @@ class StaticPlan:
             _kind_of(problem, executors, shortcuts),
         )
         alone = problem.seconds if kind_of is None else problem.seconds_by_kind
-        network, first = problem.machine.network, executors.indices[executors.indptr[:-1]]
-        places = None
-        if planned is not None and network is not None:
-            places = network.place_of[first % problem.machine.n_cores][planned.executor]
+        first = executors.indices[executors.indptr[:-1]]
+        places = None if planned is None else _places(problem, first[planned.executor])
         return cls(
             problem=problem,
             runtime=runtime,
@@ -231,6 +230,12 @@ class StaticPlan:
             rank_s=_ranks_s(policy, problem, discipline),
             notes=planned.notes if planned else (),
         )
+
+
+def _places(problem: Problem, threads: Index | None) -> Index | None:
+    """Return the place of each task's data, from the first thread of its planned team."""
+    network = problem.machine.network
+    return None if threads is None or network is None else network.place_of[threads % problem.machine.n_cores]
 
 
 def _ranks_s(policy: RankPolicy, problem: Problem, discipline: Discipline) -> Seconds:
@@ -283,10 +288,12 @@ class DynamicPlan:
         Raises
         ------
         PolicyError
-            If the decision maker is not a policy, does not fit the problem, or has another queue.
+            If the decision maker is not a policy, does not fit the problem, has another queue, or plans cores that do
+            not exist.
         """
-        data = DataPlan.of(problem, memory_limit)
-        return cls(problem, prepared_of(policy, problem), runtime, factors, str(policy), data)
+        prepared = prepared_of(policy, problem)
+        data = DataPlan.of(problem, memory_limit, _places(problem, planned_cores_of(prepared, problem)))
+        return cls(problem, prepared, runtime, factors, str(policy), data)
 
     @property
     def dispatch_s(self) -> float:
