@@ -149,6 +149,21 @@ def test_independent_tasks():
     assert ss.policy("sufferage").plan(unequal, 0).executor.tolist() == [1, 0]
 
 
+def test_sufferage_rates_all_again_after_each_task():
+    """1 loses most (3 s) and goes to executor 2; then 0 loses 2 s and 2 loses 1.5: 0 goes first, to 0, and 2 to 1.
+
+    In the pass of the paper, 2 would have gone to executor 0 with 1, and 0 to 2 in the next: an end at 5 s.
+    """
+    platform = platform_of([[2, 4.5, 1], [9, 6, 3], [5, 6.5, 8]], [])
+    assert ss.policy("sufferage").plan(platform, 0).executor.tolist() == [0, 2, 1]
+    assert makespan(platform, ss.policy("sufferage")) == 6.5
+
+
+def test_of_equal_dynamic_levels_the_higher_static_level_goes_first():
+    """On executor 0, 0 has 3 + (3 - 2) s with its median, and 1 has 4: 1 goes first, to 0, and 0 to executor 1."""
+    assert ss.policy("dls").plan(platform_of([[2, 4], [4, 4]], []), 0).executor.tolist() == [1, 0]
+
+
 @pytest.mark.parametrize("policy", PLANNERS)
 def test_one_executor_runs_all_in_sequence(policy):
     assert makespan(platform_of(*ESTEE, processors=1), ss.policy(policy)) == 17
