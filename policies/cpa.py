@@ -11,9 +11,13 @@ import numpy as np
 import numpy.typing as npt
 
 from simsched.graph.adjacency import Index
+from simsched.notes import Note, Weight
 from simsched.policy import Layout, Platform, Policy, Problem, Start, View
 from simsched.policy.placement import executor_cores
 from simsched.policy.planning import critical_widths, plan_teams
+
+#: What machines with kinds of cores lack.
+ALIKE = "assumes that all cores are alike, and these are not: it plans with other seconds than its teams take"
 
 
 @dataclass(frozen=True)
@@ -63,7 +67,8 @@ class Cpa(Policy):
         width, table = self.widths(problem, platform)
         seconds = table[np.arange(len(width)), width - 1]
         teams, order = plan_teams(platform, width, seconds, problem.graph.levels(seconds))
-        return _Planned.of([sorted(cores.indices[team].tolist()) for team in teams], order)
+        notes = () if machine.kinds is None else (Note(f"{self.name} {ALIKE}", Weight.DOUBT),)
+        return _Planned.of([sorted(cores.indices[team].tolist()) for team in teams], order, notes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,10 +80,11 @@ class _Planned(Policy):
     teams: list[list[int]]
     place: list[int]  # of each task in the plan
     queues: dict[int, deque[int]]
+    notes: tuple[str, ...]
     ready: set[int] = field(default_factory=set)
 
     @classmethod
-    def of(cls, teams: list[list[int]], order: Index) -> _Planned:
+    def of(cls, teams: list[list[int]], order: Index, notes: tuple[str, ...]) -> _Planned:
         """Return the policy of a plan."""
         queues: dict[int, deque[int]] = {}
         place = [0] * len(teams)
@@ -86,7 +92,12 @@ class _Planned(Policy):
             place[task] = at
             for core in teams[task]:
                 queues.setdefault(core, deque()).append(task)
-        return cls(teams, place, queues)
+        return cls(teams, place, queues, notes)
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What the plan assumes and the machine is not."""
+        return self.notes
 
     @property
     def planned_cores(self) -> list[int]:

@@ -157,7 +157,7 @@ def compare(
 ) -> None:
     """Compare policies by replaying GRAPH under each."""
     from simsched.costs.own_machine import machine_for
-    from simsched.policy.installed import policies_or_all
+    from simsched.policy.installed import left_out, policies_or_all
     from simsched.replay.best_layout import MOST_REPLAYS
     from simsched.replay.scenario import Scenario
     from simsched.schedule.export import make_folder, write_gallery
@@ -174,7 +174,8 @@ def compare(
         scenario = Scenario.of(target, layout, model, None, engine, seed, progress)
         schedules, sequential = replays(scenario, tasks, policies)
         worlds_s = worlds_of(scenario, schedules, seeds)
-    frame = comparison_frame(schedules, sequential, best_bounds(scenario, tasks, bound, limit), worlds_s)
+    limits, others = best_bounds(scenario, tasks, bound, limit), left_out(policy, target)
+    frame = comparison_frame(schedules, sequential, limits, worlds_s, others)
     written = [] if out is None else list(write_gallery(out, schedules, frame))
     say_result(frame, json_, about=question(tasks, schedules[0].require_machine()))
     if out is not None:

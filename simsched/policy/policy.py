@@ -301,7 +301,7 @@ class Policy:
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """Remarks for readers, in the `notes` of the policy's schedules; none by default.
+        """Remarks for readers, in the `notes` of the policy's schedules, as are a prepared policy's; none by default.
 
         Examples
         --------

@@ -27,6 +27,7 @@ from simsched.replay.policy_checks import (
     planned_of,
     prepared_of,
     queue_of,
+    remarks_of,
     require_static,
     shortcuts_of,
 )
@@ -260,6 +261,8 @@ class DynamicPlan:
         Spec of the policy.
     data : DataPlan or None
         As in `StaticPlan`.
+    notes : tuple of str
+        Remarks of the prepared policy.
     """
 
     problem: Problem
@@ -268,6 +271,7 @@ class DynamicPlan:
     factors: Seconds | None
     spec: str
     data: DataPlan | None = None
+    notes: tuple[str, ...] = ()
 
     @property
     def rule(self) -> CandidateRule | None:
@@ -293,7 +297,7 @@ class DynamicPlan:
         """
         prepared = prepared_of(policy, problem)
         data = DataPlan.of(problem, memory_limit, _places(problem, planned_cores_of(prepared, problem)))
-        return cls(problem, prepared, runtime, factors, str(policy), data)
+        return cls(problem, prepared, runtime, factors, str(policy), data, remarks_of(prepared))
 
     @property
     def dispatch_s(self) -> float:

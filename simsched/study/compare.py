@@ -22,7 +22,7 @@ from simsched.intervals import spread
 from simsched.machine import Machine, RuntimeProfile
 from simsched.plots.policies import comparison
 from simsched.policy import Layout, PlannedPolicy, Policy, RankPolicy, policy as policy_of
-from simsched.policy.installed import policies_or_all
+from simsched.policy.installed import left_out, policies_or_all
 from simsched.progress import shows_progress
 from simsched.replay.advice import advised
 from simsched.replay.parallel_map import parallel_map
@@ -101,7 +101,8 @@ def compare(
     seeds = sample_seeds(seed, samples_of(chosen, scenario.machine) if samples is None else samples)
     schedules, sequential = replays(scenario, graph, chosen)
     limits = best_bounds(scenario, graph, bound, limit_s)
-    return comparison_frame(schedules, sequential, limits, worlds_of(scenario, schedules, seeds))
+    worlds_s, notes = worlds_of(scenario, schedules, seeds), left_out(policies, scenario.machine)
+    return comparison_frame(schedules, sequential, limits, worlds_s, notes)
 
 
 def samples_of(policies: Sequence[Policy], machine: Machine) -> int:
@@ -141,6 +142,7 @@ def comparison_frame(
     sequential: Schedule,
     limits: Bounds,
     worlds_s: Sequence[Sequence[float]],
+    others: Iterable[str] = (),
 ) -> Result:
     """Return the table of some schedules of one graph on one machine.
 
@@ -153,6 +155,8 @@ def comparison_frame(
         Their lower bounds, as `best_bounds` returns them.
     worlds_s : sequence of sequence of float
         Makespans of each in all worlds, in seconds, as `worlds_of` returns them.
+    others : iterable of str
+        Further notes.
 
     Returns
     -------
@@ -175,8 +179,8 @@ def comparison_frame(
     sampled = _sampled(frame["makespan_s"], worlds_s)
     _insert(frame, sampled)
     recorded = against_recording(frame, sequential.graph, sequential.require_machine())
-    notes = *undecided(frame, "policy"), *notes_of(schedules), *recorded, *_one_core(sequential).notes
-    return Result.of(frame, notes, comparison, (*HIDDEN, *_certain(sampled)))
+    notes = *others, *notes_of(schedules), *recorded, *_one_core(sequential).notes
+    return Result.of(frame, [*undecided(frame, "policy"), *notes], comparison, (*HIDDEN, *_certain(sampled)))
 
 
 def _sampled(nominal_s: pd.Series[float], worlds_s: Sequence[Sequence[float]]) -> dict[str, pd.Series[float]]:

@@ -117,6 +117,14 @@ def test_data_leave_when_they_are_written(policy, engine):
 
 
 @pytest.mark.parametrize("policy", ["cpa", "mcpa"])
+def test_kinds_of_cores_have_a_note(policy):
+    graph = ss.TaskGraph.from_edges([1.0, 2.0])
+    for kinds in (True, False):
+        notes = ss.simulate(graph, f"generic[cores=2{',kinds=each' * kinds}]", policy).notes
+        assert any(one.startswith(f"{policy} assumes that all cores") for one in notes) == kinds
+
+
+@pytest.mark.parametrize("policy", ["cpa", "mcpa"])
 def test_no_task_and_one_core(policy):
     assert ss.simulate(ss.TaskGraph.from_edges([]), "generic[cores=2]", policy).makespan_s == 0
     graph = ss.TaskGraph.from_edges([1.0, 0.0, 2.0], [(0, 1)], kinds=["even"] * 3)

@@ -208,7 +208,7 @@ def test_planners_are_those_that_are_registered():
 
 
 def test_classics_are_compared():
-    """All on cores that are alike, those that are planned for one-core tasks on kinds of cores; optimal on neither."""
+    """All on cores that are alike, those that look at kinds on kinds of cores, which say so; optimal on neither."""
     graph = ss.TaskGraph.from_edges([1.0, 2.0, 1.0], [(0, 2)])
     found = ss.compare(graph, "generic[cores=2]", policies="classics", layout="2x1")
     assert sorted(found["policy"]) == sorted([*PLANNERS, *PUSHED, *ASKED])
@@ -217,6 +217,9 @@ def test_classics_are_compared():
     )
     assert sorted(on_kinds["policy"]) == sorted([*PLANNERS, *PUSHED, "optimal"])
     assert on_kinds["makespan_s"].min() == 2
+    note = f"left out on kinds of cores: {', '.join(ASKED)}; name them to run them"
+    chips = ss.machines(graph, ["generic[cores=2,kinds=each]"], "classics", samples=1)
+    assert [note in one.notes for one in (found, on_kinds, chips)] == [False, True, True]
 
 
 def test_random_assignments_differ_by_seed():
