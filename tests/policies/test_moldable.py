@@ -11,7 +11,7 @@ from hypothesis import given, settings, strategies as st
 import simsched as ss
 from simsched.native import find
 from simsched.policy.planning import critical_widths, plan_teams
-from simsched.testing.strategies import graphs
+from simsched.testing.strategies import graphs, of_kinds
 
 from .planned import platform_of
 from .test_planners import platforms
@@ -122,6 +122,14 @@ def test_kinds_of_cores_have_a_note(policy):
     for kinds in (True, False):
         notes = ss.simulate(graph, f"generic[cores=2{',kinds=each' * kinds}]", policy).notes
         assert any(one.startswith(f"{policy} assumes that all cores") for one in notes) == kinds
+
+
+@pytest.mark.parametrize("policy", ["cpa", "mcpa"])
+def test_teams_are_of_the_cores_that_were_planned(policy, engine):
+    """Tiles of two fast cores, a slow one and a device: the plan has cores kind by kind, fast ones first."""
+    machine = of_kinds("generic[cores=8,cores.per_tile=4]")
+    schedule = ss.simulate(ss.TaskGraph.from_edges([1.0] * 4), machine, policy, engine=engine)
+    assert schedule.tasks["first_core"].tolist() == [0, 1, 4, 5]
 
 
 @pytest.mark.parametrize("policy", ["cpa", "mcpa"])
