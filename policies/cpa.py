@@ -11,9 +11,13 @@ import numpy as np
 import numpy.typing as npt
 
 from simsched.graph.adjacency import Index
+from simsched.notes import Note, Weight
 from simsched.policy import Layout, Platform, Policy, Problem, Start, View
 from simsched.policy.placement import executor_cores
 from simsched.policy.planning import critical_widths, plan_teams
+
+#: What machines with kinds of cores lack.
+ALIKE = "assumes that all cores are alike, and these are not: it plans with other seconds than its teams take"
 
 
 @dataclass(frozen=True)
@@ -22,7 +26,8 @@ class Cpa(Policy):
 
     All begin on one core. The task of the critical path whose seconds per core fall most gets one more, again and
     again, at most the width on which it is fastest. Then the ready task of the highest level takes the cores that are
-    free first. The plan is made before the replay; in it, each core runs its tasks in the planned order.
+    free first. The plan is made before the replay; in it, each core runs its tasks in the planned order, and data are
+    sent to a team's first core when they are written.
 
     Cost: O(grown widths x tasks on the critical path + tasks x cores).
 
@@ -57,10 +62,13 @@ class Cpa(Policy):
     def prepared(self, problem: Problem) -> Policy:
         """Return the policy with its plan."""
         machine = problem.machine
-        platform = problem.platform(executor_cores(machine, Layout(machine.n_threads, 1), "compact"))
+        cores = executor_cores(machine, Layout(machine.n_threads, 1), "compact")
+        platform = problem.platform(cores)
         width, table = self.widths(problem, platform)
         seconds = table[np.arange(len(width)), width - 1]
-        return _Planned.of(*plan_teams(platform, width, seconds, problem.graph.levels(seconds)))
+        teams, order = plan_teams(platform, width, seconds, problem.graph.levels(seconds))
+        notes = () if machine.kinds is None else (Note(f"{self.name} {ALIKE}", Weight.DOUBT),)
+        return _Planned.of([sorted(cores.indices[team].tolist()) for team in teams], order, notes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,10 +80,11 @@ class _Planned(Policy):
     teams: list[list[int]]
     place: list[int]  # of each task in the plan
     queues: dict[int, deque[int]]
+    notes: tuple[str, ...]
     ready: set[int] = field(default_factory=set)
 
     @classmethod
-    def of(cls, teams: list[list[int]], order: Index) -> _Planned:
+    def of(cls, teams: list[list[int]], order: Index, notes: tuple[str, ...]) -> _Planned:
         """Return the policy of a plan."""
         queues: dict[int, deque[int]] = {}
         place = [0] * len(teams)
@@ -83,7 +92,17 @@ class _Planned(Policy):
             place[task] = at
             for core in teams[task]:
                 queues.setdefault(core, deque()).append(task)
-        return cls(teams, place, queues)
+        return cls(teams, place, queues, notes)
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What the plan assumes and the machine is not."""
+        return self.notes
+
+    @property
+    def planned_cores(self) -> list[int]:
+        """First core of each task's team."""
+        return [team[0] for team in self.teams]
 
     def decide(self, view: View) -> Iterable[Start]:
         """Return the tasks that are next on all their cores."""

@@ -18,8 +18,8 @@ class Dls(OnlineList):
     """Dynamic Level Scheduling: of all ready tasks and executors, the pair of the highest dynamic level.
 
     The dynamic level is the static level less the start there, plus the median of the task's seconds over the executors
-    less those there. The static level is the longest path to a sink, of median seconds, without messages. A task starts
-    after all that is planned on its executor.
+    less those there. The static level is the longest path to a sink, of median seconds, without messages. Of several
+    tasks, the one of the highest static level goes first. A task starts after all that is planned on its executor.
 
     Cost: O(tasks x ready tasks + edges x executors).
 

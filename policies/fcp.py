@@ -13,7 +13,7 @@ from simsched.policy.planning.draft import Draft, Idle
 
 @dataclass(frozen=True, kw_only=True)
 class Fcp(PlannedPolicy):
-    """Fast Critical Path: the highest b-level first, on one of two executors.
+    """Fast Critical Path: the highest b-level, messages included, first, on one of two executors.
 
     As many ready tasks as there are executors are kept sorted by their b-levels, of mean seconds and messages;
     others wait in a queue, first come, first served. A task goes to the executor that is free first or to the one

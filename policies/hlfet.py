@@ -12,9 +12,9 @@ from simsched.policy.pushing import Pushing
 
 @dataclass(frozen=True, kw_only=True)
 class Hlfet(OnlineList):
-    """Highest Level First with Estimated Times: the highest b-level first, on the executor where the task starts first.
+    """Highest Level First with Estimated Times: the highest static level first, where the task starts first.
 
-    The level is the longest path to a sink, of mean seconds over the executors, without messages: the static b-level.
+    The static level is the longest path to a sink, of mean seconds over the executors, without messages.
     A task starts after all that is planned on its executor.
 
     Cost: O(edges + tasks x executors).

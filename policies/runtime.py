@@ -13,6 +13,7 @@ import numpy as np
 
 from simsched.errors import SpecError
 from simsched.graph import TaskGraph
+from simsched.notes import Note, Weight
 from simsched.policy import Policy, Problem, Start, View
 
 
@@ -46,6 +47,8 @@ class System:
     created : bool
         Whether tasks join the one queue when they are created, in the order of the graph; a worker that takes one which
         is not ready puts it aside, and it joins the queue again when it is.
+    default : str
+        Where priorities come from that nobody gave, which are not modelled; empty where all tasks are then alike.
     """
 
     title: str
@@ -58,6 +61,7 @@ class System:
     single: bool = False
     inside: bool = False
     created: bool = False
+    default: str = ""
 
 
 #: Runtimes by name.
@@ -116,7 +120,8 @@ SYSTEMS = {
         created=True,
     ),
     "dask": System(
-        "Dask's workers", "distributed/worker_state_machine.py: a heap by priority, from dask.order", ranked="priority"
+        "Dask's workers", "distributed/worker_state_machine.py: a heap by priority, from dask.order", ranked="priority",
+        default="dask.order, depth first",
     ),
 }  # fmt: skip
 
@@ -227,6 +232,17 @@ class _Workers(Policy):
     kept: dict[int, int] = field(default_factory=dict)  # of a worker: the task that it runs next
     running: dict[int, int] = field(default_factory=dict)  # worker of each task
     ended: dict[int, tuple[int, int]] = field(default_factory=dict)  # of each task: when, counted; its worker
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """A note where tasks would be ordered by priorities, and none are recorded."""
+        run = self.problem.graph.recording
+        if self.system.ranked != "priority" or (run is not None and run.priorities is not None):
+            return ()
+        said = "no priorities recorded: ready tasks are ordered by age alone, breadth first"
+        if not self.system.default:
+            return (Note(said, Weight.ASSUMPTION),)
+        return (Note(f"{said}; {self.system.title} have those of {self.system.default}", Weight.DOUBT),)
 
     def decide(self, view: View) -> Iterable[Start]:
         """Return a task for each idle worker that finds one."""

@@ -15,6 +15,10 @@ class Sufferage(PlannedPolicy):
     Tasks that become ready wait until all that were ready before are planned. A task starts after all that is planned
     on its executor.
 
+    The paper differs: a pass over the tasks that are ready gives each executor at most one, that which loses most of
+    those for which it is best, and what executors are expected to do counts for the losses only after the pass. Here,
+    as in SAGA, one task is placed, and all others are rated again.
+
     Cost: O(tasks x ready tasks + edges x executors).
 
     References

@@ -11,10 +11,10 @@ from simsched.policy.planning import Priorities
 
 @dataclass(frozen=True, kw_only=True)
 class TLevel(Hlfet):
-    """List scheduling by t-level: the lowest t-level first, on the executor where the task starts first.
+    """List scheduling by t-level: the lowest static t-level first, where the task starts first.
 
-    The level is the longest path from a source to the task, of mean seconds over the executors, without messages. A
-    task starts after all that is planned on its executor.
+    The static t-level is the longest path from a source to the task, of mean seconds over the executors, without
+    messages. A task starts after all that is planned on its executor.
 
     Cost: O(edges + tasks x executors).
 

@@ -157,7 +157,7 @@ def compare(
 ) -> None:
     """Compare policies by replaying GRAPH under each."""
     from simsched.costs.own_machine import machine_for
-    from simsched.policy.installed import policies_or_all
+    from simsched.policy.installed import left_out, policies_or_all
     from simsched.replay.best_layout import MOST_REPLAYS
     from simsched.replay.scenario import Scenario
     from simsched.schedule.export import make_folder, write_gallery
@@ -168,13 +168,13 @@ def compare(
     model, tasks = ss.CostModel(noise=noise, library=library), graph_of(graph, context)
     target = machine_for(tasks, machine)
     policies = policies_or_all(policy, target)
-    seeds, left_out = default_seeds(seed, samples, policies, target, tasks)
+    seeds, unsampled = default_seeds(seed, samples, policies, target, tasks)
     with progress_bar(tasks.n_tasks * len(policies) * (MOST_REPLAYS + len(seeds)), "replaying") as progress:
         scenario = Scenario.of(target, layout, model, None, engine, seed, progress)
         schedules, sequential = replays(scenario, tasks, policies)
         worlds_s = worlds_of(scenario, schedules, seeds)
-    limits = best_bounds(scenario, tasks, bound, limit)
-    frame = comparison_frame(schedules, sequential, limits, worlds_s, left_out)
+    limits, others = best_bounds(scenario, tasks, bound, limit), left_out(policy, target)
+    frame = comparison_frame(schedules, sequential, limits, worlds_s, (*unsampled, *others))
     written = [] if out is None else list(write_gallery(out, schedules, frame))
     say_result(frame, json_, about=question(tasks, schedules[0].require_machine()))
     if out is not None:

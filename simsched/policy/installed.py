@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from simsched.defaults import BASELINE
 from simsched.machine import Machine
+from simsched.notes import Note, Weight
 from simsched.plugins import registered
 from simsched.policy.policy import NAMED_ALONE, Policy, policies
 from simsched.policy.rank_policy import RankPolicy
@@ -22,8 +23,8 @@ def policies_or_all(
     """Return the given policies, at least one, or by default all that are installed, the baseline first.
 
     The default leaves out classics, for which "classics" stands, alone or in the list, but for exact searches. On a
-    machine with several kinds of cores, it stands for those that plan. Where cores are devices, the default takes in
-    HEFT, which chooses between cores and devices.
+    machine with several kinds of cores, it stands for those that look at these; `left_out` names the others. Where
+    cores are devices, the default takes in HEFT, which chooses between cores and devices.
 
     Raises
     ------
@@ -50,6 +51,25 @@ def policies_or_all(
     ]
     given = [sources] if isinstance(sources, str) else sources
     return policies([one for source in given for one in (classics if source == CLASSICS else [source])])
+
+
+def left_out(sources: str | Iterable[str | Policy | type[Policy]] | None, machine: Machine) -> list[Note]:
+    """Return a note on the classics that "classics" does not stand for on a machine, if it is among the sources.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> left_out(["classics", "cpa"], ss.machine("generic[cores=2,kinds=each]"))
+    ['left out on kinds of cores: backfilling, lws, mcpa, runtime, work-stealing; name them to run them']
+    >>> left_out("classics", ss.machine("generic[cores=2]"))
+    []
+    """
+    if CLASSICS not in ([sources] if isinstance(sources, str) else sources or ()):
+        return []
+    chosen = {one.name for one in policies_or_all(sources, machine)}
+    names = ", ".join(one.name for one in policies_or_all(CLASSICS) if one.name not in chosen)
+    said = f"left out on kinds of cores: {names}; name them to run them"
+    return [Note(said, Weight.DOUBT)] if names else []
 
 
 def _installed() -> list[Policy]:

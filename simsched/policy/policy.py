@@ -301,7 +301,7 @@ class Policy:
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """Remarks for readers, in the `notes` of the policy's schedules; none by default.
+        """Remarks for readers, in the `notes` of the policy's schedules, as are a prepared policy's; none by default.
 
         Examples
         --------
@@ -310,6 +310,23 @@ class Policy:
         ()
         """
         return ()
+
+    @property
+    def planned_cores(self) -> npt.ArrayLike | None:
+        """First core of each task's team, shape (n,), where a prepared policy plans all before the replay; else None.
+
+        Objects are then sent there when they are written, rather than when a start is decided.
+
+        Examples
+        --------
+        >>> import simsched as ss
+        >>> from simsched.policy import Problem
+        >>> graph, machine = ss.TaskGraph.from_edges([1.0, 2.0]), ss.machine("generic[cores=2]")
+        >>> problem = Problem(graph, machine, ss.CostModel().on(graph, machine))
+        >>> ss.policy("cpa").prepared(problem).planned_cores, ss.policy("corun").prepared(problem).planned_cores
+        ([1, 0], None)
+        """
+        return None
 
     def prepared(self, problem: Problem) -> Policy:
         """Return the policy that decides in one replay: itself, or a new object prepared for the problem.

@@ -23,9 +23,11 @@ from simsched.replay.memory_limit import MemoryLimit
 from simsched.replay.policy_checks import (
     discipline_of,
     executors_of,
+    planned_cores_of,
     planned_of,
     prepared_of,
     queue_of,
+    remarks_of,
     require_static,
     shortcuts_of,
 )
@@ -205,10 +207,8 @@ class StaticPlan:
             _kind_of(problem, executors, shortcuts),
         )
         alone = problem.seconds if kind_of is None else problem.seconds_by_kind
-        network, first = problem.machine.network, executors.indices[executors.indptr[:-1]]
-        places = None
-        if planned is not None and network is not None:
-            places = network.place_of[first % problem.machine.n_cores][planned.executor]
+        first = executors.indices[executors.indptr[:-1]]
+        places = None if planned is None else _places(problem, first[planned.executor])
         return cls(
             problem=problem,
             runtime=runtime,
@@ -233,6 +233,12 @@ class StaticPlan:
         )
 
 
+def _places(problem: Problem, threads: Index | None) -> Index | None:
+    """Return the place of each task's data, from the first thread of its planned team."""
+    network = problem.machine.network
+    return None if threads is None or network is None else network.place_of[threads % problem.machine.n_cores]
+
+
 def _ranks_s(policy: RankPolicy, problem: Problem, discipline: Discipline) -> Seconds:
     """Return ranks where starts are compared with them; else nothing."""
     counts = discipline == "pushed" and policy.pushing.levels
@@ -255,6 +261,8 @@ class DynamicPlan:
         Spec of the policy.
     data : DataPlan or None
         As in `StaticPlan`.
+    notes : tuple of str
+        Remarks of the prepared policy.
     """
 
     problem: Problem
@@ -263,6 +271,7 @@ class DynamicPlan:
     factors: Seconds | None
     spec: str
     data: DataPlan | None = None
+    notes: tuple[str, ...] = ()
 
     @property
     def rule(self) -> CandidateRule | None:
@@ -283,10 +292,12 @@ class DynamicPlan:
         Raises
         ------
         PolicyError
-            If the decision maker is not a policy, does not fit the problem, or has another queue.
+            If the decision maker is not a policy, does not fit the problem, has another queue, or plans cores that do
+            not exist.
         """
-        data = DataPlan.of(problem, memory_limit)
-        return cls(problem, prepared_of(policy, problem), runtime, factors, str(policy), data)
+        prepared = prepared_of(policy, problem)
+        data = DataPlan.of(problem, memory_limit, _places(problem, planned_cores_of(prepared, problem)))
+        return cls(problem, prepared, runtime, factors, str(policy), data, remarks_of(prepared))
 
     @property
     def dispatch_s(self) -> float:

@@ -8,7 +8,7 @@ from typing import get_args
 import numpy as np
 
 from simsched.errors import LayoutError, PolicyError
-from simsched.graph.adjacency import Csr
+from simsched.graph.adjacency import Csr, Index
 from simsched.machine import Machine
 from simsched.policy import CandidateRule, Layout, Policy, Problem, RankPolicy, Shortcuts
 from simsched.policy.planned_policy import Assignment, PlannedPolicy
@@ -140,6 +140,23 @@ def prepared_of(policy: Policy, problem: Problem) -> Policy:
             f"{found.queue!r}; give both the same queue"
         )
     return found
+
+
+def planned_cores_of(prepared: Policy, problem: Problem) -> Index | None:
+    """Return the first core of each task's team where a dynamic policy plans them, or raise `PolicyError`."""
+    if (found := prepared.planned_cores) is None:
+        return None
+    n, threads = problem.graph.n_tasks, problem.machine.n_threads
+    try:
+        cores = np.asarray(found)
+    except ValueError:
+        cores = np.empty(0, np.object_)
+    exist = not n or (cores.dtype.kind in "iu" and cores.min() >= 0 and cores.max() < threads)
+    if cores.shape != (n,) or not exist:
+        raise PolicyError(
+            f"policy {prepared}: its planned cores are {found!r}; expected {n} whole numbers from 0 to {threads - 1}"
+        )
+    return cores.astype(np.int32)
 
 
 def discipline_of(policy: RankPolicy) -> Discipline:

@@ -241,8 +241,8 @@ class _Case:
         )  # fmt: skip
         schedule = chosen.replay(plan, self.scenario.progress)
         still = _still(problem.graph, problem.machine)
-        planned = plan.notes if isinstance(plan, StaticPlan) else ()
-        said = (*_divided(problem, schedule, self.scenario.costs), *remarks_of(found.policy), *planned)
+        remarks = dict.fromkeys((*remarks_of(found.policy), *plan.notes))
+        said = (*_divided(problem, schedule, self.scenario.costs), *remarks)
         notes = (*schedule.notes, *said, *still, *_free_cores(problem))
         return replace(schedule, inputs=inputs, notes=notes)
 

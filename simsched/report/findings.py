@@ -321,8 +321,10 @@ class Findings:
 
     @cached_property
     def notes(self) -> tuple[str, ...]:
-        """Notes of the import and of all replays, each once, the weightiest first."""
-        return weighed(self.question.graph.report.notes, *(run.require_schedule().notes for run in self.done))
+        """Notes of the question, the import and all replays, each once, the weightiest first."""
+        asked = self.question
+        replayed = (run.require_schedule().notes for run in self.done)
+        return weighed(asked.notes, asked.graph.report.notes, *replayed)
 
     @cached_property
     def one_core(self) -> OneCore:

@@ -21,7 +21,7 @@ from simsched.graph.taskgraph import Seconds
 from simsched.intervals import Interval, spread, typical
 from simsched.machine import Machine, RuntimeProfile
 from simsched.policy import Layout, Policy, RankPolicy
-from simsched.policy.installed import policies_or_all
+from simsched.policy.installed import left_out, policies_or_all
 from simsched.policy.layout import BEST, Best
 from simsched.progress import check_progress
 from simsched.replay import simulate
@@ -61,6 +61,8 @@ class Question:
         left out.
     command : str
         What to type for the same report.
+    notes : tuple of str
+        Notes on the choice of policies.
 
     Examples
     --------
@@ -83,6 +85,7 @@ class Question:
     replays: int = 32
     patience_s: float = 60.0
     command: str = ""
+    notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.policies:
@@ -117,6 +120,7 @@ class Question:
         if unknown := sorted(set(others) - known):
             raise SimschedError(f"report has no parameter {unknown[0]!r}; it has {', '.join(sorted(known))}")
         wanted = None if not layout or layout == BEST else Layout.parse(layout)
+        others = {"notes": tuple(left_out(policies, machine)), **others}
         return cls(graph, machine, tuple(chosen), wanted, **others)
 
     @property
@@ -152,8 +156,8 @@ class Question:
         scenario = Scenario.of(
             self.machine, self.layout, self.costs, self.runtime, self.engine, self.seed, progress
         )
-        seeds, left_out = default_seeds(self.seed, None, self.policies, self.machine, self.graph)
-        if left_out:
+        seeds, unsampled = default_seeds(self.seed, None, self.policies, self.machine, self.graph)
+        if unsampled:
             raise SimschedError(
                 "of these policies they can take minutes; compare with samples=20 (--samples 20) has them"
             )

@@ -24,7 +24,7 @@ from simsched.machine import Machine, RuntimeProfile
 from simsched.notes import Note, Weight
 from simsched.plots.policies import comparison
 from simsched.policy import Layout, PlannedPolicy, Policy, RankPolicy, policy as policy_of
-from simsched.policy.installed import policies_or_all
+from simsched.policy.installed import left_out, policies_or_all
 from simsched.progress import shows_progress
 from simsched.replay.advice import advised
 from simsched.replay.parallel_map import parallel_map
@@ -105,10 +105,11 @@ def compare(
     """
     scenario = Scenario.of(machine_for(graph, machine), layout, costs, runtime, engine, seed, progress)
     chosen = policies_or_all(policies, scenario.machine)
-    seeds, left_out = default_seeds(seed, samples, chosen, scenario.machine, graph)
+    seeds, unsampled = default_seeds(seed, samples, chosen, scenario.machine, graph)
     schedules, sequential = replays(scenario, graph, chosen)
     limits = best_bounds(scenario, graph, bound, limit_s)
-    return comparison_frame(schedules, sequential, limits, worlds_of(scenario, schedules, seeds), left_out)
+    worlds_s, others = worlds_of(scenario, schedules, seeds), left_out(policies, scenario.machine)
+    return comparison_frame(schedules, sequential, limits, worlds_s, (*unsampled, *others))
 
 
 def default_seeds(
@@ -167,7 +168,7 @@ def comparison_frame(
     sequential: Schedule,
     limits: Bounds,
     worlds_s: Sequence[Sequence[float]],
-    left_out: Sequence[Note] = (),
+    others: Iterable[str] = (),
 ) -> Result:
     """Return the table of some schedules of one graph on one machine.
 
@@ -180,8 +181,8 @@ def comparison_frame(
         Their lower bounds, as `best_bounds` returns them.
     worlds_s : sequence of sequence of float
         Makespans of each in all worlds, in seconds, as `worlds_of` returns them.
-    left_out : sequence of Note
-        Why there are no other worlds, as `default_seeds` returns it.
+    others : iterable of str
+        Further notes.
 
     Returns
     -------
@@ -204,14 +205,8 @@ def comparison_frame(
     sampled = _sampled(frame["makespan_s"], worlds_s)
     _insert(frame, sampled)
     recorded = against_recording(frame, sequential.graph, sequential.require_machine())
-    notes = (
-        *undecided(frame, "policy"),
-        *left_out,
-        *notes_of(schedules),
-        *recorded,
-        *_one_core(sequential).notes,
-    )
-    return Result.of(frame, notes, comparison, (*HIDDEN, *_certain(sampled)))
+    notes = *others, *notes_of(schedules), *recorded, *_one_core(sequential).notes
+    return Result.of(frame, [*undecided(frame, "policy"), *notes], comparison, (*HIDDEN, *_certain(sampled)))
 
 
 def _sampled(nominal_s: pd.Series[float], worlds_s: Sequence[Sequence[float]]) -> dict[str, pd.Series[float]]:
@@ -361,7 +356,7 @@ class Trials:
         ]
 
     def result(
-        self, drawing: Callable[..., Axes], others_s: Sequence[Sequence[float]], left_out: Sequence[Note]
+        self, drawing: Callable[..., Axes], others_s: Sequence[Sequence[float]], unsampled: Sequence[Note]
     ) -> Result:
         """Return one row per replay, the shortest makespan first, of equals the first replayed.
 
@@ -370,12 +365,12 @@ class Trials:
         drawing : callable
         others_s : sequence of sequence of float
             Makespans of `shortest` in other worlds.
-        left_out : sequence of Note
+        unsampled : sequence of Note
             Why there are no other worlds.
         """
         frame = pd.DataFrame(self.rows.values()).drop(columns="notes")
         frame["evaluation"] = range(1, len(frame) + 1)
-        notes = [*left_out, *(note for row in self.rows.values() for note in row["notes"])]
+        notes = [*unsampled, *(note for row in self.rows.values() for note in row["notes"])]
         frame = frame.sort_values("makespan_s", kind="stable", ignore_index=True)
         worlds_s = [[own_s, *rest] for own_s, rest in zip(frame["makespan_s"], others_s, strict=False)]
         sampled = _sampled(frame["makespan_s"], worlds_s)

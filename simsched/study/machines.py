@@ -20,7 +20,7 @@ from simsched.notes import Note, weight_of
 from simsched.plots.policies import comparison
 from simsched.plugins import registered
 from simsched.policy import Policy, RankPolicy
-from simsched.policy.installed import policies_or_all
+from simsched.policy.installed import left_out, policies_or_all
 from simsched.policy.layout import BEST
 from simsched.progress import shows_progress
 from simsched.replay.best_layout import MOST_REPLAYS
@@ -161,6 +161,7 @@ def _row(
     machine = scenario.machine
     policy, schedule = _best(graph, scenario, _suited(policies, machine))
     (row,) = rows_of([Case(scenario, graph, policy, schedule)], seeds)
+    row["notes"] = [*left_out(policies, machine), *row["notes"]]
     makespan_s, power_W = row["makespan_s"], np.nan if machine.power_W is None else machine.power_W
     return {
         "machine": machine.spec,

@@ -97,8 +97,8 @@ def tune(
     """
     policies = _policies(policy, method, evaluations)
     scenario = Scenario.of(machine_for(graph, machine), None, costs, runtime, engine, seed, progress)
-    seeds, left_out = default_seeds(seed, samples, policies, scenario.machine, graph)
-    return _Tuned(scenario, graph, policies, left_out).result(method, layouts, reserved, evaluations, seeds)
+    seeds, unsampled = default_seeds(seed, samples, policies, scenario.machine, graph)
+    return _Tuned(scenario, graph, policies, unsampled).result(method, layouts, reserved, evaluations, seeds)
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,7 +108,7 @@ class _Tuned:
     scenario: Scenario
     graph: TaskGraph
     policies: list[Policy]
-    left_out: Sequence[Note]
+    unsampled: Sequence[Note]
 
     def replay(self, policy: str | Policy, layout: Layout | Best | None) -> Schedule:
         return replace(self.scenario, layout=layout).replay(self.graph, policy)
@@ -138,7 +138,7 @@ class _Tuned:
         trials = self.searched(method, layouts, reserved, most)
         others_s = sampled_s(trials.shortest(self.scenario, self.graph, MOST_SAMPLED), seeds[1:])
         cores = self.scenario.machine.n_cores - reserved
-        found = trials.result(partial(draw_tuned, method=method, cores=cores), others_s, self.left_out)
+        found = trials.result(partial(draw_tuned, method=method, cores=cores), others_s, self.unsampled)
         if layouts is None:
             found["layout_by"] = found["layout_by"].replace("given", "replays")
         return found

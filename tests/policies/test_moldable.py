@@ -11,7 +11,7 @@ from hypothesis import given, settings, strategies as st
 import simsched as ss
 from simsched.native import find
 from simsched.policy.planning import critical_widths, plan_teams
-from simsched.testing.strategies import graphs
+from simsched.testing.strategies import graphs, of_kinds
 
 from .planned import platform_of
 from .test_planners import platforms
@@ -84,14 +84,52 @@ def test_the_highest_level_takes_the_cores_that_are_free_first():
 @settings(max_examples=10, deadline=None)
 @given(graph=graphs(max_tasks=12), cores=st.integers(1, 6))
 def test_plans_end_as_the_engines_end(policy, graph, cores):
-    """Without data, the replay of a plan is the plan: on both engines, and never below the area or the longest path."""
-    machine = f"generic[cores={cores}]"
+    """The replay of a plan is the plan, on both engines: a task starts when its cores are free and its data there.
+
+    Data leave when they are written; no plan ends below the area or the longest path.
+    """
+    machine = f"generic[cores={cores},link_Bps={2.0**20},data=sent]"
     engines = ("simpy",) if find() is None else ("simpy", "native")
     one, *others = (ss.simulate(graph, machine, policy, engine=engine) for engine in engines)
     assert all(other.start_s.tolist() == one.start_s.tolist() for other in others)
+    free, first, data = [0.0] * cores, one.tasks["first_core"], graph.data
+    for task in one.start_order.tolist():
+        read = [] if data is None else data.inputs(graph.n_tasks).neighbours(task).tolist()
+        sent = [(data.producer[what], np.nan_to_num(data.size_B[what])) for what in read]
+        there = [one.finish_s[by] + (first[by] != first[task]) * size_B / 2.0**20 for by, size_B in sent]
+        cause = max(one.ready_s[task], *(free[core] for core in one.cores(task)), *there)
+        assert one.start_s[task] == pytest.approx(cause, rel=1e-12)
+        for core in one.cores(task):
+            free[core] = one.finish_s[task]
     assert one.makespan_s >= ss.bounds(graph, machine).bound_s * (1 - 1e-9)
     busy = one.tasks["width"].to_numpy() @ (one.finish_s - one.start_s)
     assert busy <= one.makespan_s * cores * (1 + 1e-9)
+
+
+@pytest.mark.rule("Sent")
+@pytest.mark.parametrize("policy", ["cpa", "mcpa"])
+def test_data_leave_when_they_are_written(policy, engine):
+    """0 and 1 on core 0, 3 (until 5) and 2 on core 1: what 2 reads is sent when 0 ends at 4, and is there at 7."""
+    graph = ss.TaskGraph.from_edges([4.0, 3.0, 1.0, 5.0], [(0, 2)], edge_bytes=[3.0])
+    schedule = ss.simulate(graph, "generic[cores=2,link_Bps=1.0,data=sent]", policy, engine=engine)
+    assert schedule.transfers[["depart_s", "arrive_s"]].values.tolist() == [[4, 7]]
+    assert schedule.start_s.tolist() == [0, 4, 7, 0]
+
+
+@pytest.mark.parametrize("policy", ["cpa", "mcpa"])
+def test_kinds_of_cores_have_a_note(policy):
+    graph = ss.TaskGraph.from_edges([1.0, 2.0])
+    for kinds in (True, False):
+        notes = ss.simulate(graph, f"generic[cores=2{',kinds=each' * kinds}]", policy).notes
+        assert any(one.startswith(f"{policy} assumes that all cores") for one in notes) == kinds
+
+
+@pytest.mark.parametrize("policy", ["cpa", "mcpa"])
+def test_teams_are_of_the_cores_that_were_planned(policy, engine):
+    """Tiles of two fast cores, a slow one and a device: the plan has cores kind by kind, fast ones first."""
+    machine = of_kinds("generic[cores=8,cores.per_tile=4]")
+    schedule = ss.simulate(ss.TaskGraph.from_edges([1.0] * 4), machine, policy, engine=engine)
+    assert schedule.tasks["first_core"].tolist() == [0, 1, 4, 5]
 
 
 @pytest.mark.parametrize("policy", ["cpa", "mcpa"])

@@ -149,6 +149,21 @@ def test_independent_tasks():
     assert ss.policy("sufferage").plan(unequal, 0).executor.tolist() == [1, 0]
 
 
+def test_sufferage_rates_all_again_after_each_task():
+    """1 loses most (3 s) and goes to executor 2; then 0 loses 2 s and 2 loses 1.5: 0 goes first, to 0, and 2 to 1.
+
+    In the pass of the paper, 2 would have gone to executor 0 with 1, and 0 to 2 in the next: an end at 5 s.
+    """
+    platform = platform_of([[2, 4.5, 1], [9, 6, 3], [5, 6.5, 8]], [])
+    assert ss.policy("sufferage").plan(platform, 0).executor.tolist() == [0, 2, 1]
+    assert makespan(platform, ss.policy("sufferage")) == 6.5
+
+
+def test_of_equal_dynamic_levels_the_higher_static_level_goes_first():
+    """On executor 0, 0 has 3 + (3 - 2) s with its median, and 1 has 4: 1 goes first, to 0, and 0 to executor 1."""
+    assert ss.policy("dls").plan(platform_of([[2, 4], [4, 4]], []), 0).executor.tolist() == [1, 0]
+
+
 @pytest.mark.parametrize("policy", PLANNERS)
 def test_one_executor_runs_all_in_sequence(policy):
     assert makespan(platform_of(*ESTEE, processors=1), ss.policy(policy)) == 17
@@ -193,7 +208,7 @@ def test_planners_are_those_that_are_registered():
 
 
 def test_classics_are_compared():
-    """All on cores that are alike, those that are planned for one-core tasks on kinds of cores; optimal on neither."""
+    """All on cores that are alike, those that look at kinds on kinds of cores, which say so; optimal on neither."""
     graph = ss.TaskGraph.from_edges([1.0, 2.0, 1.0], [(0, 2)])
     found = ss.compare(graph, "generic[cores=2]", policies="classics", layout="2x1")
     assert sorted(found["policy"]) == sorted([*PLANNERS, *PUSHED, *ASKED])
@@ -202,6 +217,9 @@ def test_classics_are_compared():
     )
     assert sorted(on_kinds["policy"]) == sorted([*PLANNERS, *PUSHED, "optimal"])
     assert on_kinds["makespan_s"].min() == 2
+    note = f"left out on kinds of cores: {', '.join(ASKED)}; name them to run them"
+    chips = ss.machines(graph, ["generic[cores=2,kinds=each]"], "classics", samples=1)
+    assert [note in one.notes for one in (found, on_kinds, chips)] == [False, True, True]
 
 
 def test_random_assignments_differ_by_seed():

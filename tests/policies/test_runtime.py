@@ -102,6 +102,18 @@ def test_recorded_priorities_come_first(engine: str, tmp_path) -> None:
         ss.TaskGraph.from_edges([1.0], recording=bad)
 
 
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_notes_where_no_priorities_are_recorded(system: str) -> None:
+    """Dask's are those of dask.order, which makes them depth first; StarPU's tasks are all alike without them."""
+    run = Recording(np.zeros(2), np.ones(2), np.zeros(2, np.int32), ("a",), np.array([1.0, 2.0]))
+    for recording, expected in ((run, False), (None, system in ("starpu-prio", "starpu-lws", "dask"))):
+        graph = ss.TaskGraph.from_edges([1.0] * 2, recording=recording)
+        notes = ss.simulate(graph, "generic[cores=1]", f"runtime[system={system}]").notes
+        found = [note for note in notes if note.startswith("no priorities recorded: ")]
+        assert len(found) == expected
+        assert [note.endswith("dask.order, depth first") for note in found] == [system == "dask"] * expected
+
+
 def test_a_thief_of_lws_takes_the_newest_of_the_highest_priority(engine: str) -> None:
     """0 runs on core 0 and leaves 1 to 4 there: core 0 takes 2, the older of the highest priority, core 1 then 3."""
     none = np.zeros(5)

@@ -56,6 +56,15 @@ class Moves:
 
     # What tasks do
 
+    def plan(self, places):
+        """Tasks are planned at places: ask there for what they read before the replay."""
+        if not self.reads_afar and self.room is None:
+            for task, place in enumerate(places):
+                for one in self.read[task]:
+                    sent = one in self.at or self.ways.route == "host" or places[self.writer[one]] != place
+                    if sent:
+                        self.ask(one, place)
+
     def placed(self, task, place, now_s):
         """A team is to run a task: start it, or let it wait for room or for what it reads."""
         self.place[task], self.now_s = place, now_s

@@ -338,6 +338,9 @@ class Asked(Simulator):
         self.ready, self.held, self.last_width = [], {}, {}
         self.newly_ready, self.new = [], []
         self.levels = problem.levels
+        if self.moves is not None and policy.planned_cores is not None:
+            place_of = self.machine.network.place_of.tolist()
+            self.moves.plan([place_of[core % self.machine.n_cores] for core in policy.planned_cores])
 
     @property
     def running(self):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import HealthCheck, assume, given, settings, strategies as st
 
 import simsched as ss
 from simsched.errors import EngineError
@@ -92,11 +92,21 @@ def check(case, engine):
     assert [schedule.cores(task).tolist() for task in tasks] == [sorted(third.threads[t]) for t in tasks]
 
 
-def test_the_engines_do_what_the_page_says(engine):
+def sent(case):
+    """Return a case whose objects are sent over links of 16 B/s."""
+    return case | {"machine": case["machine"].varied({"data": "sent", "link_Bps": 16.0})}
+
+
+#: Many policies, and those that plan teams of many widths, whose objects leave when they are written.
+PLANNING = cases(of=st.sampled_from(["cpa", "mcpa"]).map(ss.policy)).map(sent)
+
+
+@pytest.mark.parametrize(("these", "most"), [(cases(LIMITS), 25), (PLANNING, 25)], ids=["all", "planned"])
+def test_the_engines_do_what_the_page_says(these, most, engine):
     """The same cases every time: one in which rounding decides would be no fault, and be looked into."""
 
-    @settings(max_examples=25, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))
-    @given(cases(LIMITS))
+    @settings(max_examples=most, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))
+    @given(these)
     def suite(case):
         check(case, engine)
 

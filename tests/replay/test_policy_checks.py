@@ -137,6 +137,15 @@ def test_what_is_prepared_is_a_policy_that_is_asked(made):
         ss.simulate(GRAPH, "generic", policy)
 
 
+@pytest.mark.parametrize(
+    "cores", [[0, 1], [0, 1, 4], [-1, 0, 1], [0.0, 1.0, 2.0], [[0], [1, 2], [3]], "0 1 2"]
+)
+def test_planned_cores_are_one_per_task(engine, cores):
+    policy = type("Odd", (ss.Policy,), {"planned_cores": cores})
+    with pytest.raises(PolicyError, match=r"its planned cores are .*; expected 3 whole numbers from 0 to 3"):
+        simulate(policy, engine)
+
+
 def test_more_threads_than_any_replay_has():
     with pytest.raises(LayoutError, match="has 999999998000000001 threads; a replay has at most"):
         ss.simulate(GRAPH, "generic", "fifo[oversubscribe=true]", "999999999x999999999")

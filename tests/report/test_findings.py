@@ -1,11 +1,14 @@
 """What a report finds out, against numbers by hand and against the functions it is made of."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import simsched as ss
 from simsched.costs.fitting import MeasuredCurves, MeasuredOp, Op, Point
 from simsched.report import Question
+from simsched.report.findings import Findings
 from simsched.units import format_time
 
 
@@ -264,6 +267,14 @@ def test_the_layout_that_is_used_is_among_those_that_are_tried():
     assert said == (
         "Of 4 layouts of data-parallel, all replayed, 3x1 is the shortest; the other tables have it, too."
     )
+
+
+def test_classics_that_are_left_out_have_a_note():
+    graph, machine = ss.TaskGraph.from_edges([1.0]), "generic[cores=2,kinds=each]"
+    question = Question.of(graph, machine, ["fifo", "classics"])
+    (note,) = question.notes
+    assert note.startswith("left out on kinds of cores: backfilling, cpa")
+    assert note in Findings.of(replace(question, policies=question.policies[:1], replays=0)).notes
 
 
 def test_a_given_layout_stands_and_what_the_best_saves_is_said():
