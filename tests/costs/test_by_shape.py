@@ -274,7 +274,7 @@ def test_an_embedding_copies_rows_not_the_table():
 # What keeps the formula
 
 
-@pytest.mark.parametrize("shape", ["", "3x3", "5x7;9x11", "0x5;5x0"])
+@pytest.mark.parametrize("shape", ["", "3x3", "5x7;9x11", "0x5;5x0", "50x70;70x50", "3x4x5x6;4x3x6x5"])
 def test_unknown_shapes_follow_the_curve(shape):
     graph = ss.TaskGraph.from_edges([NAN], kinds="MatMul", shapes=[shape], flops=[1e9])
     found, curve = ss.CostModel().on(graph, KNL), ss.CostModel(library="tensorflow-1.9").on(graph, KNL)
@@ -387,13 +387,11 @@ def test_both_engines_take_the_same_seconds():
 
 
 def test_many_tasks_of_few_ops_have_few_rows():
-    """Operations tell nothing of a stream, bytes nothing of a product."""
-    many = np.arange(1000.0) + 1
+    """Operations tell nothing of a stream."""
     shapes = [f"{8 * (i % 5 + 1)}x64;64x64" for i in range(1000)]
-    for kind, columns in (("MatMul", {"bytes_B": many}), ("Concat", {"flops": many})):
-        found = costs(kind, shapes, **columns)
-        assert found.table.covers.all()
-        assert len(found.table.seconds_s) == 5
+    found = costs("Concat", shapes, flops=np.arange(1000.0) + 1)
+    assert found.table.covers.all()
+    assert len(found.table.seconds_s) == 5
 
 
 def test_kinds_of_shapes_are_known_to_the_curves():
@@ -406,24 +404,6 @@ def test_kinds_of_shapes_are_known_to_the_curves():
     assert len(kinds) == len(set(kinds))
     assert [kind for kind in kinds if ss.CostModel().curve(kind).family == "serial"] == []
     assert work_of("mine", "3x3", NAN, NAN, parameters()) is None
-
-
-@pytest.mark.parametrize(
-    ("kind", "shape", "read", "written"),
-    [
-        ("aten::copy_", "1000;1000", 1000, 1000),
-        ("aten::copy_", "1000;1", 1, 1000),
-        ("Copy", "1000", 1000, 1000),
-        ("Assign", "1000;1000", 1000, 1000),
-        ("AssignAdd", "1000;1000", 2000, 1000),
-        ("aten::fill_", "1000", 0, 1000),
-        ("aten::zeros_like", "1000", 0, 1000),
-        ("aten::cat", "1000;500", 1500, 1500),
-    ],
-)
-def test_what_is_overwritten_is_not_read(kind, shape, read, written):
-    [[work]] = work_of(kind, shape, NAN, NAN, parameters()).ways
-    assert (work.named_B, work.moved_B) == (4 * (read + written), 4 * (read + 2 * written))
 
 
 X, W, R = (5, 8, 32), (1, 256, 32), (1, 256, 64)

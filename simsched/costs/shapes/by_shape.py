@@ -32,6 +32,8 @@ AT_ONCE = 1 << 20
 MOST = 1 << 26
 #: Operations or bytes of a task, at most: larger ones are no real ops, and no sum of them overflows.
 LARGEST = 1e30
+#: Mean bytes of an element below which most have 2 or 1.
+SMALL_B = 3.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,12 +112,10 @@ def _ops(graph: TaskGraph, wanted: Mask) -> tuple[npt.NDArray[np.intp], list[Op]
     timed = np.array([kernel_of(kind) is not None for kind in kinds.labels], np.bool_)
     shaped = np.array([bool(text) for text in shapes.labels], np.bool_)
     tasks = np.flatnonzero(wanted & timed[kinds.codes] & shaped[shapes.codes])
-    flops, bytes_B = graph.flops[tasks], graph.bytes_B[tasks].copy()
-    # Two products that differ in bytes only are one op, as are two streams that differ in operations only.
+    # Two streams that differ in operations only are one op.
     rules = np.array([getattr(kernel_of(kind), "rule", "") for kind in kinds.labels])[kinds.codes[tasks]]
-    flops = np.where(np.isin(rules, ("stream", "gather", "attention")), np.nan, flops)
-    bytes_B[np.isin(rules, ("product", "gather", "attention"))] = np.nan
-    columns = (kinds.codes[tasks], shapes.codes[tasks], flops, bytes_B)
+    flops = np.where(np.isin(rules, ("stream", "gather")), np.nan, graph.flops[tasks])
+    columns = (kinds.codes[tasks], shapes.codes[tasks], flops, graph.bytes_B[tasks])
     keys = _numbered(columns[0].astype(np.int64) * max(len(shapes.labels), 1) + columns[1])
     for amounts in columns[2:]:
         keys = _divided(keys, amounts)
@@ -225,18 +225,25 @@ def _quickest(ops: Sequence[Sequence[Sequence[Work]]], machine: Machine) -> Seco
 def _said(reads: Sequence[Read | None], counts: npt.NDArray[np.intp], kept: int) -> list[str]:
     """Return, in sentences, the assumptions and their numbers of tasks, and the number unreadable."""
     guesses: Counter[str] = Counter()
+    unread = small = 0
     for read, count in zip(reads, counts.tolist(), strict=True):
-        if read is not None and read.guessed:
-            guesses[read.guessed] += count
-    said: list[str] = [Note(f"{count} {what}", Weight.ASSUMPTION) for what, count in guesses.items()]
-    if unread := int(sum(count for read, count in zip(reads, counts.tolist(), strict=True) if read is None)):
-        what = "whose shapes are not those of their kind"
-        said.append(Note(f"cost curves for {counted(unread, 'task')} {what}", Weight.ASSUMPTION))
-    if beyond := int(counts[[i for i, read in enumerate(reads) if read is not None][kept:]].sum()):
+        if read is None:
+            unread += count
+            continue
+        guesses[read.guessed] += count
+        small += count * (read.element_B < SMALL_B)
+    said = [f"{count} {what}" for what, count in guesses.items() if what]
+    if unread:
         said.append(
-            Note(
-                f"cost curves for {counted(beyond, 'task')} of too many shapes",
-                Weight.DOUBT,
-            )
+            f"cost curves for {counted(unread, 'task')} whose shapes are not those of their kind and FLOPs"
         )
-    return said
+    doubts = []
+    if small:
+        what = "whose bytes are those of elements of 2 or 1 bytes: chips with units for these are faster"
+        doubts.append(f"FLOP rates of FP32 for {counted(small, 'task')} {what}")
+    if beyond := int(counts[[i for i, read in enumerate(reads) if read is not None][kept:]].sum()):
+        doubts.append(f"cost curves for {counted(beyond, 'task')} of too many shapes")
+    return [
+        *(Note(what, Weight.ASSUMPTION) for what in said),
+        *(Note(what, Weight.DOUBT) for what in doubts),
+    ]

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 import tomllib
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.resources import files
+from itertools import combinations, zip_longest
 from typing import Any
 
 from simsched.costs.curves import default_curves, normalised, plain
@@ -17,6 +19,15 @@ from simsched.costs.shapes.convolutions import convolution, transposed_convoluti
 from simsched.costs.shapes.parts import Convolved, Part, Product, Walk, ways
 from simsched.costs.shapes.recurrent import recurrent
 from simsched.graph.shapes import Attributes, Shape, numel, parse_attributes, parse_shape, times
+
+#: Bytes of an element, FP32, and of an index.
+ELEMENT_B, INDEX_B = 4.0, 8.0
+
+#: Share by which FLOPs and bytes may differ from those of a reading of the shapes.
+NEAR = 0.1
+
+#: Most dimensions that two operands share, of those longer than 1, where FLOPs show what is summed over.
+MOST_SHARED = 8
 
 
 @dataclass(frozen=True)
@@ -41,6 +52,8 @@ class Kernel:
         Of products: whether the bias is the first operand.
     weights_transposed : bool
         Of products: whether the second operand has its columns first.
+    picks : str
+        Of gathers, what an index picks: "rows", "elements", or "parts", by coordinates that are the last dimension.
     """
 
     rule: str
@@ -50,6 +63,7 @@ class Kernel:
     flops: float = 1.0
     bias_first: bool = False
     weights_transposed: bool = False
+    picks: str = "rows"
 
 
 @dataclass(frozen=True)
@@ -90,12 +104,15 @@ class Read:
         Ways of doing it, each a sequence of parallel regions; the quickest counts.
     guessed : str
         Assumption where neither shapes nor FLOPs nor bytes suffice; empty for none.
+    element_B : float
+        Mean bytes of an element of operands and results; those of FP32 unless the graph's bytes show others.
     """
 
     parts: Sequence[Part]
     more: float
     ways: list[list[Work]]
     guessed: str = ""
+    element_B: float = ELEMENT_B
 
 
 def work_of(kind: str, shape: str, flops: float, bytes_B: float, params: Parameters) -> Read | None:
@@ -117,13 +134,15 @@ def work_of(kind: str, shape: str, flops: float, bytes_B: float, params: Paramet
     >>> work_of("MatMul", "64x512;3x3", float("nan"), float("nan"), parameters()) is None
     True
     """
-    parts, more, guessed = _parts_of(kind, shape, flops, bytes_B)
-    if parts is None:
+    seen, more = _seen(kind, shape, flops, bytes_B)
+    parts, guessed = _parts_of(seen)
+    if seen is None or parts is None:
         return None
-    found = ways(parts, params)
-    if more != 1:
-        found = [[_times(work, more) for work in works] for works in found]
-    return Read(parts, more, found, guessed)
+    found, element_B = ways(parts, params), _element_B(seen, parts)
+    if more != 1 or element_B != ELEMENT_B:
+        moved = more * element_B / ELEMENT_B
+        found = [[_times(work, more, moved) for work in works] for works in found]
+    return Read(parts, more, found, guessed, element_B)
 
 
 def columns_B(kind: str, shape: str, flops: float, bytes_B: float) -> float:
@@ -148,28 +167,50 @@ def columns_B(kind: str, shape: str, flops: float, bytes_B: float) -> float:
     kernel = kernel_of(kind)
     if kernel is None or not kernel.rule.endswith("convolution"):
         return 0.0
-    parts, more, _ = _parts_of(kind, shape, flops, bytes_B)
+    seen, more = _seen(kind, shape, flops, bytes_B)
+    parts, _ = _parts_of(seen)
     if parts is None:
         return math.nan
     return more * sum(part.columns_B for part in parts if isinstance(part, Convolved))
 
 
-def _parts_of(
-    kind: str, shape: str, flops: float, bytes_B: float
-) -> tuple[Sequence[Part] | None, float, str]:
-    """Return the parts of an op, how much more work it does than its shapes show, and the assumptions made."""
+def _seen(kind: str, shape: str, flops: float, bytes_B: float) -> tuple[Seen | None, float]:
+    """Return an op as its rule sees it, None where it has none, and how much more work it does than its shapes show."""
     kernel = kernel_of(kind)
     if kernel is None or not shape:
-        return None, 1.0, ""
+        return None, 1.0
     operands, attributes, more = _parsed(shape)
-    seen = Seen(kind, kernel, operands, attributes, flops / more, bytes_B / more)
-    if kernel.rule == "convolution":
-        parts, guessed = convolution(seen)
-        return parts, more, guessed
-    if kernel.rule == "transposed_convolution":
-        parts, guessed = transposed_convolution(seen)
-        return parts, more, guessed
-    return _RULES[kernel.rule](seen), more, ""
+    return Seen(kind, kernel, operands, attributes, flops / more, bytes_B / more), more
+
+
+def _parts_of(seen: Seen | None) -> tuple[Sequence[Part] | None, str]:
+    """Return the parts of an op, and the assumptions made."""
+    if seen is None:
+        return None, ""
+    if seen.kernel.rule == "convolution":
+        return convolution(seen)
+    if seen.kernel.rule == "transposed_convolution":
+        return transposed_convolution(seen)
+    return _RULES[seen.kernel.rule](seen), ""
+
+
+def _element_B(seen: Seen, parts: Sequence[Part]) -> float:
+    """Return the mean bytes of an element of operands and results, by the graph's bytes; as of FP32 where near.
+
+    Streams and gathers follow the graph's bytes already.
+    """
+    if not seen.bytes_B > 0 or seen.kernel.rule in ("stream", "gather"):
+        return ELEMENT_B
+    made = [part.results for part in parts if not isinstance(part, Walk)]
+    if seen.kernel.rule == "attention":
+        made = list(map(numel, seen.shape[1:4])) if seen.kernel.direction == "both" else made[-1:]
+    found = _mean_B(seen, sum(made))
+    return ELEMENT_B if abs(found / ELEMENT_B - 1) < NEAR else found
+
+
+def _mean_B(seen: Seen, results: float) -> float:
+    """Return the graph's bytes over the elements of the operands and of so many results."""
+    return seen.bytes_B / (sum(map(numel, seen.shape)) + results)
 
 
 @lru_cache(maxsize=1 << 12)
@@ -179,8 +220,8 @@ def _parsed(shape: str) -> tuple[Shape, Attributes, float]:
     return parse_shape(shape), attributes, float(times(attributes))
 
 
-def _times(work: Work, more: float) -> Work:
-    return work._replace(flops=more * work.flops, named_B=more * work.named_B, moved_B=more * work.moved_B)
+def _times(work: Work, more: float, moved: float) -> Work:
+    return work._replace(flops=more * work.flops, named_B=moved * work.named_B, moved_B=moved * work.moved_B)
 
 
 @lru_cache(maxsize=1 << 12)
@@ -193,8 +234,7 @@ def kernel_of(kind: str) -> Kernel | None:
     ('both', 'stream', None)
     """
     kinds, families = _table()
-    name = plain(kind)
-    if (found := kinds.get(name) or kinds.get(normalised(kind))) is not None:
+    if (found := kinds.get(kind) or kinds.get(plain(kind)) or kinds.get(normalised(kind))) is not None:
         return found
     curve = default_curves()[0].get(normalised(kind))
     return None if curve is None else families.get(curve.family)
@@ -225,10 +265,18 @@ def product(seen: Seen) -> list[Product] | None:
 
 
 def _product(a: Dims, b: Dims, seen: Seen) -> Product | None:
-    """Return the product that the operands allow, with the nearest FLOPs; of equals the likeliest."""
+    """Return the product that the operands allow, with the nearest FLOPs, if near; of equals the likeliest.
+
+    With further operands, the FLOPs may include a bias and an activation.
+    """
+    if min(*a, *b) < 1:
+        return None
     every = list(_readings(a, b, seen.kernel.weights_transposed))
     if not seen.flops > 0:
         return next(iter(every), None)
+    more = 2.0 if len(seen.shape) > 2 else 0.0
+    fits = [one for one in every if abs(one.flops - seen.flops) <= NEAR * seen.flops + more * one.results]
+    every = fits or list(_contractions(a, b, seen))
     return min(every, key=lambda one: abs(one.flops - seen.flops), default=None)
 
 
@@ -237,8 +285,6 @@ def _readings(a: Dims, b: Dims, transposed: bool) -> Iterator[Product]:
         a = (1, *a)
     if len(b) == 1:
         b = (1, *b) if transposed else (*b, 1)
-    if min(*a, *b) < 1:
-        return
     rows, inner = math.prod(a[:-1]), a[-1]
     if len(b) == 2:
         orders = [(b[0], b[1]), (b[1], b[0])]
@@ -250,15 +296,46 @@ def _readings(a: Dims, b: Dims, transposed: bool) -> Iterator[Product]:
         return
     if len(a) == 2:
         a = (1, *a)
-    batch = max(math.prod(a[:-2]), math.prod(b[:-2]))
+    if (batch := _batch(a[:-2], b[:-2])) is None:
+        return
     for k, n in ((b[-2], b[-1]), (b[-1], b[-2])):
         for m, mine in ((a[-2], a[-1]), (a[-1], a[-2])):
             if k == mine:
                 yield Product(batch, m, n, k)
 
 
-#: Bytes of an element, FP32, and of an index.
-ELEMENT_B, INDEX_B = 4.0, 8.0
+def _batch(a: Dims, b: Dims) -> int | None:
+    """Return the number of matrices of the broadcast product of so many; None where they do not broadcast."""
+    pairs = list(zip_longest(reversed(a), reversed(b), fillvalue=1))
+    return math.prod(map(max, pairs)) if all(1 in pair or len({*pair}) == 1 for pair in pairs) else None
+
+
+def _contractions(a: Dims, b: Dims, seen: Seen) -> Iterator[Product]:
+    """Yield the products of operands that share dimensions anywhere, as of an einsum, with the known FLOPs.
+
+    Operands of batch m k and batch k n elements and the FLOPs, 2 batch m n k, give batch k; the shared dimensions of
+    this product are summed over, the last of the first operand alone unless the bytes show others.
+    """
+    both = math.prod(a) * math.prod(b) / (seen.flops / 2)
+    shared = [size for size in (Counter(a) & Counter(b)).elements() if size > 1]
+    for some in _subsets(shared[:MOST_SHARED]):
+        if abs(math.prod(some) - both) < NEAR * both:
+            m, n = (math.prod(dims) // math.prod(some) for dims in (a, b))
+            sums = dict.fromkeys([*(dims[-1:] for dims in (a, b) if dims[-1] in some), some, *_subsets(some)])
+            every = [Product(math.prod(some) // math.prod(k), m, n, math.prod(k)) for k in sums]
+            yield min(every, key=lambda one: _oddness(seen, one.results))
+
+
+def _oddness(seen: Seen, results: float) -> float:
+    """Return how far the size of an element is from 1, 2, 4 and 8 bytes, in powers of two; 0 where it is unknown."""
+    if not seen.bytes_B > 0:
+        return 0.0
+    power = math.log2(max(_mean_B(seen, results), 1e-9))
+    return round(abs(power - min(max(round(power), 0), 3)), 2)
+
+
+def _subsets(dims: Sequence[int]) -> list[Dims]:
+    return [some for number in range(len(dims) + 1) for some in combinations(dims, number)]
 
 
 def stream(seen: Seen) -> list[Walk] | None:
@@ -288,22 +365,33 @@ def stream(seen: Seen) -> list[Walk] | None:
 
 
 def gather(seen: Seen) -> list[Walk] | None:
-    """Return a copy of rows of a table: for each index, a row is read and written."""
-    tables = [dims for dims in seen.shape if len(dims) == 2]
-    if not tables or len(seen.shape) < 2:
+    """Return a copy of what the indices pick from the first operand, read and written once."""
+    if len(seen.shape) < 2 or min(map(numel, seen.shape)) < 1:
         return None
-    table = max(tables, key=numel)
-    others = list(seen.shape)
-    others.remove(table)
-    rows = max(map(numel, others))
-    copied_B = ELEMENT_B * rows * table[1]
-    if rows * table[1] < 1:
+    table, index = seen.shape[0], max(seen.shape[1:], key=numel)
+    index_B = INDEX_B * numel(index)
+    copied_B = ELEMENT_B * _picked(seen.kernel.picks, table, index)
+    named_B = 2 * copied_B + index_B
+    if seen.bytes_B > 0:
+        named_B = seen.bytes_B
+        copied_B = max(named_B - index_B, 0.0) / 2
+    if math.isnan(named_B):
         return None
-    return [Walk(rows * table[1], seen.kernel.flops, 2 * copied_B + INDEX_B * rows, copied_B)]
+    return [Walk(max(copied_B / ELEMENT_B, 1.0), seen.kernel.flops, named_B, copied_B)]
+
+
+def _picked(picks: str, table: Dims, index: Dims) -> float:
+    """Return the elements that indices pick; NaN where the shapes do not show them."""
+    if picks == "elements":
+        return numel(index)
+    if picks == "parts":
+        return numel(index[:-1]) * numel(table[index[-1] :]) if index else math.nan
+    # Along which dimension of more than two is unknown.
+    return numel(index) * table[1] if len(table) == 2 else math.nan
 
 
 def attention(seen: Seen) -> list[Part] | None:
-    """Return the parts of softmax(Q K') V: two products and the softmax between them.
+    """Return the parts of softmax(Q K') V: two products and the softmax between them; None where FLOPs differ.
 
     For the gradients, whose first operand is that of the result, the scores are computed once more; each product has
     two gradients, and so has the softmax.
@@ -314,25 +402,33 @@ def attention(seen: Seen) -> list[Part] | None:
         return None
     query, key, value = operands
     heads = seen.attributes.get("heads", (1,))[0]
-    if query[-1] != key[-1] or key[-2] != value[-2] or heads < 1 or query[-1] % heads or value[-1] % heads:
+    features = query[-1] // heads if heads and query[-1] % heads == 0 else 0
+    # Heads of keys and values lie in the batch or, where the op names its heads, side by side in the features.
+    own = key[-1] // features if features and key[-1] % features == 0 else 0
+    if not 1 <= own <= heads or key[:-1] != value[:-1] or value[-1] % own:
         return None
-    batch, queries, keys = math.prod(query[:-2]) * heads, query[-2], key[-2]
-    features, of_values = query[-1] // heads, value[-1] // heads
-    scores = float(batch) * queries * keys
-    of_scores: list[Part] = [
-        Product(batch, queries, keys, features),
+    batch, keys, of_values = math.prod(key[:-2]) * own, key[-2], value[-1] // own
+    # Queries that share keys and values are rows of one product.
+    shared, left = divmod(math.prod(query[:-2]) * heads, batch)
+    rows = shared * query[-2]
+    scores = float(batch) * rows * keys
+    parts: list[Part] = [
+        Product(batch, rows, keys, features),
         Walk(scores, seen.kernel.flops, 2 * ELEMENT_B * scores, ELEMENT_B * scores),
     ]
-    if not both:
-        return [*of_scores, Product(batch, queries, of_values, keys)]
-    return [
-        *of_scores,
-        Product(batch, keys, of_values, queries),
-        Product(batch, queries, keys, of_values),
-        Walk(scores, 1.0, 3 * ELEMENT_B * scores, ELEMENT_B * scores),
-        Product(batch, queries, features, keys),
-        Product(batch, keys, features, queries),
-    ]
+    if both:
+        parts += [
+            Product(batch, keys, of_values, rows),
+            Product(batch, rows, keys, of_values),
+            Walk(scores, 1.0, 3 * ELEMENT_B * scores, ELEMENT_B * scores),
+            Product(batch, rows, features, keys),
+            Product(batch, keys, features, rows),
+        ]
+    else:
+        parts.append(Product(batch, rows, of_values, keys))
+    flops = sum(part.flops for part in parts if isinstance(part, Product))
+    wrong = seen.flops > 0 and abs(flops - seen.flops) > NEAR * seen.flops
+    return None if left or wrong else parts
 
 
 def _broadcast(seen: Seen) -> float:

@@ -28,6 +28,11 @@ class Product(NamedTuple):
         """Operations; a multiply-add is two."""
         return 2.0 * self.batch * self.m * self.n * self.k
 
+    @property
+    def results(self) -> float:
+        """Elements of the result."""
+        return float(self.batch) * self.m * self.n
+
     def works(self, params: Parameters) -> list[Work]:
         """Return the work with rows of the output contiguous, and with columns: libraries pack along either."""
         return [self._work(m, n, params) for m, n in ((self.n, self.m), (self.m, self.n))]
@@ -53,6 +58,11 @@ class Convolved(NamedTuple):
     def works(self, params: Parameters) -> list[Work]:
         """Return the work, the only way of doing it."""
         return [_convolved(self.convolution, self.direction, params)]
+
+    @property
+    def results(self) -> float:
+        """Elements of the result."""
+        return self.convolution.written_B(self.direction) / 4
 
     @property
     def columns_B(self) -> float:
