@@ -197,9 +197,9 @@ def _parts_of(seen: Seen | None) -> tuple[Sequence[Part] | None, str]:
 def _element_B(seen: Seen, parts: Sequence[Part]) -> float:
     """Return the mean bytes of an element of operands and results, by the graph's bytes; as of FP32 where near.
 
-    Streams and gathers follow the graph's bytes already.
+    Streams and gathers follow the graph's bytes already; most results within a recurrent layer are none of the op.
     """
-    if not seen.bytes_B > 0 or seen.kernel.rule in ("stream", "gather"):
+    if not seen.bytes_B > 0 or seen.kernel.rule in ("stream", "gather", "recurrent"):
         return ELEMENT_B
     made = [part.results for part in parts if not isinstance(part, Walk)]
     if seen.kernel.rule == "attention":
