@@ -112,8 +112,10 @@ def _ops(graph: TaskGraph, wanted: Mask) -> tuple[npt.NDArray[np.intp], list[Op]
     tasks = np.flatnonzero(wanted & timed[kinds.codes] & shaped[shapes.codes])
     flops, bytes_B = graph.flops[tasks], graph.bytes_B[tasks].copy()
     # Two products that differ in bytes only are one op, as are two streams that differ in operations only.
-    rules = np.array([getattr(kernel_of(kind), "rule", "") for kind in kinds.labels])[kinds.codes[tasks]]
-    flops = np.where(np.isin(rules, ("stream", "gather", "attention")), np.nan, flops)
+    kernels = [kernel_of(kind) for kind in kinds.labels]
+    rules = np.array([getattr(kernel, "rule", "") for kernel in kernels])[kinds.codes[tasks]]
+    walks = np.array([not getattr(kernel, "inference_flops", 0.0) for kernel in kernels])[kinds.codes[tasks]]
+    flops = np.where(walks & np.isin(rules, ("stream", "gather", "update", "attention")), np.nan, flops)
     bytes_B[np.isin(rules, ("product", "gather", "attention"))] = np.nan
     columns = (kinds.codes[tasks], shapes.codes[tasks], flops, bytes_B)
     keys = _numbered(columns[0].astype(np.int64) * max(len(shapes.labels), 1) + columns[1])
