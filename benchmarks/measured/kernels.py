@@ -9,10 +9,12 @@ import numpy.typing as npt
 
 import simsched as ss
 from measured.table import KERNEL_BAR, Table, Tables, read, team
-from simsched.costs.kernels import Convolution, convolution_s, gemm_s, loop_s
+from simsched.costs.kernels import Convolution, convolution_s, gemm_s, loop_s, parameters
 
 #: Threads that DeepBench ran with (its results say so).
 GEMM_THREADS, CONVOLUTION_THREADS = 66, 64
+#: The library that it measured.
+LIBRARY = "mkl"
 #: Size up to which three matrices are in the caches, and threads up to which a region's start does not show.
 CACHED, FEW = 128, 4
 KINDS = {"forward": "Conv2D", "data": "Conv2DBackpropInput", "weights": "Conv2DBackpropFilter"}
@@ -50,11 +52,11 @@ def products(folder: Path) -> Tables:
 def convolutions(folder: Path) -> Tables:
     """DeepBench's convolutions: forward, gradients of data and of weights."""
     frame = read(folder, "knl7250_deepbench_conv.csv")
-    running = team("knl-7250", CONVOLUTION_THREADS)
+    running, params = team("knl-7250", CONVOLUTION_THREADS), parameters(LIBRARY)
     for direction, column in DIRECTIONS.items():
         timed = frame[frame[column].notna()]
         rows = [
-            (label(row), getattr(row, column) * 1e-3, convolution_s(shape(row), running, direction))
+            (label(row), getattr(row, column) * 1e-3, convolution_s(shape(row), running, direction, params))
             for row in timed.itertuples()
         ]
         found = by_default(
@@ -65,9 +67,10 @@ def convolutions(folder: Path) -> Tables:
 
 
 def by_default(kind: str, shapes: list[str], threads: int) -> npt.NDArray[np.float64]:
-    """Return the seconds of ops by `simulate`, without any choice but the layout of one team."""
+    """Return the seconds of ops by `simulate`, without any choice but the layout of one team, and the library."""
     graph = ss.TaskGraph.from_edges([np.nan] * len(shapes), kinds=kind, shapes=shapes)
-    schedule = ss.simulate(graph, "knl-7250", "sequential", f"1x{threads}")
+    costs = ss.CostModel(library=LIBRARY)
+    schedule = ss.simulate(graph, "knl-7250", "sequential", f"1x{threads}", costs=costs)
     return schedule.finish_s - schedule.start_s
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import least_squares
 
-from measured.kernels import CONVOLUTION_THREADS, DIRECTIONS, GEMM_THREADS, shape
+from measured.kernels import CONVOLUTION_THREADS, DIRECTIONS, GEMM_THREADS, LIBRARY, shape
 from measured.streams import CALLS, MODES, STREAM, corner_rows, socket_rows
 from measured.table import Row, machine, read
 from simsched.costs.kernels import Stream, Team, convolution_s, gemm_s, parameters, stream_s
@@ -80,7 +80,7 @@ def _products(folder: Path) -> Iterator[tuple[str, Values]]:
 
 def _convolutions(folder: Path) -> Iterator[tuple[str, Values]]:
     frame = read(folder, "knl7250_deepbench_conv.csv")
-    params, running = parameters(), Team(machine("knl-7250"), CONVOLUTION_THREADS)
+    params, running = parameters(LIBRARY), Team(machine("knl-7250"), CONVOLUTION_THREADS)
     names = (
         "efficiency", "weights_efficiency", "channel_walk", "strided", "weights_strided", "weights_walk",
         "weights_blocks", "scatter",

@@ -233,9 +233,14 @@ class Builder:
         return gradients
 
     def _update(self, parameter: Tensor, gradient: Tensor, rule: Optimizer) -> Tensor:
-        slots = [self.input(*parameter.dims) for _ in range(rule.slots)]
+        updated = [parameter, *(self.input(*parameter.dims) for _ in range(rule.slots))]
+        moved_B = 2 * sum(x.size_B for x in updated) + gradient.size_B
         return self.op(
-            rule.kind, [parameter, *slots, gradient], parameter.dims, rule.flops * parameter.elements
+            rule.kind,
+            [*updated, gradient],
+            parameter.dims,
+            rule.flops * parameter.elements,
+            bytes_B=moved_B,
         )
 
     def cells(self) -> CellWork:

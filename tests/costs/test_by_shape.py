@@ -267,6 +267,36 @@ def test_every_family_has_its_kernel(kind, shape):
     assert 0 < found.seconds(8)[0] < found.seconds(1)[0]
 
 
+def test_optimizers_write_all_that_they_update():
+    """Adam reads a parameter, two moments and a gradient, and writes all but the latter; a list is one array."""
+    n, unit = "1024x1024", 4 * 2.0**20
+    works = [
+        work_of(kind, shape, NAN, NAN, parameters()).ways[0][0]
+        for kind, shape in (
+            ("aten::_fused_adam_", f"{n};{n};{n};{n};()"),
+            ("aten::_fused_adam_", ";".join(["512x1024;256x1024;256x1024"] * 4)),
+            ("ApplyMomentum", f"{n};{n};();{n}"),
+        )
+    ]
+    assert [work.named_B / unit for work in works] == [7, 7, 5]
+    # What is written was read: no line is fetched for it.
+    assert all(work.moved_B == work.named_B and work.pieces == works[0].pieces for work in works)
+
+
+def test_batch_normalisation_reads_its_input_twice_only_in_training():
+    net, other = (ss.workload("resnet50", batch=8, training=training) for training in (True, False))
+    made = []
+    for graph in (net, other):
+        (kind,) = [i for i, name in enumerate(graph.kinds.labels) if name == "FusedBatchNormV3"]
+        task = int(np.flatnonzero(graph.kinds.codes == kind)[0])
+        found = costs([graph.kinds[task]], [graph.shapes[task]], flops=[graph.flops[task]])
+        made.append(found.traffic_B[0])
+    assert made[0] == pytest.approx(4 / 3 * made[1], rel=0.01)
+    assert seconds("BatchNormalization", "8x64x56x56;64;64;64;64") == pytest.approx(
+        seconds("Relu", "8x64x56x56"), rel=1e-3
+    )
+
+
 def test_an_embedding_copies_rows_not_the_table():
     assert seconds("aten::embedding", "30000x512;64") == seconds("aten::embedding", "300x512;64")
 

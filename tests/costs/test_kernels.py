@@ -31,6 +31,11 @@ MEASURED = ROOT.parent / "shared" / "measurements"
 GEMM = (48, 80, 96)
 CONV = Convolution(4, 32, 20, 20, 48, 3, 3, stride=(2, 2), padding=(1, 1))
 DENSE = Convolution(4, 32, 6, 6, 48, 3, 3, padding=(1, 1))
+TALL = Convolution(2, 64, 100, 1, 64, 5, 1, padding=(2, 0))
+#: One output of four blocks, of a filter smaller than the image.
+TINY = Convolution(2, 32, 3, 3, 256, 2, 2, stride=(2, 2))
+#: Direct kernels only.
+OLD = parameters("mkl")
 
 
 @cache
@@ -172,7 +177,33 @@ def test_forward_by_hand():
     own = parameters().convolution
     # 4 images x 3 blocks of 16 filters x 10 rows on 8 threads: 120 pieces, 15 each; 10 of 12 outputs in flight.
     slow = (1 + own.strided) * (1 + own.channel_walk * 32 / 9000) / (own.efficiency * 10 / 12)
-    assert convolution_s(CONV, Team(small(), 8)) == exact(1.8e-6 + CONV.flops / 8e9 * slow)
+    assert convolution_s(CONV, Team(small(), 8), params=OLD) == exact(1.8e-6 + CONV.flops / 8e9 * slow)
+    # Three blocks are in flight at once.
+    assert convolution_s(CONV, Team(small(), 8)) == exact(1.8e-6 + CONV.flops / 8e9 * slow * 10 / 12)
+
+
+def test_narrow_outputs_by_hand():
+    """A filter along a column took 12 times as long as one along a row, and 1x1 images 12 times their product."""
+    own = parameters().convolution
+    # Columns are copied: 16 operations an element, which 64 filters use.
+    each = TALL.flops / 1e9
+    assert convolution_s(TALL, Team(small(), 1)) == exact(each * (1 + own.copy / 128))
+    assert convolution_s(TALL, Team(small(), 1), params=OLD) > 10 * each
+    wide = replace(TALL, height=1, width=100, filter_height=1, filter_width=5, padding=(0, 2))
+    assert convolution_s(wide, Team(small(), 1)) == exact(
+        each * (1 + own.channel_walk * 64 / 5000) / own.efficiency
+    )
+    # One row of 100 outputs is cut into 9 pieces of 12: 72 of the 8 blocks, against 800 of the column.
+    assert convolution_s(wide, Team(small(), 8)) < convolution_s(TALL, Team(small(), 8))
+    # One output: four blocks in flight of the twelve needed.
+    assert convolution_s(TINY, Team(small(), 1)) == exact(TINY.flops / 1e9 * (1 + own.copy / 512) * 3)
+    pointwise = Convolution(256, 512, 1, 1, 512, 1, 1)
+    for direction in ("forward", "data"):
+        seconds = convolution_s(pointwise, Team(small(), 1), direction)
+        assert seconds == pytest.approx(gemm_s(256, 512, 512, Team(small(), 1)), rel=0.15)
+    # What is wide takes what it took.
+    usual = replace(DENSE, height=56, width=56)
+    assert convolution_s(usual, Team(small(), 8)) == convolution_s(usual, Team(small(), 8), params=OLD)
 
 
 def test_a_convolution_waits_for_its_bytes_where_these_take_longer():
@@ -188,18 +219,26 @@ def test_the_data_gradient_by_hand():
     # 4 images x 2 blocks of 16 channels x 6 rows: 48 pieces on 5 threads, 10 for the most loaded.
     slow = (1 + own.channel_walk * 48 / 9000) / (own.efficiency * 6 / 12)
     expected = 1.5e-6 + DENSE.flops / (5e9 * 48 / 50) * slow
-    assert convolution_s(DENSE, Team(small(), 5), "data") == exact(expected)
+    assert convolution_s(DENSE, Team(small(), 5), "data", OLD) == exact(expected)
 
 
-def test_a_strided_data_gradient_runs_one_image_a_thread():
+def test_a_strided_data_gradient_divides_as_others():
+    """It kept as many threads busy as there were images, whatever the library."""
+    own = parameters().convolution
+    # 4 images x 2 blocks of 16 channels x 20 rows on 8 threads; 10 outputs of two blocks in flight.
+    slow = (1 + own.strided) * (1 + own.channel_walk * 48 / 9000) / own.efficiency
+    assert convolution_s(CONV, Team(small(), 8), "data") == exact(1.8e-6 + CONV.flops / 8e9 * slow)
+
+
+def test_an_old_strided_data_gradient_runs_one_image_a_thread():
     own = parameters().convolution
     # Of each image 10 x 10 outputs, from 9 positions of 32 channels each, are added one by one.
     each = CONV.flops / 4 + own.scatter * 100 * 9 * 32
-    assert convolution_s(CONV, Team(small(), 8), "data") == exact(1.4e-6 + each / 1e9)
-    assert convolution_s(CONV, Team(small(), 3), "data") == exact(1.3e-6 + 2 * each / 1e9)
+    assert convolution_s(CONV, Team(small(), 8), "data", OLD) == exact(1.4e-6 + each / 1e9)
+    assert convolution_s(CONV, Team(small(), 3), "data", OLD) == exact(1.3e-6 + 2 * each / 1e9)
     pointwise = Convolution(4, 32, 20, 20, 48, 1, 1, stride=(2, 2))
-    assert convolution_s(pointwise, Team(small(), 4), "data") < convolution_s(
-        replace(pointwise, padding=(1, 1)), Team(small(), 4), "data"
+    assert convolution_s(pointwise, Team(small(), 4), "data", OLD) < convolution_s(
+        replace(pointwise, padding=(1, 1)), Team(small(), 4), "data", OLD
     )
 
 
@@ -257,13 +296,15 @@ def test_elementwise_ops_never_take_longer_with_fewer_elements(elements, w):
 
 def _answers(params):
     machine = small()
+    old = replace(params, library=replace(params.library, direct_only=True))
     return [
         *(gemm_s(*GEMM, Team(machine, w), params=params) for w in (1, 2, 3, 8)),
         *(
             convolution_s(c, Team(machine, 7), d, params)
-            for c in (CONV, DENSE)
+            for c in (CONV, DENSE, TALL, TINY)
             for d in ("forward", "data", "weights")
         ),
+        convolution_s(CONV, Team(machine, 7), "data", old),
         convolution_s(Convolution(4, 32, 20, 20, 32, 3, 3, groups=32), Team(machine, 7), params=params),
         elementwise_s(10_000, Team(machine, 7), params=params),
         stream_s(Stream(1500, 2, 1), Team(machine, 4), calls_a_team=10, params=params),
@@ -279,7 +320,7 @@ def test_every_parameter_changes_a_result(part):
         value = getattr(own, field.name)
         if field.name in ("name", "by_shape", "curves"):
             continue
-        other = 2 * value
+        other = not value if isinstance(value, bool) else 2 * value
         changed = replace(params, **{part: replace(own, **{field.name: other})})
         assert _answers(changed) != before, field.name
 

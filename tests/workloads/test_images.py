@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import simsched as ss
+from simsched.graph.shapes import numel, parse_shape
 from simsched.workloads import family
 
 #: Parameters (of the papers, or of public programs of them) and multiply-adds of an image.
@@ -254,19 +255,20 @@ def test_impossible_parameters(spec, said) -> None:
         ss.workload(spec)
 
 
-def test_optimizers_read_their_slots() -> None:
-    shapes = {
-        optimizer: Counter(
-            shape.count(";") for shape in kinds_of(ss.workload("chaos", optimizer=optimizer), kind)
-        )
-        for optimizer, kind in (
-            ("sgd", "ApplyGradientDescent"),
-            ("momentum", "ApplyMomentum"),
-            ("rmsprop", "ApplyRMSProp"),
-            ("adam", "ApplyAdam"),
-        )
-    }
-    assert shapes == {"sgd": {1: 8}, "momentum": {2: 8}, "rmsprop": {3: 8}, "adam": {3: 8}}
+@pytest.mark.parametrize(
+    ("optimizer", "kind", "slots"),
+    [
+        ("sgd", "ApplyGradientDescent", 0), ("momentum", "ApplyMomentum", 1),
+        ("rmsprop", "ApplyRMSProp", 2), ("adam", "ApplyAdam", 2),
+    ],
+)  # fmt: skip
+def test_optimizers_read_and_write_their_slots(optimizer, kind, slots) -> None:
+    graph = ss.workload("chaos", optimizer=optimizer)
+    shapes = kinds_of(graph, kind)
+    assert Counter(shape.count(";") for shape in shapes) == {1 + slots: 8}
+    arrays = graph.bytes_B[np.array(graph.kinds.to_list()) == kind]
+    sizes = [numel(parse_shape(shape)[0]) for shape in shapes]
+    assert (arrays / (4 * np.array(sizes))).tolist() == [3 + 2 * slots] * 8
 
 
 @pytest.mark.parametrize("engine", ["simpy", "native"])

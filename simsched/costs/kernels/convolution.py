@@ -181,8 +181,14 @@ class Convolution:
 
     @property
     def has_plain_data_gradient(self) -> bool:
-        """Whether libraries only have a slow data gradient for it: strided, and larger than 1x1 or padded."""
+        """Whether old libraries only have a slow data gradient for it: strided, and larger than 1x1 or padded."""
         return max(self.stride) > 1 and (self.taps > 1 or max(self.padding) > 0)
+
+    @property
+    def is_product(self) -> bool:
+        """Whether its images are a matrix's rows as they lie: filters are 1x1, or as large as an image; no padding."""
+        whole = (self.filter_height, self.filter_width) == (self.height, self.width)
+        return max(self.padding) == 0 and (whole or (self.taps == 1 and max(self.stride) == 1))
 
 
 def convolution_s(
@@ -230,33 +236,41 @@ def convolution_work(convolution: Convolution, direction: Direction, params: Par
     """
     if direction not in ("forward", "data", "weights"):
         raise CostError(f"direction {direction!r} is none of forward, data, weights")
-    own, rate = params.convolution, params.library.convolution_rate
+    own, library = params.convolution, params.library
+    rate, plain = library.convolution_rate, library.direct_only and convolution.has_plain_data_gradient
     flops = convolution.flops / rate
-    if direction == "data" and convolution.has_plain_data_gradient and not convolution.is_depthwise:
+    if direction == "data" and plain and not convolution.is_depthwise:
         # One product per image, each of whose results is added to the gradient at its place.
         outputs = convolution.batch * convolution.out_height * convolution.out_width
         added = float(outputs) * convolution.channels * convolution.taps
         return Work(convolution.batch, flops + own.scatter * added / rate, 0.0, 0.0)
     named_B = convolution.input_B + convolution.output_B + convolution.weights_B
     return Work(
-        pieces(convolution, direction, own),
-        flops * slowdown(convolution, direction, own),
+        pieces(convolution, direction, params),
+        flops * slowdown(convolution, direction, params),
         named_B,
         named_B + convolution.written_B(direction),
         overlaps=True,
     )
 
 
-def pieces(convolution: Convolution, direction: Direction, own: ConvolutionParameters) -> int:
-    """Return the number of pieces of a direction: rows of blocks of channels; for weights, block pairs."""
+def pieces(convolution: Convolution, direction: Direction, params: Parameters) -> int:
+    """Return the number of pieces of a direction: rows of blocks of channels; for weights, block pairs.
+
+    Rows are cut where an image has few of them, unless the library has direct kernels only.
+    """
+    own = params.convolution
     outputs, inputs = (_blocks(convolution, of, own) for of in (convolution.filters, convolution.channels))
-    if direction == "forward":
-        return convolution.batch * outputs * convolution.out_height
-    if direction == "data":
-        return convolution.batch * inputs * convolution.height
-    if convolution.is_depthwise:
-        return convolution.batch * outputs
-    return convolution.batch * outputs * ceil(inputs / convolution.groups)
+    if direction == "weights":
+        pairs = 1 if convolution.is_depthwise else ceil(inputs / convolution.groups)
+        return convolution.batch * outputs * pairs
+    blocks, rows, width = (
+        (outputs, convolution.out_height, convolution.out_width)
+        if direction == "forward"
+        else (inputs, convolution.height, convolution.width)
+    )
+    cut = 1 if params.library.direct_only else ceil(width / own.accumulators)
+    return convolution.batch * blocks * max(rows, cut)
 
 
 def _blocks(convolution: Convolution, channels: int, own: ConvolutionParameters) -> int:
@@ -265,8 +279,9 @@ def _blocks(convolution: Convolution, channels: int, own: ConvolutionParameters)
     return groups * ceil(channels // groups / own.vector)
 
 
-def slowdown(convolution: Convolution, direction: Direction, own: ConvolutionParameters) -> float:
+def slowdown(convolution: Convolution, direction: Direction, params: Parameters) -> float:
     """Return the seconds of a working thread over those at the machine's sustained rate."""
+    own = params.convolution
     strided = 1 + (own.weights_strided if direction == "weights" else own.strided) * (
         max(convolution.stride) > 1
     )
@@ -276,10 +291,33 @@ def slowdown(convolution: Convolution, direction: Direction, own: ConvolutionPar
         few = own.weights_blocks * (own.vector / convolution.channels + own.vector / convolution.filters)
         walk = own.weights_walk / (convolution.taps * outputs)
         return grouped * strided * (1 + walk + few) / own.weights_efficiency
-    in_flight = min(1.0, convolution.out_width / own.accumulators)
     summed = (convolution.channels if direction == "forward" else convolution.filters) // convolution.groups
     walk = own.channel_walk * summed / (1000 * convolution.taps)
-    return grouped * strided * (1 + walk) / (own.efficiency * in_flight)
+    wide = grouped * strided * (1 + walk)
+    direct = wide / (own.efficiency * _in_flight(convolution.out_width, convolution, direction, params))
+    if params.library.direct_only:
+        return direct
+    return min(direct, max(wide / own.efficiency, grouped * _as_product(convolution, direction, params)))
+
+
+def _in_flight(positions: int, convolution: Convolution, direction: Direction, params: Parameters) -> float:
+    """Return the share of the outputs needed in flight that positions of several blocks of results make."""
+    own, results = params.convolution, convolution.filters if direction == "forward" else convolution.channels
+    each = results if convolution.is_depthwise else results // convolution.groups
+    blocks = 1 if params.library.direct_only else min(own.blocks, ceil(each / own.vector))
+    return min(1.0, positions * blocks / own.accumulators)
+
+
+def _as_product(convolution: Convolution, direction: Direction, params: Parameters) -> float:
+    """Return the slowdown of a matrix product of columns, those of an image, that are copied first or added after.
+
+    Images that are a matrix's rows as they lie are one product, without copies.
+    """
+    outputs = convolution.out_height * convolution.out_width
+    if convolution.is_product:
+        return 1 / _in_flight(convolution.batch * outputs, convolution, direction, params)
+    copied = params.convolution.copy / (2 * (convolution.filters // convolution.groups))
+    return (1 + copied) / _in_flight(outputs, convolution, direction, params)
 
 
 def _grouped(convolution: Convolution, own: ConvolutionParameters) -> float:

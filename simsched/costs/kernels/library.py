@@ -30,6 +30,9 @@ class Library:
         Least number of elements that a thread takes.
     product_rate, convolution_rate : float
         Rates of its matrix products and of its convolutions over those of the kernel model.
+    direct_only : bool
+        Whether its convolutions are those of 2017: direct kernels that compute one block of filters of one row, and
+        data gradients of strided filters one image a thread.
     by_shape : bool
         Whether the kernel model times its ops; else its cost curves do.
     curves : mapping of str to mapping of str to float
@@ -42,6 +45,7 @@ class Library:
     elementwise_block: float
     product_rate: float
     convolution_rate: float
+    direct_only: bool
     by_shape: bool = True
     curves: Mapping[str, Mapping[str, float]] = field(default_factory=dict, compare=False)
 
@@ -87,7 +91,11 @@ class ConvolutionParameters:
     vector : float
         Channels of a block.
     accumulators : float
-        Outputs of a row that must be in flight for the full rate.
+        Outputs of a block of channels that must be in flight for the full rate.
+    blocks : float
+        Blocks of channels whose outputs a kernel has in flight, at most, unless the library has `direct_only`.
+    copy : float
+        Operations in whose time an element is copied to the columns of a matrix product, or added from them.
     efficiency, weights_efficiency : float
         Rate of forward passes and data gradients, and of weights gradients, over that of matrix products.
     channel_walk : float
@@ -106,6 +114,8 @@ class ConvolutionParameters:
 
     vector: float
     accumulators: float
+    blocks: float
+    copy: float
     efficiency: float
     weights_efficiency: float
     channel_walk: float

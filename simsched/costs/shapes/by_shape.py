@@ -112,9 +112,11 @@ def _ops(graph: TaskGraph, wanted: Mask) -> tuple[npt.NDArray[np.intp], list[Op]
     timed = np.array([kernel_of(kind) is not None for kind in kinds.labels], np.bool_)
     shaped = np.array([bool(text) for text in shapes.labels], np.bool_)
     tasks = np.flatnonzero(wanted & timed[kinds.codes] & shaped[shapes.codes])
-    # Two streams that differ in operations only are one op.
-    rules = np.array([getattr(kernel_of(kind), "rule", "") for kind in kinds.labels])[kinds.codes[tasks]]
-    flops = np.where(np.isin(rules, ("stream", "gather")), np.nan, graph.flops[tasks])
+    # Two streams that differ in operations only are one op, unless these tell inference from training.
+    kernels = [kernel_of(kind) for kind in kinds.labels]
+    rules = np.array([getattr(kernel, "rule", "") for kernel in kernels])[kinds.codes[tasks]]
+    walks = np.array([not getattr(kernel, "inference_flops", 0.0) for kernel in kernels])[kinds.codes[tasks]]
+    flops = np.where(walks & np.isin(rules, ("stream", "gather", "update")), np.nan, graph.flops[tasks])
     columns = (kinds.codes[tasks], shapes.codes[tasks], flops, graph.bytes_B[tasks])
     keys = _numbered(columns[0].astype(np.int64) * max(len(shapes.labels), 1) + columns[1])
     for amounts in columns[2:]:

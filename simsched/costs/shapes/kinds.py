@@ -37,7 +37,7 @@ class Kernel:
     Parameters
     ----------
     rule : str
-        "product", "convolution", "transposed_convolution", "stream", "gather", "attention" or "recurrent".
+        "product", "convolution", "transposed_convolution", "stream", "gather", "update", "attention" or "recurrent".
     direction : str
         Of convolutions: "forward", "data", "weights" or "both"; of attention: "forward" or "both", all gradients.
     writes : str
@@ -46,6 +46,10 @@ class Kernel:
         is not read: "into" (where others follow) or "fill".
     passes : float
         How often the largest input comes from memory.
+    inference_flops : float
+        Operations per element up to which the largest input comes but once: statistics are given.
+    slots : int
+        Of updates: arrays as large as the parameter that the optimizer keeps.
     flops : float
         Operations per element, as many as take as long in vectors.
     bias_first : bool
@@ -60,6 +64,8 @@ class Kernel:
     direction: str = "forward"
     writes: str = "largest"
     passes: float = 1.0
+    inference_flops: float = 0.0
+    slots: int = 0
     flops: float = 1.0
     bias_first: bool = False
     weights_transposed: bool = False
@@ -197,9 +203,9 @@ def _parts_of(seen: Seen | None) -> tuple[Sequence[Part] | None, str]:
 def _element_B(seen: Seen, parts: Sequence[Part]) -> float:
     """Return the mean bytes of an element of operands and results, by the graph's bytes; as of FP32 where near.
 
-    Streams and gathers follow the graph's bytes already; most results within a recurrent layer are none of the op.
+    Streams, gathers and updates follow the graph's bytes already; most results within a recurrent layer are none of the op.
     """
-    if not seen.bytes_B > 0 or seen.kernel.rule in ("stream", "gather", "recurrent"):
+    if not seen.bytes_B > 0 or seen.kernel.rule in ("stream", "gather", "update", "recurrent"):
         return ELEMENT_B
     made = [part.results for part in parts if not isinstance(part, Walk)]
     if seen.kernel.rule == "attention":
@@ -360,8 +366,19 @@ def stream(seen: Seen) -> list[Walk] | None:
         # The graph's bytes are more informative than the shapes.
         named_B = seen.bytes_B
         written = max(named_B / ELEMENT_B - read, 0.0)
-    again_B = ELEMENT_B * largest * (seen.kernel.passes - 1)
+    given = 0 < seen.flops <= seen.kernel.inference_flops * largest
+    again_B = 0.0 if given else ELEMENT_B * largest * (seen.kernel.passes - 1)
     return [Walk(max(largest, written), seen.kernel.flops, named_B + again_B, ELEMENT_B * written)]
+
+
+def update(seen: Seen) -> list[Walk] | None:
+    """Return an optimizer's step, in place: a parameter (or several, as lists), its slots and its gradient."""
+    sizes = [numel(dims) for dims in seen.shape if dims]
+    elements = max(max(sizes, default=1.0), sum(sizes) / (2 + seen.kernel.slots))
+    if elements < 1:
+        return None
+    named_B = seen.bytes_B if seen.bytes_B > 0 else ELEMENT_B * elements * (3 + 2 * seen.kernel.slots)
+    return [Walk(elements, seen.kernel.flops, named_B, 0.0)]
 
 
 def gather(seen: Seen) -> list[Walk] | None:
@@ -453,6 +470,7 @@ _RULES: Mapping[str, Callable[[Seen], Sequence[Part] | None]] = {
     "product": product,
     "stream": stream,
     "gather": gather,
+    "update": update,
     "attention": attention,
     "recurrent": lambda seen: recurrent(plain(seen.kind), seen.shape, seen.kernel.flops),
 }
