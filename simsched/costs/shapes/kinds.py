@@ -203,7 +203,8 @@ def _parts_of(seen: Seen | None) -> tuple[Sequence[Part] | None, str]:
 def _element_B(seen: Seen, parts: Sequence[Part]) -> float:
     """Return the mean bytes of an element of operands and results, by the graph's bytes; as of FP32 where near.
 
-    Streams, gathers and updates follow the graph's bytes already; most results within a recurrent layer are none of the op.
+    Streams, gathers and updates follow the graph's bytes already; most of what a recurrent layer's parts make is no
+    result of it.
     """
     if not seen.bytes_B > 0 or seen.kernel.rule in ("stream", "gather", "update", "recurrent"):
         return ELEMENT_B
