@@ -61,6 +61,7 @@ class Reader:
     Examples
     --------
     >>> import simsched as ss
+    >>> from simsched.graph.loading import Reader
     >>> def read(path):
     ...     return ss.TaskGraph.from_edges([float(row) for row in path.read_text().split()[1:]], [])
     >>> rows = Reader("rows of seconds", "none", "s", lambda head: head.startswith(b"rows"), read)
