@@ -164,7 +164,8 @@ SchedulesOutOption = Annotated[
     list[Path] | None,
     typer.Option(
         "--out", "-o", metavar="FILE",
-        help="Write the schedule; format by suffix: .png .svg .html .json .parquet .csv; repeat for more.",
+        help="Write the schedule; format by suffix: .png .svg .pdf .html .json .json.gz .pftrace .perfetto-trace "
+        ".parquet .csv; repeat for more.",
     ),
 ]  # fmt: skip
 TablesOutOption = Annotated[
