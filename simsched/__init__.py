@@ -15,7 +15,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from simsched import plots as plots
+    from simsched import errors as errors, plots as plots, sweep as sweep
     from simsched.costs import CostModel as CostModel, Curve as Curve
     from simsched.costs.fitting import Calibration as Calibration
     from simsched.document.result import Result as Result
@@ -116,6 +116,9 @@ _HOMES = {
     "workload": "simsched.workloads",
 }
 
+#: Rooms whose functions are called by their names, as in `ss.plots.gantt`.
+_ROOMS = ("errors", "plots", "sweep")
+
 __all__ = list(_HOMES)
 
 
@@ -124,8 +127,8 @@ def __getattr__(name: str) -> Any:
         from simsched.version import version
 
         return version()
-    if name == "plots":  # a room whose functions are called by its name
-        return import_module("simsched.plots")
+    if name in _ROOMS:
+        return import_module(f"simsched.{name}")
     if name not in _HOMES:
         # With name and object, Python suggests a name that is spelled alike.
         raise AttributeError(
@@ -138,4 +141,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return [*_HOMES, "plots", "__version__"]
+    return [*_HOMES, *_ROOMS, "__version__"]

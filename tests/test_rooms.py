@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[1]
 #: Each room may import those that stand before it; small things that every room may use come first, by their names.
 SMALL = (
     "version", "rooms", "later", "drawing", "renamed", "text", "errors", "defaults", "notes", "units", "intervals",
-    "spec", "parameters", "mistakes", "multimap", "plugins", "files", "system", "progress", "document",
+    "spec", "parameters", "mistakes", "multimap", "plugins", "files", "frames", "system", "progress", "document",
 )  # fmt: skip
 ROOMS = (
     "native", "graph", "machine", "costs", "policy", "schedule", "replay", "explain", "exact", "workloads", "plots",
@@ -124,6 +124,7 @@ def test_a_room_is_called_as_the_function_of_its_name(name):
     assert room.__call__ is getattr(room, name)
 
 
-def test_plots_are_there_without_an_import_of_their_own():
-    run = "import simsched as ss; assert 'plots' in dir(ss); ss.plots.gantt"
+@pytest.mark.parametrize("name", ["errors.SimschedError", "plots.gantt", "sweep.Range"])
+def test_rooms_that_pages_name_are_there_without_an_import_of_their_own(name):
+    run = f"import simsched as ss; assert {name.split('.')[0]!r} in dir(ss); ss.{name}"
     subprocess.run([sys.executable, "-c", run], check=True, timeout=60)

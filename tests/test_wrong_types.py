@@ -34,6 +34,12 @@ CALLS: dict[str, Callable[..., object]] = {
     "optimum": lambda: ss.optimum(5),
     "calibrate": lambda: ss.calibrate(5),
     "crosscheck": lambda: ss.crosscheck(5),
+    "letters of a graph to calibrate": lambda: ss.calibrate("rnn"),
+    "letters of a graph to cross-check": lambda: ss.crosscheck("rnn"),
+    "letters of a parameter": lambda: ss.sensitivity(GRAPH, "generic", parameters="cores.clock"),
+    "a number of seeds": lambda: ss.replayed(GRAPH, "generic", ["fifo", "lifo"], seeds=4),
+    "schedules without names": lambda: ss.plots.stacked([ss.simulate(GRAPH, "generic", "fifo")]),
+    "letters of parameters": lambda: ss.sobol(GRAPH, "generic", parameters="cores.clock", samples=2),
     "progress": lambda: ss.simulate(GRAPH, "generic", "fifo", progress=5),
     "calibrated_on": lambda: ss.replay_recorded(_recorded(), calibrated_on=5),
     "learn": lambda: ss.learn(5),
@@ -55,8 +61,10 @@ def _recorded() -> ss.TaskGraph:
 
 @pytest.mark.parametrize("name", CALLS)
 def test_wrong_types(name: str) -> None:
-    with pytest.raises(ss.SimschedError):
+    with pytest.raises(ss.SimschedError) as raised:
         CALLS[name]()
+    assert "'r'" not in str(raised.value), "no letter of a name is taken for an argument"
+    assert "'c'" not in str(raised.value)
 
 
 def test_a_format_that_is_no_name(tmp_path) -> None:

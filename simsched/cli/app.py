@@ -75,6 +75,10 @@ FILES = {
 }
 
 
+#: Exit status of an interrupted command.
+INTERRUPTED = 130
+
+
 def commands(asked: str = "") -> TyperGroup:
     """Return the parser of the command asked for and all imported ones; of all where there is none of this name.
 
@@ -112,13 +116,15 @@ def main() -> None:
         group = commands(_asked())
         arguments = arranged(group, sys.argv[1:]) or ["--help"]
         status = group(arguments, prog_name="simsched", standalone_mode=False)
+        if status == INTERRUPTED:  # how typer returns an interrupt
+            _tell("interrupted")
         if sys.stdout is not None:
             sys.stdout.flush()
     except SimschedError as error:
         status = _fail(*str(error).split("\n")) if error.mistakes else _fail(str(error))
-    except (Abort, KeyboardInterrupt):
-        _tell("interrupted")
-        status = 130
+    except (Abort, KeyboardInterrupt) as error:
+        _tell(": ".join(["interrupted", *getattr(error.__cause__, "__notes__", ())]))
+        status = INTERRUPTED
     except TyperException as error:
         status = _fail(_usage(error))
     except OSError as error:

@@ -8,7 +8,6 @@ from difflib import get_close_matches
 from typer.core import TyperGroup
 
 from simsched.errors import FormatError
-from simsched.plugins import meant
 
 #: The option of all commands that may stand anywhere.
 NOTES = "--notes"
@@ -46,14 +45,6 @@ def _own_options(group: TyperGroup, command: str) -> dict[str, bool]:
         if param.param_type_name == "option"
         for option in param.opts
     }
-
-
-def no_graph(graph: str) -> FormatError:
-    """Return the error that there is neither such a file nor such a workload, and what may have been meant."""
-    said = meant("workloads", graph.partition("[")[0])
-    return FormatError(
-        f"{graph}: no such file, and no such workload (`simsched list workloads` names them){said}"
-    )
 
 
 def no_reader(graph: str, options: Sequence[str], own: Sequence[str]) -> FormatError:

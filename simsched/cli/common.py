@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 from tqdm.auto import tqdm
 
-from simsched.cli.arguments import no_graph, no_reader
+from simsched.cli.arguments import no_reader
 from simsched.document.markdown import markdown
 from simsched.document.result import Result, table_of
 from simsched.document.terminal import document_text, facts_lines, fitted, table_text, width
@@ -164,7 +164,8 @@ SchedulesOutOption = Annotated[
     list[Path] | None,
     typer.Option(
         "--out", "-o", metavar="FILE",
-        help="Write the schedule; format by suffix: .png .svg .html .json .parquet .csv; repeat for more.",
+        help="Write the schedule; format by suffix: .png .svg .pdf .html .json .json.gz .pftrace .perfetto-trace "
+        ".parquet .csv; repeat for more.",
     ),
 ]  # fmt: skip
 TablesOutOption = Annotated[
@@ -225,7 +226,7 @@ def graph_of(graph: str, context: typer.Context, options: Sequence[str] = ()) ->
 
 def _read(graph: str, options: dict[str, str], own: Sequence[str] = ()) -> TaskGraph:
     from simsched.graph.loading import load
-    from simsched.workloads import workload
+    from simsched.workloads import no_graph, workload
 
     graph, of_file = _with_options(graph)
     options = {**options, **of_file}

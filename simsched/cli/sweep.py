@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from simsched.cli.common import JsonOption, command, say, say_json, say_notes
+from simsched.errors import SweepError
 from simsched.notes import weighed
 from simsched.progress import progress_bar
 from simsched.text import counted
@@ -65,13 +66,18 @@ def sweep(
 
             client = stack.enter_context(connected(cluster))
         progress = stack.enter_context(progress_bar(len(described), "sweep", "points"))
-        frame = described.run(out, client, workers=workers, progress=progress)
+        try:
+            frame = described.run(out, client, workers=workers, progress=progress)
+        except KeyboardInterrupt as error:
+            raise typer.Abort from error  # else typer drops what the error says is kept
     facts = {**summary(frame, out), "notes": _notes_of_points(described, frame)}
     if json_:
         say_json(facts)
     else:
         say(_text(facts))
         say_notes(facts["notes"])
+    if facts["failed"] == facts["points"]:
+        raise SweepError(f"all points failed; {facts['results']} has why, in the column error")
 
 
 def summary(frame: pd.DataFrame, store: Path) -> dict[str, Any]:

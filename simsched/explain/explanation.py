@@ -17,6 +17,7 @@ from simsched.explain.task import TaskExplanation, found
 from simsched.explain.team_time import TeamTime, costs_of
 from simsched.explain.waits import Waits
 from simsched.explain.what_if import what_if
+from simsched.frames import FrameProperty
 from simsched.later import later
 from simsched.schedule.schedule import Schedule
 from simsched.text import printable
@@ -57,7 +58,7 @@ class Explanation:
         """Causes of every task's wait, as arrays."""
         return Waits.of(self.schedule)
 
-    @cached_property
+    @FrameProperty
     def tasks(self) -> pd.DataFrame:
         """One row per task: task, depends_on, freed_by, dependency_s, no_core_s, queue_s, dispatch_s, data_s, reason.
 
@@ -73,7 +74,7 @@ class Explanation:
         """The critical path through time, as arrays."""
         return Path.of(self.waits)
 
-    @cached_property
+    @FrameProperty
     def critical_path(self) -> pd.DataFrame:
         """One row per segment, from first start to last finish without a gap; they sum to the makespan.
 
@@ -83,7 +84,7 @@ class Explanation:
         """
         return self.path.frame(self.waits)
 
-    @cached_property
+    @FrameProperty
     def slow_downs(self) -> pd.DataFrame:
         """One row per task: the seconds by which it took longer than alone, one column per cause."""
         from simsched.explain.causes import slow_downs
@@ -108,7 +109,7 @@ class Explanation:
         """Parts of the core-time of each task's team, as arrays."""
         return TeamTime.of(self.schedule, self.costs)
 
-    @cached_property
+    @FrameProperty
     def core_time(self) -> pd.DataFrame:
         """One row per cause: group ("work", "team", "slow-down", "shared", "idle"), cause, core_s, share.
 

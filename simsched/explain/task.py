@@ -156,7 +156,10 @@ def found(graph: TaskGraph, task: int | str) -> int:
             raise SimschedError(
                 f"{len(called)} tasks are called {printable(task)!r} ({some}, ...); give the index of one"
             )
-        raise SimschedError(f"no task is called {printable(task)!r}; schedule.tasks lists all names")
+        raise SimschedError(
+            f"no task is called {printable(task)!r}; give its index, or a name "
+            "of schedule.tasks, which `simsched run --out tasks.csv` writes"
+        )
     if not is_whole(task, 0, graph.n_tasks - 1):
         known = f"tasks are 0 to {graph.n_tasks - 1}, or names" if graph.n_tasks else "the graph has none"
         raise SimschedError(f"there is no task {task!r}; {known}")

@@ -61,9 +61,10 @@ class Reader:
     Examples
     --------
     >>> import simsched as ss
+    >>> from simsched.graph.loading import Reader
     >>> def read(path):
     ...     return ss.TaskGraph.from_edges([float(row) for row in path.read_text().split()[1:]], [])
-    >>> rows = ss.graph.loading.Reader("rows of seconds", "none", "s", lambda head: head.startswith(b"rows"), read)
+    >>> rows = Reader("rows of seconds", "none", "s", lambda head: head.startswith(b"rows"), read)
     >>> rows.recognises(b"rows 1 2"), rows.options
     (True, {})
     """

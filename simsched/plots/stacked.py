@@ -165,6 +165,10 @@ def write_still(schedules: Sequence[Schedule], file: IO[bytes]) -> None:
 
 
 def _require_alike(schedules: Mapping[str, Schedule]) -> None:
+    if not isinstance(schedules, Mapping):
+        raise SimschedError(
+            f"schedules is {schedules!r:.80}; expected schedules by name, as {{'fifo': schedule}}"
+        )
     sizes = {schedule.graph.n_tasks for schedule in schedules.values()}
     if len(sizes) != 1:
         what = f"graphs of {' and '.join(map(str, sorted(sizes)))} tasks" if sizes else "none"

@@ -85,7 +85,7 @@ def description(schedule: Schedule) -> dict[str, Any]:
 
 def _table(schedule: Schedule) -> pd.DataFrame:
     """Return the table of tasks, its texts valid in UTF-8."""
-    frame = schedule.tasks.copy(deep=False)
+    frame = schedule.tasks
     kinds = [plain_text(label) for label in frame["kind"].cat.categories]
     if kinds != list(frame["kind"].cat.categories):
         frame["kind"] = [kinds[code] for code in frame["kind"].cat.codes]

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from simsched.document.html import card
 from simsched.errors import SimschedError
+from simsched.frames import FrameProperty
 from simsched.graph.data import NOBODY
 from simsched.later import later
 from simsched.notes import Note, Weight
@@ -79,7 +80,7 @@ class MemoryUse:
         lives = lives_of(schedule, places.of_run)
         return cls(schedule.graph, places.used_by(lives.place), lives, size_B, _notes(schedule.graph))
 
-    @cached_property
+    @FrameProperty
     def peak(self) -> pd.DataFrame:
         """One row for each place: place, name, peak_B, at_s (when it is first reached), size_B, share (of size_B)."""
         import pandas as pd

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
@@ -12,6 +11,7 @@ import numpy.typing as npt
 
 from simsched.document.html import pictured_card
 from simsched.errors import SimschedError
+from simsched.frames import FrameProperty
 from simsched.graph.adjacency import Csr
 from simsched.graph.taskgraph import Recording, Seconds, TaskGraph
 from simsched.later import later
@@ -220,14 +220,14 @@ class Schedule:
 
         return metrics(self)
 
-    @cached_property
+    @FrameProperty
     def tasks(self) -> pd.DataFrame:
         """One row for each task: task, name, kind, ready_s, start_s, finish_s, width, executor, first_core, n_cores."""
         from simsched.schedule.frame import tasks_frame
 
         return tasks_frame(self)
 
-    @cached_property
+    @FrameProperty
     def lost_runs(self) -> pd.DataFrame:
         """Runs that were aborted, one row each: task, name, start_s, end_s, executor, first_core, n_cores.
 
@@ -239,7 +239,7 @@ class Schedule:
         """
         return lost_frame(self)
 
-    @cached_property
+    @FrameProperty
     def transfers(self) -> pd.DataFrame:
         """Objects sent, one row each: object, task, bytes_B, from_place, to_place, depart_s, arrive_s.
 
@@ -251,7 +251,7 @@ class Schedule:
         """
         return transfers(self)
 
-    @cached_property
+    @FrameProperty
     def links(self) -> pd.DataFrame:
         """Links that data passed over, one row each, the busiest first: link, name, bytes_B, busy_s, busy, load.
 
@@ -273,7 +273,7 @@ class Schedule:
         """
         return MemoryUse.of(self)
 
-    @cached_property
+    @FrameProperty
     def waits(self) -> pd.DataFrame:
         """Causes of each task's wait, one row per task; see `Explanation.tasks`."""
         return self.explain().tasks

@@ -239,7 +239,8 @@ def advice(frame: pd.DataFrame, column: str, place: str) -> Iterator[str]:
         (binds & shorter, OTHER_WIDTHS),
     ):
         for kinds, some in frame[rows].groupby("assumed_serial", sort=False):
-            named = place.format(", ".join(map(str, some[column])))
+            places = ", ".join(map(str, some[column]))
+            named = place.format(places).removesuffix("s" * (places == "1"))  # at 1 core
             assumed = ASSUMED.format(kinds) if kinds and what in (NO_WIDTH, HARDLY) else ""
             yield f"critical path {named}: {what}{assumed}"
 

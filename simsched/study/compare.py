@@ -39,6 +39,7 @@ from simsched.study.worlds import (
     Case,
     against_recording,
     fastest_shares,
+    few_samples,
     sample_seeds,
     sampled_s,
     undecided,
@@ -206,7 +207,12 @@ def comparison_frame(
     _insert(frame, sampled)
     recorded = against_recording(frame, sequential.graph, sequential.require_machine())
     notes = *others, *notes_of(schedules), *recorded, *_one_core(sequential).notes
-    return Result.of(frame, [*undecided(frame, "policy"), *notes], comparison, (*HIDDEN, *_certain(sampled)))
+    return Result.of(
+        frame,
+        [*undecided(frame, "policy"), *few_samples(worlds_s), *notes],
+        comparison,
+        (*HIDDEN, *_certain(sampled)),
+    )
 
 
 def _sampled(nominal_s: pd.Series[float], worlds_s: Sequence[Sequence[float]]) -> dict[str, pd.Series[float]]:
@@ -373,6 +379,7 @@ class Trials:
         notes = [*unsampled, *(note for row in self.rows.values() for note in row["notes"])]
         frame = frame.sort_values("makespan_s", kind="stable", ignore_index=True)
         worlds_s = [[own_s, *rest] for own_s, rest in zip(frame["makespan_s"], others_s, strict=False)]
+        notes += few_samples(worlds_s)
         sampled = _sampled(frame["makespan_s"], worlds_s)
         _insert(frame, sampled)
         if len(worlds_s) > 1:

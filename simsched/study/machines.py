@@ -30,7 +30,7 @@ from simsched.schedule import Schedule
 from simsched.spec import Engine
 from simsched.study.binding import FOR_ADVICE, advice
 from simsched.study.predict import HIDDEN, quiet, rows_of
-from simsched.study.worlds import SAMPLES, Case, fastest_shares, sample_seeds, undecided
+from simsched.study.worlds import SAMPLES, Case, fastest_shares, few_samples, sample_seeds, undecided
 
 #: Registered machines that are no chip, or another one on each system: compared only by name.
 NAMED_ALONE = ("generic", "host")
@@ -191,7 +191,8 @@ def _best(graph: TaskGraph, scenario: Scenario, policies: Sequence[Policy]) -> t
 
 def _result(rows: Sequence[dict[str, Any]]) -> Result:
     notes = merged_notes({row["machine"]: row.pop("notes") for row in rows})
-    shares = fastest_shares([row.pop("worlds_s") for row in rows])
+    worlds_s = [row.pop("worlds_s") for row in rows]
+    shares = fastest_shares(worlds_s)
     frame = pd.DataFrame(rows).drop(columns="knee").assign(fastest_share=shares)
     frame = frame.sort_values("makespan_s", kind="stable", na_position="last", ignore_index=True)
     shortest_s = float(frame["makespan_s"].min())
@@ -204,6 +205,7 @@ def _result(rows: Sequence[dict[str, Any]]) -> Result:
         frame.drop(columns=[*FOR_ADVICE]),
         [
             *undecided(frame, "machine"),
+            *few_samples(worlds_s),
             *notes,
             *of_rows,
             *advice(frame, "machine", "on {}"),

@@ -46,7 +46,8 @@ from simsched.study.binding import (
 )
 from simsched.study.core_counts import core_counts, grown, knee
 from simsched.study.parts import PARTS, parts_of, with_growth
-from simsched.study.worlds import SAMPLES, Case, against_recording, sample_seeds, sampled_s
+from simsched.study.worlds import SAMPLES, Case, against_recording, few_samples, sample_seeds, sampled_s
+from simsched.text import counted
 
 #: Columns that the display leaves out; notes of a row are below the table.
 HIDDEN = ("critical_path_s", "area_s", "samples", "note", "utilization", *PARTS)
@@ -128,12 +129,13 @@ def _result(
     With more work on more cores there is no one graph.
     """
     said = {row["cores"]: row.pop("notes") for row in rows}
-    notes = [*nearest, *(_of_most_cores(said) if graph is None else chain(*said.values()))]
+    notes = [*few_samples([row["worlds_s"] for row in rows]), *nearest]
+    notes += _of_most_cores(said) if graph is None else chain(*said.values())
     frame = with_growth(_with_knee(pd.DataFrame(rows).drop(columns="worlds_s"), graph is None))
     if graph is not None:
         notes += against_recording(frame, graph, machine)
     of_rows = [
-        Note(f"{cores} cores: {note}", Weight.ASSUMPTION)
+        Note(f"{counted(cores, 'core')}: {note}", Weight.ASSUMPTION)
         for cores, note in zip(frame["cores"], frame["note"], strict=True)
         if note
     ]
@@ -149,7 +151,7 @@ def _of_most_cores(notes: Mapping[int, Sequence[str]]) -> Iterator[str]:
             alike.setdefault(re.sub(r"[0-9]+", "", note), {})[note] = cores
     for found in alike.values():
         note, cores = [*found.items()][-1]
-        yield note if len(found) == 1 else Note(f"at {cores} cores: {note}", weight_of(note))
+        yield note if len(found) == 1 else Note(f"at {counted(cores, 'core')}: {note}", weight_of(note))
 
 
 def quiet(frame: pd.DataFrame) -> list[str]:

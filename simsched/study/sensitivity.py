@@ -95,7 +95,7 @@ def sensitivity(
     uncertain = Uncertain(graph, Scenario.of(target, layout, costs, runtime, engine, seed, progress))
     replay = _replay_of(uncertain, policy)
     nominal = replay({})
-    wanted = chosen(uncertain.parameters(), None if parameters is None else list(parameters))
+    wanted = chosen(uncertain.parameters(), parameters)
     values = [value for one in wanted for value in (one.low, one.high, *_beside(uncertain, one, change))]
     names = [one.name for one in wanted for _ in range(4)]
     found = parallel_map(lambda pair: replay({pair[0]: pair[1]}).makespan_s, zip(names, values, strict=True))
@@ -247,7 +247,7 @@ def sobol(
     if parameters is None:
         swings = sensitivity(graph, machine, policy, layout, costs, runtime, engine, seed, progress=progress)
         parameters = swings.loc[swings["swing_s"] > 0, "parameter"].head(MOST).tolist()
-    wanted = chosen(uncertain.parameters(), list(parameters)) if len(parameters) else []
+    wanted = chosen(uncertain.parameters(), parameters) if parameters != [] else []
     replay = _replay_of(uncertain, policy)
     indices = _indices(wanted, lambda values: replay(values).makespan_s, samples, seed).tolist()
     rows = [[*astuple(one), *found] for one, found in zip(wanted, indices, strict=True)]

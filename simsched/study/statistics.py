@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import combinations
@@ -14,6 +14,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from simsched.costs import CostModel
+from simsched.costs.noise import LogNormal, noise_of
 from simsched.costs.own_machine import machine_for
 from simsched.document.result import Result
 from simsched.drawing import Axes
@@ -35,12 +36,17 @@ from simsched.spec import Engine
 
 #: Default number of replays of each graph and policy.
 SEEDS = 20
-#: What intervals and p-values of replays leave out.
-NOMINAL = Note(
-    "intervals and p-values are of the noise alone, with costs and numbers of the machine as they are: `compare` tells "
-    "how often each policy is the fastest for what is not known of these",
-    Weight.DOUBT,
-)
+
+
+def _nominal(costs: CostModel | None) -> Note:
+    """Return the note on what intervals and p-values of replays leave out; costs are None where they are unknown."""
+    noise = None if costs is None else noise_of(costs.noise)
+    named = f" {noise.sigma if isinstance(noise, LogNormal) else noise}" * (noise is not None)
+    return Note(
+        f"intervals and p-values are of the noise{named} alone, with costs and numbers of the machine as they are: "
+        "`compare` tells how often each policy is the fastest for what is not known of these",
+        Weight.DOUBT,
+    )
 
 
 @shows_progress
@@ -139,6 +145,8 @@ def _checked(
     """Return the policies, after a check for empty or duplicate arguments."""
     if not isinstance(graphs, Mapping):
         raise SimschedError(f"graphs is {graphs!r:.80}; expected graphs by name, as in {{'mine': graph}}")
+    if isinstance(seeds, str) or not isinstance(seeds, Iterable):
+        raise SimschedError(f"seeds is {seeds!r}; expected a list of seeds, as range(4)")
     chosen = policies_or_all(policies)
     for name, given in (("graphs", [*graphs]), ("policies", [*map(str, chosen)]), ("seeds", [*seeds])):
         if not given:
@@ -240,12 +248,17 @@ def verdicts(
     """
     if over not in get_args(Over):
         raise SimschedError(f"over is {over!r}; expected one of {', '.join(get_args(Over))}")
-    others = (layout, costs, runtime, engine)
-    return _compared(_replayed(runs, machine, policies, others, seeds, progress), over)
+    others = (layout, _noisy(costs, runs), runtime, engine)
+    return _compared(_replayed(runs, machine, policies, others, seeds, progress), over, others[1])
 
 
-def _compared(replays: pd.DataFrame, over: Over) -> Result:
-    """Return the verdicts on replays."""
+def _noisy(costs: CostModel | None, runs: object) -> CostModel | None:
+    """Return the costs of replays to be made, by default with noise; None of given replays."""
+    return CostModel(noise=NOISE) if costs is None and not isinstance(runs, pd.DataFrame) else costs
+
+
+def _compared(replays: pd.DataFrame, over: Over, costs: CostModel | None) -> Result:
+    """Return the verdicts on replays with some costs; None where these are unknown."""
     logs, graphs, names = _logs(replays)
     if len(graphs) < 2 and over == "graphs":
         raise SimschedError("over='graphs' asks about graphs like these; give two of them at least")
@@ -259,7 +272,7 @@ def _compared(replays: pd.DataFrame, over: Over) -> Result:
     frame.insert(list(frame).index("p") + 1, "p_holm", holm(frame["p"]))
     lines = [_told(row) for row in frame.itertuples()]
     frame = frame.assign(verdict=[one for one, _ in lines], said=[said for _, said in lines])
-    notes = [NOMINAL, *replays.notes] if isinstance(replays, Result) else ()
+    notes = [_nominal(costs), *replays.notes] if isinstance(replays, Result) else ()
     return Result.of(frame, notes, partial(_draw, replays=replays.copy()), HIDDEN)
 
 
@@ -278,9 +291,8 @@ def _replayed(
     """Return the replays of the given graphs, or the given replays."""
     layout, costs, runtime, engine = others
     if not isinstance(runs, pd.DataFrame):
-        model = CostModel(noise=NOISE) if costs is None else costs
         return replayed(
-            runs, machine, policies, layout, model, runtime, engine, seeds=seeds, progress=progress
+            runs, machine, policies, layout, costs, runtime, engine, seeds=seeds, progress=progress
         )
     if (machine, policies, *others) != (None, None, None, None, None, "auto"):
         raise SimschedError("a table of replays has its machine and policies; give graphs to choose them")

@@ -230,16 +230,18 @@ def _of_kinds(machine: Machine) -> Iterator[Fact]:
                 yield replace(fact, key=f"{fact.key}.{kind}", value=value)
 
 
-def chosen(known: list[Parameter], names: list[str] | None) -> list[Parameter]:
+def chosen(known: list[Parameter], names: Sequence[str] | None) -> list[Parameter]:
     """Return the parameters of some names, in that order; all when none are given.
 
     Raises
     ------
     SimschedError
-        If there is no such parameter, none is named, or one is listed twice.
+        If there is no such parameter, none is named, one is listed twice, or one is given in the place of a list.
     """
     if names is None:
         return known
+    if isinstance(names, str) or not isinstance(names, Sequence):
+        raise SimschedError(f"parameters is {names!r:.80}; expected a list of names, as ['cores.clock']")
     if not names:
         raise SimschedError("parameters is []; expected at least one, as in ['cores.clock']")
     by_name: Mapping[str, Parameter] = {one.name: one for one in known}

@@ -15,7 +15,7 @@ from simsched.errors import SimschedError
 from simsched.graph import TaskGraph
 from simsched.graph.recording import recorded_threads
 from simsched.graph.taskgraph import Seconds
-from simsched.intervals import LEVEL, SAME
+from simsched.intervals import LEVEL, SAME, share_within
 from simsched.machine import Machine
 from simsched.notes import Note, Weight
 from simsched.parameters import is_whole
@@ -145,6 +145,26 @@ def fastest_shares(worlds_s: Sequence[Sequence[float]]) -> Seconds:
     table = np.array(worlds_s)
     shares: Seconds = (table <= np.nanmin(table, axis=0) * (1 + SAME)).mean(axis=1)
     return np.where(np.isnan(table[:, 0]) | (table.shape[1] == 1), np.nan, shares)
+
+
+def few_samples(worlds_s: Sequence[Sequence[float]]) -> list[Note]:
+    """Return a note on what intervals hold, where they are of fewer samples than by default.
+
+    Parameters
+    ----------
+    worlds_s : sequence of sequence of float
+        Makespans of each row in all worlds.
+
+    Examples
+    --------
+    >>> few_samples([[1.0, 3.0, 2.0], [2.0, 2.0, 2.0]])
+    ['intervals hold 50% of what such replays take: their ends are the extremes of 3 samples']
+    """
+    count = max((len(row) for row in worlds_s if min(row) < max(row)), default=SAMPLES)
+    if count >= SAMPLES:
+        return []
+    share = f"{share_within(count):.0%} of what such replays take"
+    return [Note(f"intervals hold {share}: their ends are the extremes of {count} samples", Weight.DOUBT)]
 
 
 def undecided(frame: pd.DataFrame, what: str) -> list[str]:

@@ -230,7 +230,8 @@ def check_head(folder: Path, sweep: Sweep) -> bool:
     if there.get("sweep_id") != identity(sweep):
         other = [key for key in here if json.loads(json.dumps(here[key], default=str)) != there.get(key)]
         raise SweepError(
-            f"{folder} is the store of another sweep: {', '.join(other) or 'something'} differs; give a new folder"
+            f"{folder} is the store of another sweep: {', '.join(other) or 'something'} "
+            f"differ{'s' * (len(other) < 2)}; give a new folder"
         )
     return True
 

@@ -141,12 +141,19 @@ def run(
     with opened(folder, sweep) as store:
         done = _PointsDone(progress)
         done.at(len(store.done))
+
+        def kept() -> str:
+            count = len(store.done) - store.n_waiting
+            return f"{count} of {len(sweep)} points are kept in {folder}; run again to go on"
+
         try:
             _run(sweep, store, client, workers or usable_cpus(), done)
             return store.finish()
         except SweepError as error:
-            kept = f"{len(store.done) - store.n_waiting} of {len(sweep)} points are kept in {folder}"
-            raise SweepError(f"{error}. {kept}; run again to go on") from error
+            raise SweepError(f"{error}. {kept()}") from error
+        except KeyboardInterrupt as error:
+            error.add_note(kept())
+            raise
 
 
 def _run(sweep: Sweep, store: Store, client: Client | None, workers: int, done: _PointsDone) -> None:

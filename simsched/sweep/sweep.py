@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from simsched.costs import CostModel, Noise
-from simsched.errors import SpecError
+from simsched.errors import SimschedError, SpecError
 from simsched.graph import TaskGraph
 from simsched.graph.loading import load
 from simsched.machine import Machine, RuntimeProfile, machine as machine_of
@@ -43,7 +43,7 @@ from simsched.sweep.replaying import (
     parameters_of,
     without_repeats,
 )
-from simsched.workloads import is_workload, workload
+from simsched.workloads import is_workload, no_graph, workload
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -132,9 +132,11 @@ class Sweep:
     @cached_property
     def axes(self) -> tuple[Axis, ...]:
         """The inputs and their values, in the order of the columns of the results."""
+        machines = [machine_of(source) for source in axis("machines", self.machines).listed]
+        check_machine_parameters(machines, self.machine_parameters)
         return (
-            axis("graph", [_graph(source) for source in axis("graphs", self.graphs).listed]),
-            axis("machine", [machine_of(source) for source in axis("machines", self.machines).listed]),
+            axis("graph", [graph_of(source) for source in axis("graphs", self.graphs).listed]),
+            axis("machine", machines),
             *(parameter_axis(f"{MACHINE_PREFIX}{k}", v) for k, v in self.machine_parameters.items()),
             *self._policy_axes(),
             axis(
@@ -148,10 +150,7 @@ class Sweep:
 
     def _policy_axes(self) -> list[Axis]:
         policies = [policy_of(source) for source in axis("policies", self.policies).listed]
-        for key in self.policy_parameters:
-            if not any(key in parameters_of(policy) for policy in policies):
-                known = ", ".join(sorted({key for policy in policies for key in parameters_of(policy)}))
-                raise SpecError(f"policy_parameters: no policy has {key!r}; they have {known or 'none'}")
+        check_policy_parameters(policies, self.policy_parameters)
         varied = [parameter_axis(f"{POLICY_PREFIX}{k}", v) for k, v in self.policy_parameters.items()]
         return [axis("policy", policies), *varied]
 
@@ -290,13 +289,65 @@ class Sweep:
         return run(self, Path(store), client, workers, progress)
 
 
-def _graph(source: object) -> TaskGraph:
+def graph_of(source: object, folder: Path = Path()) -> TaskGraph:
+    """Return a graph, that of a workload, or that of a file, which is searched in a folder.
+
+    Raises
+    ------
+    SimschedError
+        If it is none of these.
+    """
     if isinstance(source, TaskGraph):
         return source
     if not isinstance(source, str | Path):
         raise SpecError(f"{source!r:.80} is not a graph; give a TaskGraph, a file or a workload")
-    text = str(source)
-    return workload(text) if is_workload(text) and not Path(text).exists() else load(source)
+    text, file = str(source), folder / source
+    if not file.exists():
+        if is_workload(text):
+            return workload(text)
+        if not file.suffix:
+            raise no_graph(text)
+    return load(file)
+
+
+def check_machine_parameters(machines: Sequence[Machine], parameters: Mapping[str, Values]) -> None:
+    """Check that each parameter is one of a machine at least.
+
+    Raises
+    ------
+    SpecError
+        If none has it.
+    """
+    first = {
+        key: parameter_axis(f"{MACHINE_PREFIX}{key}", values).at(0) for key, values in parameters.items()
+    }
+    for key in parameters:
+        errors = [error for machine in machines if (error := _not_of(machine, key, first))]
+        if len(errors) == len(machines):
+            raise SpecError(f"machine_parameters: {errors[0]}")
+
+
+def _not_of(machine: Machine, key: str, parameters: Mapping[str, Any]) -> str:
+    """Return what is said of a parameter that a machine lacks, beside the others; "" for one that it has."""
+    try:
+        machine.varied(parameters)
+    except SimschedError as error:
+        return str(error) if f"has no parameter {key!r}" in str(error) else ""
+    return ""
+
+
+def check_policy_parameters(policies: Sequence[Policy], parameters: Mapping[str, Values]) -> None:
+    """Check that each parameter is one of a policy at least.
+
+    Raises
+    ------
+    SpecError
+        If none has it.
+    """
+    for key in parameters:
+        if not any(key in parameters_of(policy) for policy in policies):
+            known = ", ".join(sorted({key for policy in policies for key in parameters_of(policy)}))
+            raise SpecError(f"policy_parameters: no policy has {key!r}; they have {known or 'none'}")
 
 
 def checked_scaling(value: object) -> Scaling:

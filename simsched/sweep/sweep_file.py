@@ -6,19 +6,31 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, ValidationInfo
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidationInfo,
+)
 
 from simsched.errors import FormatError, SimschedError
 from simsched.files import parse_toml, read_small
-from simsched.graph.loading import load
 from simsched.machine import machine
 from simsched.mistakes import described, refusal
 from simsched.policy import Layout, policy
 from simsched.policy.layout import Best
 from simsched.spec import Engine, parse_path
-from simsched.sweep.axes import MOST, Design, Range
-from simsched.sweep.sweep import Sweep, checked_scaling
-from simsched.workloads import is_workload, workload
+from simsched.sweep.axes import MOST, Design, Range, noise_axis
+from simsched.sweep.sweep import (
+    Sweep,
+    check_machine_parameters,
+    check_policy_parameters,
+    checked_scaling,
+    graph_of,
+)
 
 #: Most bytes of a file.
 MOST_B = 1_000_000
@@ -47,7 +59,7 @@ def _graph(value: Any, info: ValidationInfo) -> Any:
     if not isinstance(value, str):
         raise ValueError("expected a file or a workload")  # noqa: TRY004 - pydantic lists ValueErrors
     try:
-        return workload(value) if is_workload(value) else load(_beside(info) / value)
+        return graph_of(value, _beside(info))
     except SimschedError as error:
         raise ValueError(str(error)) from None
 
@@ -76,11 +88,35 @@ def _seeds(value: Any) -> Any:
         raise ValueError(f"{MOST} are the most; sample them: low and high of a range")
     if type(value) is int and value > 0:
         return range(value)
-    found = _values(value)
+    found = [value] if type(value) is int else _values(value)
     ends = [found.low, found.high] if isinstance(found, Range) else found
-    if any(type(seed) is not int or seed < 0 for seed in ends):
-        raise ValueError("expected how many, a list of seeds or a range: whole numbers of zero or more")
+    if type(value) is int or any(type(seed) is not int or seed < 0 for seed in ends):
+        raise ValueError(
+            "expected how many (at least 1), a list of seeds or a range: whole numbers of zero or more"
+        )
     return found
+
+
+def _noises(value: Any) -> Any:
+    noise_axis(found := _values(value))
+    return found
+
+
+def _parameters(value: dict[str, Any], info: ValidationInfo) -> dict[str, Any]:
+    """Check names of parameters; where what would have them is a mistake itself, that alone is listed."""
+    check, of = _HAVING[str(info.field_name)]
+    try:
+        if of in info.data:
+            check(info.data[of], value)
+    except SimschedError as error:
+        raise ValueError(str(error).removeprefix(f"{info.field_name}: ")) from None
+    return value
+
+
+_HAVING: dict[str, tuple[Callable[[Any, Any], None], str]] = {
+    "machine_parameters": (check_machine_parameters, "machines"),
+    "policy_parameters": (check_policy_parameters, "policies"),
+}
 
 
 def _layout(value: Any) -> Layout | Best | None:
@@ -101,10 +137,10 @@ class SweepFile(BaseModel):
     policies: Annotated[list[Annotated[Any, BeforeValidator(_checked(policy))]], Some]
     layouts: Annotated[list[Annotated[Any, BeforeValidator(_checked(_layout))]], Some] = [None]
     seeds: Annotated[Any, BeforeValidator(_checked(_seeds))] = (0,)
-    machine_parameters: dict[str, Values] = {}
-    policy_parameters: dict[str, Values] = {}
+    machine_parameters: Annotated[dict[str, Values], AfterValidator(_parameters)] = {}
+    policy_parameters: Annotated[dict[str, Values], AfterValidator(_parameters)] = {}
     scalings: Annotated[list[Annotated[Any, BeforeValidator(_checked(checked_scaling))]], Some] = [1.0]
-    noises: Values = None
+    noises: Annotated[Any, BeforeValidator(_checked(_noises))] = None
     engine: Engine = "auto"
     design: Design = "product"
     samples: int | None = None

@@ -9,17 +9,17 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from simsched.errors import SpecError
+from simsched.errors import FormatError, SpecError
 from simsched.graph import TaskGraph
 from simsched.parameters import Parameters, one_of, whole
-from simsched.plugins import named, registered
+from simsched.plugins import meant, named, registered
 from simsched.spec import Scalar, Spec, made, parse_with
 from simsched.workloads.builder import Builder
 from simsched.workloads.ops import cross_entropy
 from simsched.workloads.optimizers import OPTIMIZERS
 from simsched.workloads.tensor import Tensor
 
-__all__ = ["Workload", "family", "is_workload", "one_of", "whole", "workload"]
+__all__ = ["Workload", "family", "is_workload", "no_graph", "one_of", "whole", "workload"]
 
 
 @dataclass(frozen=True)
@@ -164,6 +164,21 @@ def is_workload(source: str) -> bool:
     (True, False)
     """
     return source.partition("[")[0].strip() in registered("workloads")
+
+
+def no_graph(graph: str) -> FormatError:
+    """Return the error that there is neither such a file nor such a workload, and what may have been meant.
+
+    Examples
+    --------
+    >>> from simsched.workloads import no_graph
+    >>> print(no_graph("lsmt"))
+    lsmt: no such file, and no such workload (`simsched list workloads` names them); did you mean lstm?
+    """
+    said = meant("workloads", graph.partition("[")[0])
+    return FormatError(
+        f"{graph}: no such file, and no such workload (`simsched list workloads` names them){said}"
+    )
 
 
 @dataclass(frozen=True)

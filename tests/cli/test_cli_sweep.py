@@ -8,7 +8,7 @@ import pytest
 from daemons import Daemons
 
 from simsched.cli import app as cli
-from simsched.sweep import cluster
+from simsched.sweep import Sweep, cluster
 
 SPEC = """
 graphs = ["lstm[layers=1,steps=2,hidden=64]"]
@@ -43,6 +43,28 @@ def test_text_and_going_on(spec, tmp_path, piped):
     assert again.stdout == first.stdout
 
 
+def test_a_sweep_of_failures_alone_fails(spec, tmp_path, piped):
+    spec.write_text(SPEC.replace('"2x1", ', ""))
+    done = piped("sweep", spec, "--out", tmp_path / "out", "--json")
+    assert done.returncode == 2
+    assert json.loads(done.stdout)["failed"] == 10
+    assert "error: all points failed; " in done.stderr
+
+
+def test_an_interrupt_says_what_is_kept(spec, tmp_path, monkeypatch, capsys):
+    def interrupted():
+        error = KeyboardInterrupt()
+        error.add_note("3 of 20 points are kept")
+        raise error
+
+    monkeypatch.setattr(Sweep, "run", lambda *_, **__: interrupted())
+    monkeypatch.setattr(sys, "argv", ["simsched", "sweep", str(spec), "--out", str(tmp_path / "new")])
+    with pytest.raises(SystemExit) as exit_:
+        cli.main()
+    assert exit_.value.code == 130
+    assert capsys.readouterr().err == "simsched: interrupted: 3 of 20 points are kept\n"
+
+
 def test_the_same_on_a_cluster(spec, tmp_path, piped):
     piped("sweep", spec, "--out", tmp_path / "here")
     with Daemons(tmp_path) as daemons:
@@ -60,7 +82,7 @@ def test_errors_are_one_line(spec, tmp_path, piped):
     for arguments, words in (
         (
             [tmp_path / "other.toml", "--out", tmp_path / "out"],
-            "the store of another sweep: seed, points differs",
+            "the store of another sweep: seed, points differ;",
         ),
         ([tmp_path / "wrong.toml", "--out", tmp_path / "new"], "sedes: unknown key"),
         ([spec], "--out"),

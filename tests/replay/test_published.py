@@ -75,3 +75,13 @@ def test_pinned_threads_gain_as_published():
     ]
     assert max(gains) == pytest.approx(1.45, rel=0.05)
     assert min(gains) > 0.98
+
+
+def test_small_lstm_takes_what_the_page_says():
+    """docs/semantics.md, Tiles: more bandwidth may lengthen what computes longer than it waits."""
+    graph, costs = ss.workload("lstm[size=small]"), ss.CostModel(library="tensorflow-1.9")
+    machines = [
+        KNL.varied({"memory": one, "share_tiles": on}) for on in (True, False) for one in ("mcdram", "ddr")
+    ]
+    found = [ss.simulate(graph, one, "critical-path", "4x16", costs).makespan_s for one in machines]
+    assert [round(one * 1e3, 1) for one in found] == [23.1, 20.7, 20.1, 20.7]

@@ -126,6 +126,22 @@ def test_parquet_keeps_the_table_and_what_made_it(tmp_path: Path) -> None:
     assert schedule.tasks.attrs == {}, "the schedule's own table is left as it was"
 
 
+def test_tables_are_copies_that_change_nothing(tmp_path: Path) -> None:
+    schedule = made()
+    schedule.save(tmp_path / "before.csv")
+    why = schedule.explain()
+    for frame in (schedule.tasks, schedule.waits, why.tasks, why.critical_path):
+        frame[frame.columns[:2]] = -1
+    edited = schedule.tasks
+    edited["start_s"] *= 1e3
+    schedule.save(tmp_path / "after.csv")
+    assert (tmp_path / "after.csv").read_bytes() == (tmp_path / "before.csv").read_bytes()
+    assert schedule.tasks["start_s"].tolist() == schedule.start_s.tolist()
+    assert (schedule.waits["task"] >= 0).all()
+    assert (why.tasks["task"] >= 0).all()
+    assert (why.critical_path["begin_s"] >= 0).all()
+
+
 def test_csv_round_trip(tmp_path: Path) -> None:
     made(label='a,"b"\nc').save(tmp_path / "run.csv")
     table = pd.read_csv(tmp_path / "run.csv")

@@ -220,13 +220,13 @@ def test_what_to_do_about_a_critical_path():
     assert f"critical path at 4, 8 cores: {NO_WIDTH}" in serial.notes
     late = ss.TaskGraph.from_edges([9.5, 9.5, 1.0], [(0, 1)])
     notes = ss.predict(late, "generic", "critical-path", [1, 2], samples=1).notes
-    assert {f"critical path at 2 cores: {NO_WIDTH}", f"critical path at 1 cores: {HARDLY}"} <= {*notes}
+    assert {f"critical path at 2 cores: {NO_WIDTH}", f"critical path at 1 core: {HARDLY}"} <= {*notes}
     costs = ss.CostModel({"mine": ss.Curve(0.0, grain_flops=1e9)})
     graph = ss.TaskGraph.from_edges([1.0], kinds=["mine"], flops=[2e9])
     narrow = ss.predict(graph, "generic", "fifo", [4], costs, width=1, samples=1)
     assert f"critical path at 4 cores: {OTHER_WIDTHS}" in narrow.notes
     two = ss.predict(graph, "generic", "fifo", [1, 2, 4], costs, samples=1)
-    assert f"critical path at 1 cores: {WIDER}" in two.notes
+    assert f"critical path at 1 core: {WIDER}" in two.notes
     assert f"critical path at 2, 4 cores: {NO_WIDTH}" in two.notes
     slow = ss.predict(ss.TaskGraph.from_edges([[2.0, 1.0]]), "generic[kinds=each]", "fifo", [2], samples=1)
     assert any("another kind of cores" in note and "heft" in note for note in slow.notes)

@@ -137,7 +137,7 @@ def test_verdicts_on_replays_say_what_they_are_not_sure_of():
     found = ss.verdicts(graph, machine, policies, seeds=range(8))
     assert found["verdict"].item() == "faster"
     assert ss.compare(graph, machine, policies)["fastest_share"].tolist() == [0.75, 0.25]
-    assert found.notes[0].startswith("intervals and p-values are of the noise alone")
+    assert found.notes[0].startswith("intervals and p-values are of the noise 0.1 alone")
     measured = ss.replayed(graph, machine, policies, seeds=range(8)).frame
     assert ss.verdicts(measured).notes == ()
 

@@ -276,3 +276,14 @@ def test_what_a_recording_took_is_said_where_its_cores_are_asked_for():
     for machine, cores, samples in ((None, 2, 20), ("knl-7250", 1, 20), (None, 1, 1)):
         found = ss.predict(graph, machine, cores=[cores], samples=samples)
         assert not any("the recording itself" in note for note in found.notes)
+
+
+def test_intervals_of_few_samples_say_what_they_hold():
+    asked = (PRODUCTS, "generic[cores=2]")
+    for found in (
+        ss.compare(*asked, ["fifo"], samples=2),
+        ss.tune(*asked, "fifo", ["2x1"], samples=2),
+        ss.predict(*asked, "fifo", [2], samples=2),
+        ss.machines(PRODUCTS, ["generic[cores=2]"], samples=2),
+    ):
+        assert [note[:19] for note in found.notes].count("intervals hold 33% ") == 1

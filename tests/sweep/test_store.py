@@ -123,9 +123,13 @@ def interrupted(graph, folder, points, after):
         if done >= after:
             raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(KeyboardInterrupt) as raised:
         sweep(graph, seeds=range(points)).run(folder, workers=1, progress=count)
-    return results(folder)["point"].tolist()
+    kept = results(folder)["point"].tolist()
+    assert raised.value.__notes__ == [
+        f"{len(kept)} of {points} points are kept in {folder}; run again to go on"
+    ]
+    return kept
 
 
 @pytest.fixture
@@ -206,7 +210,7 @@ def test_the_store_of_another_sweep_is_refused(graph, tmp_path):
         (sweep(graph, runtime=ss.RuntimeProfile(dispatch_s=1.0)), "runtime"),
         (sweep(graph.cleaned("scale[factor=2.0]")), "graphs"),
     ):
-        with pytest.raises(SweepError, match=f"the store of another sweep: {what} differs"):
+        with pytest.raises(SweepError, match=f"the store of another sweep: {what} differ"):
             other.run(tmp_path / "store")
 
 

@@ -141,6 +141,8 @@ def test_scaling_a_generated_graph_scales_its_work(tmp_path):
         ({"scalings": [0.0]}, "scalings"),
         ({"scalings": [{"A": -1.0}]}, "scalings"),
         ({"policy_parameters": {"nonsense": [1]}}, "no policy has 'nonsense'"),
+        ({"machine_parameters": {"corez": [1]}}, "no parameter 'corez'; did you mean cores?"),
+        ({"graphs": ["lsmt"]}, "no such workload .*; did you mean lstm?"),
         ({"machine_parameters": {"cores": [[1]]}}, "machine.cores"),
         ({"machine_parameters": {"cores": Range(1, 2)}}, "a range has no product"),
         ({"samples": 4}, "samples"),

@@ -84,11 +84,13 @@ def test_all_mistakes_are_listed_with_place_and_value(spec):
     sedes = 3
     [machine_parameters]
     cores = 3
+    [policy_parameters]
+    ordr = [1]
     """
     with pytest.raises(FormatError) as raised:
         read_sweep(spec(wrong))
     said = str(raised.value)
-    assert "11 mistakes" in said
+    assert "11 mistakes" in said  # of policies that are wrong, no parameter is
     for words in (
         "nowhere.json: no such file",
         "graphs.1: expected a file or a workload (got 3)",
@@ -146,11 +148,16 @@ HEAD = 'graphs = ["lstm[steps=2]"]\nmachines = ["generic"]\npolicies = ["fifo"]\
         ("noises = { low = [1], high = 2 }", "noises: .*ends of a range are numbers"),
         ('noises = { low = 1, high = 2, log = "no" }', "noises: .*log is true or false"),
         ("seeds = 99999999999999999999", "seeds: 10000000 are the most"),
+        ("seeds = 0", "seeds: expected how many"),
+        ("noises = [-1]", "noises: noise: -1: expected a number of zero or more"),
+        ("machine_parameters.corez = [4]", "machine_parameters: .*'corez'; did you mean cores"),
+        ("policy_parameters.ordr = [4]", "policy_parameters: no policy has 'ordr'"),
+        ("graphs = ['lsmt']", "graphs.0: .*; did you mean lstm"),
     ],
 )
 def test_ranges_and_counts_that_are_none(spec, text, said):
     with pytest.raises(FormatError, match=said):
-        read_sweep(spec(HEAD + text))
+        read_sweep(spec(HEAD + text if "graphs" not in text else text + HEAD[HEAD.index("\n") :]))
 
 
 def test_nothing_is_cut_off_a_long_file(spec):

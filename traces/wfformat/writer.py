@@ -29,10 +29,10 @@ SUFFIX = ".wfformat.json"
 
 
 def _write(graph: TaskGraph, path: Path) -> None:
-    """Write a graph with at least one task; `FormatError` if it has none, `SimschedError` if it cannot be written.
+    """Write a graph with at least one task; `FormatError` if it could not be replayed, `SimschedError` if not written.
 
-    Names, kinds (as `category`), edges, durations, widths, bytes and data objects (as files) come back; shapes,
-    scopes, FLOPs, seconds by kind of core and the recording are not part of the format.
+    Names, kinds (as `category`), edges, durations, widths and data objects (as files) come back; shapes, scopes, FLOPs,
+    bytes of tasks, seconds by kind of core and the recording do not, so that tasks need seconds if they have work.
 
     Examples
     --------
@@ -52,6 +52,13 @@ def _write(graph: TaskGraph, path: Path) -> None:
         raise FormatError(
             f"{path}: task {task} takes {graph.durations_s[task]:g} s; a workflow is read with at most {MAX_S:g} s; "
             "write .simsched, .parquet or .csv"
+        )
+    by_work = np.isnan(graph.durations_s) & ~(np.isnan(graph.flops) & np.isnan(graph.bytes_B))
+    if by_work.any():
+        task = int(by_work.argmax())
+        raise FormatError(
+            f"{path}: {graph.task_name(task)}, as {by_work.sum()} of {graph.n_tasks} tasks, has FLOPs or bytes and "
+            "no seconds; a workflow has only seconds, so that it could not be replayed; write .simsched or .parquet"
         )
     with replacing(path) as file:
         _put(file, {"name": graph.name or "graph", "description": f"{OWN}{version()}"})

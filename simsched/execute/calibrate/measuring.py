@@ -324,7 +324,7 @@ def calibrate(
 
 
 def _checked(graphs: TaskGraph | Sequence[TaskGraph]) -> list[TaskGraph]:
-    every = list(graphs) if isinstance(graphs, Iterable) else [graphs]
+    every = list(graphs) if isinstance(graphs, Iterable) and not isinstance(graphs, str) else [graphs]
     for graph in every:
         check_graph(graph)
     if not sum(graph.n_tasks for graph in every):

@@ -20,6 +20,7 @@ from simsched.execute.crosscheck.report import document, page
 from simsched.execute.crosscheck.verdict import summary
 from simsched.execute.run.execution import Execution
 from simsched.files import write_text
+from simsched.frames import FrameProperty
 from simsched.machine import RuntimeProfile
 from simsched.notes import weighed
 from simsched.plots.accuracy import accuracy
@@ -72,12 +73,12 @@ class Checked:
             return float("nan")
         return over(self.execution.spread_s, self.execution.median_s)
 
-    @cached_property
+    @FrameProperty
     def tasks(self) -> pd.DataFrame:
         """One row per task; see `simsched.execute.crosscheck.frames.tasks_frame`."""
         return tasks_frame(self.execution, self.simulated)
 
-    @cached_property
+    @FrameProperty
     def kinds(self) -> pd.DataFrame:
         """One row per kind of task; see `simsched.execute.crosscheck.frames.kinds_frame`."""
         return kinds_frame(self.tasks)
@@ -142,7 +143,7 @@ class CrossCheck:
         """
         return Result.of([_row(case) for case in self.cases], self.notes, accuracy)
 
-    @cached_property
+    @FrameProperty
     def rankings(self) -> pd.DataFrame:
         """One row per pair of conclusive cases; see `simsched.execute.crosscheck.frames.rankings_frame`."""
         return rankings_frame(self.conclusive)

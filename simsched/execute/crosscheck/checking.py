@@ -228,7 +228,7 @@ def _parts(
 
 
 def _named(graphs: Mapping[str, TaskGraph] | Sequence[TaskGraph] | TaskGraph) -> dict[str, TaskGraph]:
-    given = graphs if isinstance(graphs, Iterable) else [graphs]
+    given = graphs if isinstance(graphs, Iterable) and not isinstance(graphs, str) else [graphs]
     for graph in given.values() if isinstance(given, Mapping) else given:
         check_graph(graph)
     named = given if isinstance(given, Mapping) else _under_own_names(given)

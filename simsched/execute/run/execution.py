@@ -12,6 +12,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from simsched.document.html import card
+from simsched.frames import FrameProperty
 from simsched.schedule import Schedule
 from simsched.units import format_time
 
@@ -193,7 +194,7 @@ class Execution(Sequence[Schedule]):
             return ()
         return (f"{self.n_dropped} of {len(self)} runs {lost} their time to other processes and are dropped",)
 
-    @cached_property
+    @FrameProperty
     def table(self) -> pd.DataFrame:
         """One row per run: makespan_s, stolen, preemptions, latency_s, kept."""
         return pd.DataFrame(

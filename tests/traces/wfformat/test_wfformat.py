@@ -350,6 +350,10 @@ def test_round_trip(tmp_path: Path, graph: TaskGraph) -> None:
 def test_seconds_that_the_reader_refuses_are_not_written(tmp_path: Path) -> None:
     with pytest.raises(FormatError, match=r"task 1 takes 1e\+19 s; a workflow is read with at most 1e\+12 s"):
         TaskGraph.from_edges([1.0, 1e19]).save(tmp_path / "long.wfformat.json")
+    with pytest.raises(FormatError, match=r"MatMul 1, as 1 of 2 tasks, has FLOPs .*; write .simsched"):
+        TaskGraph.from_edges([1.0, np.nan], kinds="MatMul", flops=[1e9, 1e9]).save(
+            tmp_path / "work.wfformat.json"
+        )
     assert not [*tmp_path.iterdir()]
 
 
