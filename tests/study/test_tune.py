@@ -51,7 +51,7 @@ def test_its_rows_are_those_of_compare():
 
 
 def test_the_shortest_have_the_intervals_of_compare_and_a_note_where_they_are_not_decided():
-    """By the nominal curve 3x5 is 7 % longer than 2x8; in a third of the worlds it is the fastest."""
+    """By the nominal curve 3x5 is 7 % longer than 2x8; in a quarter of the worlds it is the fastest."""
     generator = np.random.default_rng(3)
     edges = [(i, j) for j in range(60) for i in range(max(0, j - 9), j) if generator.random() < 0.2]
     graph = ss.TaskGraph.from_edges(
@@ -59,14 +59,14 @@ def test_the_shortest_have_the_intervals_of_compare_and_a_note_where_they_are_no
     )
     frame = ss.tune(graph, "knl-7250[cores=16]")
     assert frame["layout"][:4].tolist() == ["2x8", "1x16", "3x5", "4x4"]
-    assert frame["fastest_share"][:4].tolist() == [0.75, 0.15, 0.35, 0.0]
+    assert frame["fastest_share"][:4].tolist() == [0.8, 0.0, 0.25, 0.0]
     assert frame.loc[4:, ["low_s", "high_s", "fastest_share"]].isna().all(axis=None)
     for row in frame[:4].itertuples():
         beside = ss.compare(graph, "knl-7250[cores=16]", ["critical-path"], row.layout).iloc[0]
         assert (row.low_s, row.high_s) == (beside.low_s, beside.high_s)
         assert row.low_s < row.makespan_s < row.high_s
     assert frame.notes[0].startswith("which choice is the fastest is not decided")
-    assert "critical-path 2x8 in 75%, critical-path 3x5 in 35%, critical-path 1x16 in 15%" in frame.notes[0]
+    assert "critical-path 2x8 in 80%, critical-path 3x5 in 25%" in frame.notes[0]
     one = ss.tune(graph, "knl-7250[cores=16]", samples=1)
     assert one["makespan_s"].tolist() == frame["makespan_s"].tolist()
     assert not any("is not decided" in note for note in one.notes)
