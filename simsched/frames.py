@@ -35,8 +35,11 @@ class FrameProperty(cached_property["DataFrame"]):
     def __get__(self, instance: object | None, owner: type[Any] | None = None) -> Self | DataFrame:
         if instance is None:
             return self
+        import pandas as pd
+
         kept, name = vars(instance), f"_{self.attrname}_frame"  # not the property's name, which would hide it
         if name not in kept:
             kept[name] = self.func(instance)
         frame: DataFrame = kept[name]
-        return frame.copy()
+        # From version 3 on, pandas copies what is written to, when it is.
+        return frame.copy(deep=pd.__version__.startswith("2."))

@@ -212,8 +212,8 @@ def plain_model(file: Path, proto: Any) -> Model:
     try:
         model = Model(
             file=file,
-            nodes=tuple(_node(node) for node in proto.graph.node),
-            initialisers=dict(_initialisers(file, proto.graph)),
+            nodes=tuple(plain_node(node) for node in proto.graph.node),
+            initialisers=dict(initialisers(file, proto.graph)),
             declared=dict(declared(proto.graph)),
             body_names=frozenset(_body_names(proto.graph)),
         )
@@ -225,7 +225,8 @@ def plain_model(file: Path, proto: Any) -> Model:
     return model
 
 
-def _node(proto: Any) -> Node:
+def plain_node(proto: Any) -> Node:
+    """Return a node as plain values."""
     inputs = tuple(str(name) for name in proto.input if name)
     inside = list(bodies(proto))
     captured = sorted({name for body in inside for name in _free(body)} - set(inputs))
@@ -269,7 +270,8 @@ def _body_names(graph: Any) -> Iterator[str]:
             yield from _body_names(body)
 
 
-def _initialisers(file: Path, graph: Any) -> Iterator[tuple[str, Tensor]]:
+def initialisers(file: Path, graph: Any) -> Iterator[tuple[str, Tensor]]:
+    """Yield a graph's constants; raise `FormatError` where a shape is impossible."""
     weights = [(i.name, i.data_type, i.dims) for i in graph.initializer]
     weights += [(s.values.name, s.values.data_type, s.dims) for s in graph.sparse_initializer]
     for name, code, dims in weights:

@@ -9,20 +9,17 @@ import math
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from simsched.errors import FormatError
 from simsched.graph import ImportReport, TaskGraph
 from simsched.graph.loading import Reader, plain_name
-from simsched.graph.shapes import format_shape
 from simsched.text import counted
-from simsched.traces.onnx.flops import flops, shape_attributes
-from simsched.traces.onnx.model import Model, Node, declared, edges, inlined, plain_model, tensors
+from simsched.traces.onnx.model import Model, declared, edges, inlined, plain_model, tensors
 from simsched.traces.onnx.proto import (
     Tensor,
-    dims,
     infer,
     open_dimensions,
     read_proto,
@@ -30,93 +27,15 @@ from simsched.traces.onnx.proto import (
     starts_as_model,
     tensor_bytes,
 )
+from simsched.traces.onnx.rows import Row, rows_of
 from simsched.traces.shared.json_stream import shown
 from simsched.traces.shared.options import whole_number
-
-#: Ops that rename memory, and move none.
-VIEWS = frozenset(
-    {"Flatten", "Identity", "Optional", "OptionalGetElement", "Reshape", "Squeeze", "Unsqueeze"}
-)
-#: Lists of tensors: their items are not copied.
-VIEWS |= {"SequenceAt", "SequenceConstruct", "SequenceEmpty", "SequenceErase", "SequenceInsert"}
-#: Describing a tensor without reading it.
-DESCRIBE = frozenset({"OptionalHasElement", "SequenceLength", "Shape", "Size"})
-#: Reading as much of their first input as they write, whatever its size: rows of a table, parts of a tensor.
-PICK = frozenset({"Gather", "GatherElements", "GatherND", "GatherBlockQuantized", "Slice"})
-
-
-def moved_bytes(op_type: str, inputs: Sequence[Tensor] | None, outputs: Sequence[Tensor] | None) -> float:
-    """Return the bytes of one call of an operator: its inputs and outputs once each, unless it is known to move less.
-
-    Parameters
-    ----------
-    op_type : str
-        `MatMul`, `Conv`, ...
-    inputs, outputs : sequences of Tensor, or None
-        With all dimensions known; None where one is not.
-
-    Returns
-    -------
-    float
-        Bytes; NaN where that takes a shape that is not known, or the size of an element, as of a string.
-
-    Examples
-    --------
-    >>> moved_bytes("Add", [Tensor("float", (8,)), Tensor("float", (1,))], [Tensor("float", (8,))])
-    68.0
-    >>> moved_bytes("Gather", [Tensor("float", (1000, 8)), Tensor("int64", (2,))], [Tensor("float", (2, 8))])
-    144.0
-    """
-    if op_type in VIEWS:
-        return 0.0
-    if outputs is None:
-        return math.nan
-    written_B = tensor_bytes(outputs)
-    if op_type in DESCRIBE:
-        return float(written_B)
-    if inputs is None:
-        return math.nan
-    if op_type in PICK:
-        return float(2 * written_B + tensor_bytes(inputs[1:]))
-    return float(written_B + tensor_bytes(inputs))
-
 
 #: Example of sizes of dimensions, as text: `batch:8+seq:128`.
 _SIZE = re.compile(r"(.+):([0-9]{1,9})")
 MAX_SIZE = 10**9
 #: Open dimensions and operators named in a report.
 MOST_NAMES = 10
-
-
-@dataclass(frozen=True)
-class _Row:
-    node: Node
-    inputs: tuple[Tensor, ...] | None
-    outputs: tuple[Tensor, ...] | None
-
-    @property
-    def shape(self) -> str:
-        """Shapes of the inputs as text, with strides and the like; "" where one is unknown."""
-        read = [tuple(map(int, dims(tensor))) for tensor in self.inputs or ()]
-        return format_shape(read, shape_attributes(self.node.op_type, read, self.node.attributes))
-
-    @property
-    def flops(self) -> float:
-        """Operations; NaN where operator or shapes are unknown."""
-        if self.node.has_body:
-            return math.nan
-        read, written = (tuple(map(dims, tensors or ())) for tensors in (self.inputs, self.outputs))
-        return flops(self.node.op_type, read, written, self.node.attributes)
-
-    @property
-    def bytes_B(self) -> float:
-        """Bytes moved; NaN where shapes are unknown."""
-        return moved_bytes(self.node.op_type, self.inputs, self.outputs)
-
-    @property
-    def unsized(self) -> bool:
-        """Whether the shape of an input or output is unknown."""
-        return self.inputs is None or self.outputs is None
 
 
 def _read(
@@ -160,10 +79,13 @@ def _read(
         sized(path, proto, _sizes(path, dims), None if batch is None else _size(path, "batch", batch))
         model = plain_model(path, proto)
         _describe_proto(proto, model, report)
-        model = replace(model, declared=dict(declared(infer(proto, report))))
+        inferred = infer(proto, report)
+        model = replace(model, declared=dict(declared(inferred)))
+        known = {**model.declared, **model.initialisers}
+        kept = rows_of(path, model.nodes, inferred, known)
     except UnicodeDecodeError as error:
         raise FormatError(f"{path}: a name in the model is not UTF-8 text: {error}") from None
-    return _graph(path, model, report)
+    return _graph(path, model, known, kept, report)
 
 
 ONNX = Reader(
@@ -199,9 +121,9 @@ def _size(path: Path, option: str, given: object) -> int:
     return whole_number(path, option, given, range(1, MAX_SIZE + 1), f"a whole number of 1 to {MAX_SIZE}")
 
 
-def _graph(path: Path, model: Model, report: ImportReport) -> TaskGraph:
-    known = {**model.declared, **model.initialisers}
-    kept = [None if node.op_type == "Constant" else _row(node, known) for node in model.nodes]
+def _graph(
+    path: Path, model: Model, known: Mapping[str, Tensor], kept: Sequence[Row | None], report: ImportReport
+) -> TaskGraph:
     rows = [row for row in kept if row is not None]
     if not rows:
         raise FormatError(f"{path}: the model has no nodes but constants: there is nothing to run")
@@ -223,19 +145,6 @@ def _graph(path: Path, model: Model, report: ImportReport) -> TaskGraph:
     return tensors([row.node for row in rows], known).on(graph)
 
 
-def _row(node: Node, known: Mapping[str, Tensor]) -> _Row:
-    # Inference does not cover all optional outputs, such as Dropout's mask.
-    produced = [name for i, name in enumerate(node.outputs) if i == 0 or name in known]
-    return _Row(node, _known(node.inputs, known), _known(produced, known))
-
-
-def _known(names: Sequence[str], known: Mapping[str, Tensor]) -> tuple[Tensor, ...] | None:
-    tensors = [known.get(name) for name in names]
-    return (
-        tuple(t for t in tensors if t is not None) if all(t and None not in t.dims for t in tensors) else None
-    )
-
-
 def _describe_proto(proto: Any, model: Model, report: ImportReport) -> None:
     facts = report.facts
     facts.update(
@@ -254,7 +163,7 @@ def _advice(open_: str) -> str:
     return f"; still open: {open_}; give sizes, as dims={first}:8"
 
 
-def _describe(report: ImportReport, rows: Sequence[_Row], flop: Sequence[float]) -> None:
+def _describe(report: ImportReport, rows: Sequence[Row], flop: Sequence[float]) -> None:
     facts = report.facts
     unsized = sum(math.isnan(row.bytes_B) for row in rows)
     facts.update(
@@ -268,10 +177,14 @@ def _describe(report: ImportReport, rows: Sequence[_Row], flop: Sequence[float])
         facts["durations_why"] = f"not all shapes are known{advice}"
         tasks = counted(unsized, "task")
         report.note(f"Of {tasks} not all shapes are known, so that what they cost is not known{advice}.")
-    if inside := Counter(row.node.op_type for row in rows if row.node.has_body):
-        names = ", ".join(f"{n} {shown(kind)[1:-1]}" for kind, n in sorted(inside.items()))
+    inside = Counter((row.node.op_type, row.inside.turns < 1) for row in rows if row.inside)
+    if inside:
+        names = ", ".join(
+            f"{n} {shown(kind)[1:-1]}{' (one turn, as the model does not say how many)' * once}"
+            for (kind, once), n in sorted(inside.items())
+        )
         report.doubt(
-            f"What runs graphs of its own is one task each, whose own operations are not counted: {names}."
+            f"What runs graphs of its own is one task each, with all that is in it, or in its dearest branch: {names}."
         )
     strange = Counter(
         row.node.op_type for row, f in zip(rows, flop, strict=True)

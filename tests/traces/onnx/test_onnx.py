@@ -13,7 +13,7 @@ import simsched as ss
 from simsched.errors import CostError
 from simsched.graph import TaskGraph
 from simsched.traces.onnx.proto import Tensor
-from simsched.traces.onnx.reader import moved_bytes
+from simsched.traces.onnx.rows import moved_bytes
 
 onnx = pytest.importorskip("onnx")
 
@@ -104,18 +104,55 @@ def test_open_dimensions_leave_costs_open(tmp_path: Path, perceptron: Any) -> No
         ss.simulate(graph)
 
 
-def test_costs_that_leave_out_work_are_doubts(tmp_path: Path) -> None:
-    """A loop over a product took what its tensors take to move, and the note on that was the fourth."""
+def loop(*before: Any, turns: str = "", **options: Any) -> Any:
+    """Return a model of a loop over a product of 64x64 matrices and its negation."""
     body = onnx.helper.make_graph(
-        [node("Identity", ["c"], ["d"]), node("MatMul", ["s", "s"], ["t"])], "body",
+        [node("Identity", ["c"], ["d"]), node("MatMul", ["s", "s"], ["p"]), node("Neg", ["p"], ["t"])], "body",
         [onnx.helper.make_tensor_value_info("i", onnx.TensorProto.INT64, []),
          onnx.helper.make_tensor_value_info("c", onnx.TensorProto.BOOL, []), value("s", [64, 64])],
         [onnx.helper.make_tensor_value_info("d", onnx.TensorProto.BOOL, []), value("t", [64, 64])],
     )  # fmt: skip
-    graph = load(tmp_path, model([node("Loop", ["", "", "x"], ["y"], body=body)], [value("x", [64, 64])]))
+    nodes = [*before, node("Loop", [turns, "", "x"], ["y"], body=body)]
+    return model(nodes, [value("x", [64, 64])], **options)
+
+
+TURN_FLOPS, TURN_B = 2 * 64**3 + 64**2, 4 * 64**2 * (3 + 2)
+
+
+@pytest.mark.parametrize(("turns", "counted"), [(10, 10), (1, 1), (0, 1), (-5, 1), (2**63 - 1, 1)])
+@pytest.mark.parametrize("constant", [False, True])
+def test_a_loop_takes_what_its_turns_take(tmp_path: Path, turns: int, counted: int, constant: bool) -> None:
+    """It took what its tensors take to move; where the model does not say how often it runs, it runs once, a doubt."""
+    number = onnx.helper.make_tensor("n", onnx.TensorProto.INT64, [], [turns])
+    if constant:
+        proto = loop(onnx.helper.make_node("Constant", [], ["n"], value=number), turns="n")
+    else:
+        proto = loop(turns="n", weights=[number])
+    graph = load(tmp_path, proto)
+    assert (graph.flops[-1], graph.bytes_B[-1]) == (counted * TURN_FLOPS, counted * TURN_B)
+    (doubt,) = [one for one in graph.report.doubts if "graphs of its own" in one]
+    assert doubt.endswith(
+        "1 Loop." if 0 < turns < 100 else "1 Loop (one turn, as the model does not say how many)."
+    )
+
+
+def test_a_loop_of_which_nobody_knows_how_often_it_runs_runs_once(tmp_path: Path) -> None:
+    graph = load(tmp_path, loop())
+    assert graph.flops.tolist() == [TURN_FLOPS]
     assert graph.report.doubts == [
-        "What runs graphs of its own is one task each, whose own operations are not counted: 1 Loop."
+        "What runs graphs of its own is one task each, with all that is in it, or in its dearest branch: 1 Loop (one "
+        "turn, as the model does not say how many)."
     ]
+
+
+def test_a_scan_runs_once_for_each_slice(tmp_path: Path) -> None:
+    body = onnx.helper.make_graph(
+        [node("Add", ["s", "e"], ["t"]), node("Relu", ["t"], ["o"])], "body",
+        [value("s", [8]), value("e", [8])], [value("t", [8]), value("o", [8])],
+    )  # fmt: skip
+    scan = onnx.helper.make_node("Scan", ["a", "x"], ["b", "y"], body=body, num_scan_inputs=1)
+    graph = load(tmp_path, model([scan], [value("a", [8]), value("x", [5, 8])]))
+    assert graph.flops.tolist() == [5 * 16]
 
 
 def test_branches_join(tmp_path: Path) -> None:
@@ -131,8 +168,8 @@ def test_one_tensor_read_twice_is_one_edge(tmp_path: Path) -> None:
 
 def test_a_body_is_part_of_its_owner_and_what_it_captures_an_edge(tmp_path: Path) -> None:
     bodies = {
-        branch: onnx.helper.make_graph([node("Mul", ["t", "t"], [branch])], branch, [], [value(branch, [4])])
-        for branch in ("then_branch", "else_branch")
+        branch: onnx.helper.make_graph([node(kind, ["t", "t"], [branch])], branch, [], [value(branch, [4])])
+        for branch, kind in (("then_branch", "MatMul"), ("else_branch", "Mul"))
     }
     nodes = [
         node("Relu", ["x"], ["t"]),
@@ -142,8 +179,8 @@ def test_a_body_is_part_of_its_owner_and_what_it_captures_an_edge(tmp_path: Path
     proto = model(nodes, [value("x", [4]), value("b", [], onnx.TensorProto.BOOL)])
     graph = load(tmp_path, proto)
     assert pairs(graph) == [(0, 2), (1, 2)]
-    assert np.isnan(graph.flops).tolist() == [False, False, True]
-    assert graph.report.notes[-1].endswith("whose own operations are not counted: 1 If.")
+    assert graph.flops.tolist() == [4, 1, 32]
+    assert graph.report.notes[-1].endswith("or in its dearest branch: 1 If.")
 
 
 def test_functions_of_the_model_are_put_in_place(tmp_path: Path) -> None:
