@@ -177,11 +177,12 @@ def _describe(report: ImportReport, rows: Sequence[Row], flop: Sequence[float]) 
         facts["durations_why"] = f"not all shapes are known{advice}"
         tasks = counted(unsized, "task")
         report.note(f"Of {tasks} not all shapes are known, so that what they cost is not known{advice}.")
-    inside = Counter((row.node.op_type, row.inside.turns < 1) for row in rows if row.inside)
+    inside = Counter((row.node.op_type, row.inside.turns < 1, row.inside.whole) for row in rows if row.inside)
     if inside:
         names = ", ".join(
             f"{n} {shown(kind)[1:-1]}{' (one turn, as the model does not say how many)' * once}"
-            for (kind, once), n in sorted(inside.items())
+            f"{' (some of it is unknown and left out)' * (not whole)}"
+            for (kind, once, whole), n in sorted(inside.items())
         )
         report.doubt(
             f"What runs graphs of its own is one task each, with all that is in it, or in its dearest branch: {names}."

@@ -63,14 +63,24 @@ def moved_bytes(op_type: str, inputs: Sequence[Tensor] | None, outputs: Sequence
 
 
 class Inside(NamedTuple):
-    """Operations and bytes of the graphs that a node runs, NaN where unknown, and their turns, 0 where unknown.
+    """Operations and bytes of the graphs that a node runs.
 
     Of branches the dearest counts, of a loop all turns, or one where the model does not say how many.
+
+    Parameters
+    ----------
+    flops, bytes_B : float
+        Of what is known in them; NaN where nothing is.
+    turns : int
+        0 where unknown.
+    whole : bool
+        Whether operations and bytes of all that is in them are known.
     """
 
     flops: float
     bytes_B: float
     turns: int
+    whole: bool
 
 
 @dataclass(frozen=True)
@@ -152,13 +162,15 @@ class _Graph:
         if not works:
             return None
         turns = self._turns(node)
-        flop, moved_B = (
-            max(column) if not any(map(math.isnan, column)) else math.nan
-            for column in zip(*works, strict=True)
+        flop, moved_B, whole = zip(*works, strict=True)
+        return Inside(
+            max(turns, 1) * max(flop, key=_known_first),
+            max(turns, 1) * max(moved_B, key=_known_first),
+            turns,
+            all(whole),
         )
-        return Inside(max(turns, 1) * flop, max(turns, 1) * moved_B, turns)
 
-    def _body(self, body: Any) -> tuple[float, float]:
+    def _body(self, body: Any) -> tuple[float, float, bool]:
         own = {**dict(declared(body)), **dict(initialisers(self.file, body))}
         here = _Graph(self.file, ChainMap(own, self.known), ChainMap(dict(_counts(body)), self.counts))
         rows = [
@@ -166,7 +178,11 @@ class _Graph:
             for node in body.node
             if node.op_type != "Constant"
         ]
-        return float(sum(row.flops for row in rows)), float(sum(row.bytes_B for row in rows))
+        flop, moved_B = [row.flops for row in rows], [row.bytes_B for row in rows]
+        whole = not any(map(math.isnan, [*flop, *moved_B])) and all(
+            row.inside is None or row.inside.whole for row in rows
+        )
+        return _of_known(flop), _of_known(moved_B), whole
 
     def _turns(self, node: Any) -> int:
         """Return how often a node runs its graph; 0 where the model does not say."""
@@ -179,6 +195,16 @@ class _Graph:
             axis = next((a.ints[0] for a in node.attribute if a.name == "scan_input_axes" and a.ints), 0)
             return (first.dims[axis] or 0) if first and -len(first.dims) <= axis < len(first.dims) else 0
         return 1
+
+
+def _known_first(value: float) -> float:
+    return -1.0 if math.isnan(value) else value
+
+
+def _of_known(values: Sequence[float]) -> float:
+    """Return the sum of the known values; NaN where there are values and none is known."""
+    known = [value for value in values if not math.isnan(value)]
+    return float(sum(known)) if known or not values else math.nan
 
 
 def _counts(graph: Any) -> Iterator[tuple[str, int]]:

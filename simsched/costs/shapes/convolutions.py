@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from simsched.costs.kernels.convolution import Convolution, Direction
-from simsched.costs.shapes.parts import Convolved
+from simsched.costs.shapes.parts import ELEMENT_B, Convolved
 from simsched.graph.shapes import numel
 
 if TYPE_CHECKING:
@@ -300,8 +300,8 @@ def _with_taps(operands: _Operands, seen: Seen) -> tuple[_Operands, str]:
 def _with_image(operands: _Operands, seen: Seen) -> tuple[_Operands, str]:
     """Return the operands with the images derived from stride or bytes, else as large as the output."""
     each = operands.batch * operands.channels * math.prod(operands.output)
-    left_B = seen.bytes_B - 4.0 * sum(map(numel, seen.shape))
-    ratio = math.sqrt(left_B / (4.0 * each)) if left_B > 0 else math.nan
+    left_B = seen.bytes_B - ELEMENT_B * sum(map(numel, seen.shape))
+    ratio = math.sqrt(left_B / (ELEMENT_B * each)) if left_B > 0 else math.nan
     high, wide = operands.output
     if 0.9 <= ratio <= LARGEST_RATIO:
         return replace(operands, image=(max(round(high * ratio), 1), max(round(wide * ratio), 1))), ""
@@ -391,10 +391,10 @@ def _of_flops(operands: _Operands, seen: Seen) -> Window | None:
 
 def _of_bytes(operands: _Operands, seen: Seen) -> Window | None:
     """Return the window whose output accounts for the bytes that the known operands do not."""
-    left_B = seen.bytes_B - 4.0 * sum(map(numel, seen.shape))
+    left_B = seen.bytes_B - ELEMENT_B * sum(map(numel, seen.shape))
     if not left_B > 0 or seen.kernel.direction != "forward":
         return None
-    return _of_number(operands, left_B / (4.0 * operands.batch * operands.filters))
+    return _of_number(operands, left_B / (ELEMENT_B * operands.batch * operands.filters))
 
 
 def _of_number(operands: _Operands, outputs: float) -> Window | None:

@@ -11,6 +11,9 @@ from simsched.costs.kernels.convolution import Convolution, Direction, convoluti
 from simsched.costs.kernels.library import Parameters
 from simsched.costs.kernels.team import Work
 
+#: Bytes of an element, FP32, and of an index.
+ELEMENT_B, INDEX_B = 4.0, 8.0
+
 #: Tasks that differ in FLOPs alone are often the same convolution.
 _convolved = lru_cache(maxsize=1 << 12)(convolution_work)
 
@@ -62,7 +65,7 @@ class Convolved(NamedTuple):
     @property
     def results(self) -> float:
         """Elements of the result."""
-        return self.convolution.written_B(self.direction) / 4
+        return self.convolution.written_B(self.direction) / ELEMENT_B
 
     @property
     def columns_B(self) -> float:
@@ -71,7 +74,7 @@ class Convolved(NamedTuple):
         taps = one.filter_height * one.filter_width
         if taps == 1 and one.stride == (1, 1) and one.padding == (0, 0):
             return 0.0
-        return 4.0 * one.batch * one.channels * taps * one.out_height * one.out_width
+        return ELEMENT_B * one.batch * one.channels * taps * one.out_height * one.out_width
 
 
 class Walk(NamedTuple):

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from simsched.costs.shapes.parts import Part, Product, Walk
+from simsched.costs.shapes.parts import ELEMENT_B, Part, Product, Walk
 from simsched.graph.shapes import Shape
 
 #: Steps of a layer, at most: each is a sequence of parallel regions of its own.
 MOST_STEPS = 10_000
 #: Matrices of weights in one, by the beginning of the kind.
 GATES = {"lstm": 4, "gru": 3, "rnn": 1}
-#: Bytes of an element, FP32.
-ELEMENT_B = 4.0
 
 
 def recurrent(kind: str, shape: Shape, gate_flops: float) -> list[Part] | None:

@@ -145,6 +145,26 @@ def test_a_loop_of_which_nobody_knows_how_often_it_runs_runs_once(tmp_path: Path
     ]
 
 
+@pytest.mark.parametrize(("op", "domain"), [("NonZero", ""), ("Mystery", "own")])
+def test_what_is_unknown_within_a_branch_is_left_out_with_a_doubt(
+    tmp_path: Path, op: str, domain: str
+) -> None:
+    """One op of unknown operations or shapes left out all others, without a word."""
+    known, unknown = (
+        onnx.helper.make_graph([*more, node("MatMul", ["x", "x"], [out])], out, [], [value(out, [64, 64])])
+        for out, more in (("a", []), ("b", [onnx.helper.make_node(op, ["x"], ["n"], domain=domain)]))
+    )
+    proto = model(
+        [node("If", ["c"], ["y"], then_branch=known, else_branch=unknown)],
+        [value("x", [64, 64]), value("c", [], onnx.TensorProto.BOOL)],
+        opset_imports=[onnx.helper.make_opsetid("", 17), onnx.helper.make_opsetid("own", 1)],
+    )
+    graph = load(tmp_path, proto)
+    assert graph.flops[0] >= 2 * 64**3
+    assert graph.bytes_B[0] >= 3 * 4 * 64**2
+    assert graph.report.doubts[0].endswith("1 If (some of it is unknown and left out).")
+
+
 def test_a_scan_runs_once_for_each_slice(tmp_path: Path) -> None:
     body = onnx.helper.make_graph(
         [node("Add", ["s", "e"], ["t"]), node("Relu", ["t"], ["o"])], "body",
