@@ -265,6 +265,24 @@ def is_recorder(graph: TaskGraph, machine: Machine) -> bool:
     return stands_in(graph, machine) or (origin.core_flops, origin.core_bandwidth_Bps) == speed
 
 
+def recorded_run(graph: TaskGraph, machine: Machine) -> tuple[float, int] | None:
+    """Return the seconds and threads of a recording on cores as fast as the machine's; None where there is none.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> from simsched.graph import Recording
+    >>> run = Recording(np.zeros(2), np.array([1.0, 2.0]), np.arange(2, dtype=np.int32), ("a", "b"))
+    >>> graph = ss.TaskGraph.from_edges([1.0, 2.0], recording=run)
+    >>> recorded_run(graph, ss.machine("generic")), recorded_run(graph, ss.machine("grace"))
+    ((2.0, 2), None)
+    """
+    if graph.recording is None or not graph.n_tasks or not is_recorder(graph, machine):
+        return None
+    took_s = float(graph.recording.finish_s.max() - graph.recording.start_s.min())
+    return took_s, recorded_threads(graph) or 1
+
+
 def _check_estimable(graph: TaskGraph, missing: Mask, roofline: Seconds) -> None:
     unknown = np.flatnonzero(missing & np.isnan(roofline))
     if len(unknown):

@@ -20,7 +20,7 @@ from simsched.policy.layout import Layout
 from simsched.policy.planned_policy import PlannedPolicy
 from simsched.policy.policy import Policy
 from simsched.policy.problem import Problem
-from simsched.policy.rank_policy import RankPolicy
+from simsched.policy.rank_policy import CHOOSING_KINDS, RankPolicy
 from simsched.policy.shortcuts import Shortcuts
 
 #: Tasks beyond which not every layout is estimated: every fourth by width, then those near the best.
@@ -42,7 +42,8 @@ class Teams:
     widths : int64 array, shape (n,) or ()
         Threads of each task's team, or of all teams.
     seconds : float64 array, shape (n,)
-        Where a layout has teams of several kinds of cores: the least for policies that plan, the mean for others.
+        Where a layout has teams of several kinds of cores: the least for policies that choose one for each task, the
+        mean for others.
     demand : Loads
         Demand of each task on shared resources.
     critical_path_s : float
@@ -154,8 +155,7 @@ class Estimator:
         )
         by_kind = replace(self.problem, layout=layout).seconds_by_kind[:, kinds]
         least_s = by_kind.min(axis=1)
-        planned = isinstance(self.policy, PlannedPolicy)
-        taken_s = least_s if planned else by_kind @ (counts / teams.n)
+        taken_s = least_s if self.policy.discipline in CHOOSING_KINDS else by_kind @ (counts / teams.n)
         demand = loads(costs.of_kind(int(kinds[0])), layout.width, machine.effects)
         speed = (1 / np.maximum(by_kind, TINY_S)) @ (counts / teams.n)
         return self._teams_of(

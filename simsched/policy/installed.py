@@ -13,8 +13,8 @@ from simsched.policy.rank_policy import RankPolicy
 
 #: What stands for all policies of the literature, alone or in a list of policies.
 CLASSICS = "classics"
-#: The classic that machines with devices are compared under by default.
-ON_DEVICES = "heft"
+#: The classic that machines with several kinds of cores are compared under by default.
+ON_KINDS = "heft"
 
 
 def policies_or_all(
@@ -23,8 +23,8 @@ def policies_or_all(
     """Return the given policies, at least one, or by default all that are installed, the baseline first.
 
     The default leaves out classics, for which "classics" stands, alone or in the list, but for exact searches. On a
-    machine with several kinds of cores, it stands for those that look at these; `left_out` names the others. Where
-    cores are devices, the default takes in HEFT, which chooses between cores and devices.
+    machine with several kinds of cores, it stands for those that look at these (`left_out` names the others), and the
+    default takes in HEFT, which chooses a kind for each task.
 
     Raises
     ------
@@ -38,12 +38,11 @@ def policies_or_all(
     >>> len(policies_or_all("classics")) > 10
     True
     """
+    kinds = machine is not None and machine.kinds is not None
     if sources is None:
-        with_devices = machine is not None and machine.is_device.any()
-        return [one for one in _installed() if not one.family or (with_devices and one.name == ON_DEVICES)]
+        return [one for one in _installed() if not one.family or (kinds and one.name == ON_KINDS)]
     if sources != CLASSICS and (isinstance(sources, str | type) or not isinstance(sources, Iterable)):
         return policies(sources)
-    kinds = machine is not None and machine.kinds is not None
     classics = [
         one
         for one in _installed()

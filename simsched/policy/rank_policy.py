@@ -19,6 +19,8 @@ from simsched.policy.shortcuts import Shortcuts
 
 #: Of `oversubscribe`: running threads have equal shares of all cores.
 FAIR = "fair"
+#: Disciplines by which tasks go to executors by their seconds there, planned or not.
+CHOOSING_KINDS = ("planned", "pushed", "affinity", "spoliation")
 #: Threads of all executors, where they share cores: far beyond real ones, and arrays of them fit into memory.
 MOST_THREADS = 1 << 26
 

@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from simsched.costs.rescaling import recorded_run
 from simsched.errors import PolicyError
 from simsched.notes import Note, Weight
+from simsched.policy import Policy
 from simsched.policy.layout import BEST
+from simsched.policy.rank_policy import CHOOSING_KINDS, RankPolicy
 from simsched.replay.scenario import Scenario
 from simsched.schedule import Schedule
+from simsched.text import counted
 from simsched.units import format_time
 
 #: Share of its makespan that the best layout must save to be worth a note.
@@ -18,6 +22,45 @@ WORTH = 0.1
 
 class Advice(Note):
     """The note that another layout is faster than the given one."""
+
+
+def remarked(schedule: Schedule) -> Schedule:
+    """Return a schedule with notes on what its recording took, if that differs by over 10 %, and on idle devices.
+
+    Parameters
+    ----------
+    schedule : Schedule
+        A simulated one.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> schedule = ss.simulate(ss.TaskGraph.from_edges([[1.0, 0.1]]), "grace-hopper", "fifo")
+    >>> schedule.notes[0]
+    'fifo does not look at kinds of cores; heft and dmda choose one for each task, which may be far faster'
+    """
+    inputs, machine = schedule.inputs, schedule.require_machine()
+    if inputs is None:
+        return schedule
+    notes = []
+    if machine.is_device.any() and not _chooses(inputs.policy):
+        notes.append(
+            f"{schedule.policy} does not look at kinds of cores; heft and dmda choose one for each task, which may be "
+            "far faster"
+        )
+    recorded = recorded_run(schedule.graph, machine)
+    if recorded and inputs.layout_by != "given" and recorded[1] == machine.n_threads:
+        took_s, threads = recorded
+        if abs(took_s - schedule.makespan_s) > WORTH * took_s:
+            notes.append(
+                f"the recording itself took {format_time(took_s)} on {counted(threads, 'thread')}: its tasks started "
+                "in another order or later, or time passed between them (replay-recorded tells them apart)"
+            )
+    return replace(schedule, notes=(*(Note(said, Weight.DOUBT) for said in notes), *schedule.notes))
+
+
+def _chooses(policy: Policy) -> bool:
+    return not isinstance(policy, RankPolicy) or policy.discipline in CHOOSING_KINDS
 
 
 def advised(schedule: Schedule, progress: Callable[[int], object] | None = None) -> Schedule:

@@ -9,11 +9,13 @@ from math import inf
 import numpy as np
 
 from simsched.errors import MemoryLimitError
+from simsched.notes import Note, Weight
 from simsched.policy import Layout
 from simsched.policy.estimate import ROUNDING, Estimator
 from simsched.replay.layouts import chosen_by_replays
 from simsched.replay.parallel_map import parallel_map
 from simsched.schedule import Schedule
+from simsched.text import counted
 
 #: Replays of a search, or fewer.
 MOST_REPLAYS = 15
@@ -90,10 +92,21 @@ class Search:
 
     def _try_likely(self, ranked: list[Layout]) -> None:
         """Replay the shortest estimates, one executor, to which nothing is sent, and layouts with more idle cores."""
-        likely = [one for one in ranked if self.possible(one)][:LIKELY]
-        self._try([*likely, *(one for one in self.layouts if one.n_executors == 1)])
+        self._try([*self._likely(ranked), *(one for one in self.layouts if one.n_executors == 1)])
+        if self.no_room is not None:
+            # Layouts without room decide nothing, nor do their estimates, which leave out those that are longer.
+            devices = any(one.devices for one in self._without_room)
+            left = [one for one in self.layouts if not (one in self.makespans_s or (devices and one.devices))]
+            self._try(self._likely([layout for _, layout in self.estimator.best(left)] if left else ()))
         self._leave_cores_idle()
         self._narrow()
+
+    def _likely(self, ranked: Iterable[Layout]) -> list[Layout]:
+        return [one for one in ranked if self.possible(one)][:LIKELY]
+
+    @property
+    def _without_room(self) -> list[Layout]:
+        return [layout for layout, makespan_s in self.makespans_s.items() if makespan_s == inf]
 
     def _ranked(self) -> tuple[list[Layout], list[Layout]]:
         """Return the layouts by their estimates, those of fewer executors included or not."""
@@ -221,7 +234,11 @@ class Search:
         if self.best is None:
             assert self.no_room is not None  # noqa: S101 - narrows the type: it replayed some
             raise self.no_room
-        return chosen_by_replays(self.best, why)
+        found = chosen_by_replays(self.best, why)
+        if self.no_room is None:
+            return found
+        which = f"{counted(len(self._without_room), 'layout')} tried, as {self._without_room[0]}"
+        return replace(found, notes=(*found.notes, Note(f"no room in {which}: {self.no_room}", Weight.DOUBT)))
 
 
 def _layout_of(schedule: Schedule) -> Layout:

@@ -13,6 +13,7 @@ from simsched.defaults import POLICY
 from simsched.graph import TaskGraph
 from simsched.machine import Machine, RuntimeProfile
 from simsched.policy import Layout, Policy
+from simsched.replay.advice import remarked
 from simsched.replay.memory_limit import MemoryLimit
 from simsched.replay.scenario import Scenario
 from simsched.schedule import Schedule
@@ -78,4 +79,4 @@ def simulate(
     """
     target = machine_for(graph, machine)
     scenario = Scenario.of(target, layout, costs, runtime, engine, seed, progress, memory_limit)
-    return scenario.replay(graph, policy, factors)
+    return remarked(scenario.replay(graph, policy, factors))

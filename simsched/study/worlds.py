@@ -10,10 +10,9 @@ from itertools import product
 import numpy as np
 import pandas as pd
 
-from simsched.costs.rescaling import is_recorder
+from simsched.costs.rescaling import recorded_run
 from simsched.errors import SimschedError
 from simsched.graph import TaskGraph
-from simsched.graph.recording import recorded_threads
 from simsched.graph.taskgraph import Seconds
 from simsched.intervals import LEVEL, SAME, share_within
 from simsched.machine import Machine
@@ -114,10 +113,9 @@ def against_recording(frame: pd.DataFrame, graph: TaskGraph, machine: Machine) -
     graph : TaskGraph
     machine : Machine
     """
-    if graph.recording is None or not graph.n_tasks or not is_recorder(graph, machine):
+    if (recorded := recorded_run(graph, machine)) is None:
         return []
-    threads = recorded_threads(graph) or 1
-    took_s = float(graph.recording.finish_s.max() - graph.recording.start_s.min())
+    took_s, threads = recorded
     cores = frame["cores"] if "cores" in frame else pd.Series(machine.n_cores, frame.index)
     rows = frame[(cores == threads) & frame["low_s"].notna()]
     if rows.empty:

@@ -214,3 +214,19 @@ def test_devices_are_left_idle_where_that_is_shorter(layout, tmp_path, engine):
         for one in ("1x1+2", layout)
     )
     assert (both.makespan_s, found.makespan_s, found.layout) == (11.0, 3.0, "1x1+1")
+
+
+def test_layouts_without_room_leave_the_search_to_those_with_room():
+    """What no layout with the GPU has room for ran on one core, without a word: longer by 2.5."""
+    graph = ss.TaskGraph.from_edges(
+        [[1.0, 1e-3]] * 5, [(task, 4) for task in range(4)], edge_bytes=[30e9] * 4
+    )
+    schedule = ss.simulate(graph, "grace-hopper", "heft", memory_limit="spill")
+    assert schedule.makespan_s == pytest.approx(2.0, rel=1e-6)
+    assert [note for note in schedule.notes if note.startswith("no room in ") and "GPU" in note]
+
+
+@pytest.mark.parametrize("policy", ["dm", "dmda", "dmdas", "heteroprio"])
+def test_policies_that_choose_kinds_are_given_layouts_with_the_device(policy):
+    chain = ss.TaskGraph.from_edges([[1e-3, 1.0], [1.0, 1e-3], [1e-3, 1.0]], [(0, 1), (1, 2)])
+    assert ss.simulate(chain, "grace-hopper", policy).makespan_s == pytest.approx(3e-3, rel=1e-3)
