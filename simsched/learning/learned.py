@@ -289,7 +289,10 @@ class Learned:
         shape = (wanted.executors, wanted.width) if isinstance(wanted, Layout) else (count, 1)
         share = 0.0 if undisturbed else self.interrupted(program, *shape)[0]
         factors = np.where(self.knows(graph, program), 1.0 + share, 1.0)
-        return Case(graph, program, policy, layout, count, machine, engine, seed).replayed(self, factors)
+        case = Case(graph, program, policy, layout, count, machine, engine, seed)
+        schedule = case.replayed(self, factors)
+        said = doubts(self, case, extrapolated=case.extrapolated(self))
+        return replace(schedule, notes=(*said, *schedule.notes))
 
     def costs(self) -> CostModel:
         """Return the cost model: how seconds change with the width of teams.
@@ -360,8 +363,9 @@ class Learned:
         counts = [self.lanes * 2**i for i in range(4)] if cores is None else counts_of(cores)
         case = Case(graph, self.program_of(graph), policy, None, 1, machine, "auto", seed)
         rows = case.curve(self, counts, width, samples)
+        strange = doubts(self, case, extrapolated=any(row["extrapolated"] for row in rows))
         errors = self.validate(policy, samples=samples).notes if validate else ()
-        notes = [*graph.report.notes, *self.notes, *interruptions(rows), *doubts(self, case, rows), *errors]
+        notes = [*graph.report.notes, *self.notes, *interruptions(rows), *strange, *errors]
         return Result.of(rows, notes, learned_curve, ["samples"])
 
     def validate(

@@ -105,7 +105,8 @@ class Case:
 
     @property
     def _size(self) -> Layout:
-        return Layout.parse(self.layout) if self.layout else Layout(self.cores, 1)
+        wanted = Layout.wanted(self.layout)
+        return wanted if isinstance(wanted, Layout) else Layout(self.cores, 1)
 
     def curve(
         self, learned: Learned, counts: Sequence[int], width: int | None, samples: int
@@ -126,7 +127,7 @@ class Case:
         known = self.graph.recording is not None and policy_of(self.policy).takes_layout
         return Observed(self.graph, self.program).width if known else 1
 
-    def _extrapolated(self, learned: Learned) -> bool:
+    def extrapolated(self, learned: Learned) -> bool:
         """Return whether no recording has as many lanes as there are cores, nor so many teams of such a width."""
         size = self._size
         recorded = ((run.lanes, run.width) for run in learned.runs)
@@ -167,7 +168,7 @@ class Case:
             "undisturbed_s": self.replayed(learned, 1.0).makespan_s if added > 0 else nominal_s,
             "speedup": 1.0,
             "interrupted": added,
-            "extrapolated": self._extrapolated(learned),
+            "extrapolated": self.extrapolated(learned),
             "samples": samples,
             "recorded_s": float(np.median(recorded_s)) if recorded_s else float("nan"),
         }
@@ -182,7 +183,7 @@ class Case:
         self, learned: Learned, share: float, sigma: float, generator: np.random.Generator
     ) -> float:
         other = sampled(learned, generator)
-        if not self._extrapolated(learned):
+        if not self.extrapolated(learned):
             other = replace(other, capacity=inf)
         lost = max(float(np.expm1(log1p(share) + sigma * generator.standard_normal())), 0.0)
         ways = self.conversion[1]
@@ -278,15 +279,15 @@ def interruptions(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     return [Note(said, Weight.DOUBT)]
 
 
-def doubts(learned: Learned, case: Case, rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return notes on what rows of predictions rest on beside the recordings."""
+def doubts(learned: Learned, case: Case, *, extrapolated: bool) -> list[str]:
+    """Return notes on what predictions rest on beside the recordings."""
     said = []
     if strangers := int((~learned.knows(case.graph, case.program)).sum()):
         of = f"{strangers} of {counted(case.graph.n_tasks, 'task is', 'tasks are')}"
         said.append(
             f"{of} of no kind and shape in the recordings of {case.program or 'any program'}: they take the graph's "
-            "own seconds as they are, without interruptions or slow-downs of these recordings, and the interval knows "
-            "no error of them; learn from a recording of this program, too"
+            "own seconds as they are, without interruptions or slow-downs of these recordings, and no interval knows "
+            "their error; learn from a recording of this program, too"
         )
     if case.machine is not None:
         if (case.conversion[1] != WAYS.index("recorded")).any():
@@ -294,13 +295,13 @@ def doubts(learned: Learned, case: Case, rows: Sequence[Mapping[str, Any]]) -> l
         said.append(
             "starts and interruptions are those of the recorded host; what cores share is that machine's"
         )
-    if any(row["extrapolated"] for row in rows):
+    if extrapolated:
         width = max((run.width for run in learned.runs), default=1)
         teams = f", and teams of up to {width} threads" if width > 1 else ""
         said.append(
             f"recordings have up to {counted(learned.lanes, 'lane')}{teams}: on more, tasks are taken to slow each "
-            "other down as much as there, and the interval reaches to a shared resource that is full at the recorded "
-            "lanes; on our host of 16 cores such makespans were 10 % (twice the lanes) to 20 % (eight times) too short "
+            "other down as much as there, and intervals reach to a shared resource that is full at the recorded lanes; "
+            "on our host of 16 cores such makespans were 10 % (twice the lanes) to 20 % (eight times) too short "
             "in the median"
         )
     return [Note(text, Weight.DOUBT) for text in said]

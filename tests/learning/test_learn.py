@@ -324,6 +324,9 @@ def test_teams_are_as_wide_as_recorded_and_no_recorded_setting_is_extrapolated()
     assert found["recorded_s"].tolist()[:2] == pytest.approx([0.08, 0.06])
     assert any("up to 1 lane, and teams of up to 2 threads: on more" in note for note in found.notes)
     assert not any("on more" in note for note in learned.predict(two, cores=[1, 2], samples=1).notes)
+    for layout, beyond in (("1x2", False), ("2x2", True)):
+        notes = learned.simulate(two, "fifo", layout).notes
+        assert any("on more" in note for note in notes) == beyond
     assert learned.predict(one, cores=[2], samples=1)["layout"].tolist() == ["2x1"]
     assert learned.predict(two, "runtime[system=onnxruntime]", [2], samples=1)["layout"].tolist() == ["2x1"]
 
