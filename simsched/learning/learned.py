@@ -329,8 +329,7 @@ class Learned:
         width : int, optional
             Cores of each executor; when not given, those of the recording's teams, or all where there are fewer.
         samples : int
-            Replays with numbers sampled from what the recordings allow, and interruptions at random moments; 1 for no
-            interval.
+            Replays with sampled numbers that the recordings allow, and interruptions at random; 1 for no interval.
         seed : int
         validate : bool
             Whether to predict each recording from the others, too, under this policy; the notes have the errors.
