@@ -19,6 +19,8 @@ from simsched.text import printable
 Size = tuple[float, float]
 
 LONGEST_LABEL = 40
+#: Legend of `bound_s`; intervals, of sampled costs, may reach below it.
+LOWER_BOUND = "lower bound (costs as they are)"
 
 
 def require_matplotlib() -> None:

@@ -16,6 +16,7 @@ from simsched.later import later
 from simsched.machine import Machine, RuntimeProfile
 from simsched.plots.canvas import (
     LONGEST_LABEL,
+    LOWER_BOUND,
     MARKERS,
     OKABE_ITO,
     log_ticks,
@@ -67,7 +68,7 @@ def comparison(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     longest = float(np.max(ends[np.isfinite(ends)], initial=0.0))
     unit = time_unit(longest)
     ax.barh(rows, np.nan_to_num(makespan * unit.per_s), color="#56B4E9", height=0.7)
-    ax.vlines(bound * unit.per_s, rows - 0.5, rows + 0.5, color="#D55E00", linewidth=2, label="lower bound")
+    ax.vlines(bound * unit.per_s, rows - 0.5, rows + 0.5, color="#D55E00", linewidth=2, label=LOWER_BOUND)
     if "high_s" in frame:
         ax.hlines(
             rows,

@@ -8,14 +8,14 @@ import pandas as pd
 
 from simsched.drawing import Artist, Axes
 from simsched.intervals import LEVEL, share_within
-from simsched.plots.canvas import log_ticks, require_columns, shown_axes
+from simsched.plots.canvas import LOWER_BOUND, log_ticks, require_columns, shown_axes
 from simsched.units import TimeUnit, time_unit
 
 COLOUR = "#0072B2"
 BOUNDS = (
     ("critical_path_s", "critical path", "#D55E00"),
     ("area_s", "area (work over cores)", "#009E73"),
-    ("bound_s", "lower bound", "#000000"),
+    ("bound_s", LOWER_BOUND, "#000000"),
 )
 
 

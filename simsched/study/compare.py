@@ -40,6 +40,7 @@ from simsched.study.worlds import (
     against_recording,
     fastest_shares,
     few_samples,
+    one_sample,
     sample_seeds,
     sampled_s,
     undecided,
@@ -116,7 +117,7 @@ def compare(
 def default_seeds(
     seed: int, samples: int | None, policies: Sequence[Policy], machine: Machine, graph: TaskGraph
 ) -> tuple[range, tuple[Note, ...]]:
-    """Return the seeds of each policy's replays, one where 20 could take minutes, and the note that says so.
+    """Return the seeds of each policy's replays, one where 20 could take minutes, and the note on one.
 
     Raises
     ------
@@ -133,7 +134,8 @@ def default_seeds(
     # A policy with an effort searches for so many seconds, however small the graph is.
     long = graph.n_tasks * len(slow) > MOST_PLANNED or any(hasattr(one, "effort") for one in slow)
     if samples is not None or not long:
-        return sample_seeds(seed, SAMPLES if samples is None else samples), ()
+        wanted = SAMPLES if samples is None else samples
+        return sample_seeds(seed, wanted), (*one_sample(wanted),)
     names = counted(len(slow), "policy") if len(slow) > MOST_SLOW else ", ".join(str(one) for one in slow)
     note = f"no intervals, which can take minutes with {names}: samples=20 or --samples 20 adds them"
     return sample_seeds(seed, 1), (Note(note, Weight.ASSUMPTION),)

@@ -30,7 +30,15 @@ from simsched.schedule import Schedule
 from simsched.spec import Engine
 from simsched.study.binding import FOR_ADVICE, advice
 from simsched.study.predict import HIDDEN, quiet, rows_of
-from simsched.study.worlds import SAMPLES, Case, fastest_shares, few_samples, sample_seeds, undecided
+from simsched.study.worlds import (
+    SAMPLES,
+    Case,
+    fastest_shares,
+    few_samples,
+    one_sample,
+    sample_seeds,
+    undecided,
+)
 
 #: Registered machines that are no chip, or another one on each system: compared only by name.
 NAMED_ALONE = ("generic", "host")
@@ -206,6 +214,7 @@ def _result(rows: Sequence[dict[str, Any]]) -> Result:
         [
             *undecided(frame, "machine"),
             *few_samples(worlds_s),
+            *one_sample(len(worlds_s[0])),
             *notes,
             *of_rows,
             *advice(frame, "machine", "on {}"),

@@ -46,7 +46,15 @@ from simsched.study.binding import (
 )
 from simsched.study.core_counts import core_counts, grown, knee
 from simsched.study.parts import PARTS, parts_of, with_growth
-from simsched.study.worlds import SAMPLES, Case, against_recording, few_samples, sample_seeds, sampled_s
+from simsched.study.worlds import (
+    SAMPLES,
+    Case,
+    against_recording,
+    few_samples,
+    one_sample,
+    sample_seeds,
+    sampled_s,
+)
 from simsched.text import counted
 
 #: Columns that the display leaves out; notes of a row are below the table.
@@ -129,7 +137,8 @@ def _result(
     With more work on more cores there is no one graph.
     """
     said = {row["cores"]: row.pop("notes") for row in rows}
-    notes = [*few_samples([row["worlds_s"] for row in rows]), *nearest]
+    worlds_s = [row["worlds_s"] for row in rows]
+    notes = [*few_samples(worlds_s), *one_sample(len(worlds_s[0])), *nearest]
     notes += _of_most_cores(said) if graph is None else chain(*said.values())
     frame = with_growth(_with_knee(pd.DataFrame(rows).drop(columns="worlds_s"), graph is None))
     if graph is not None:

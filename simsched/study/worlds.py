@@ -104,7 +104,7 @@ def sampled_s(cases: Sequence[Case], seeds: Sequence[int]) -> list[list[float]]:
 
 
 def against_recording(frame: pd.DataFrame, graph: TaskGraph, machine: Machine) -> list[Note]:
-    """Return a note on what a recording itself took, where rows are of its cores; a doubt if no interval holds that.
+    """Return a note on what a recording itself took, where rows are of its cores; a doubt if none holds that.
 
     Parameters
     ----------
@@ -124,7 +124,9 @@ def against_recording(frame: pd.DataFrame, graph: TaskGraph, machine: Machine) -
     if ((rows["low_s"] <= took_s) & (took_s <= rows["high_s"])).any():
         return [Note(said)]
     why = "its tasks started in another order or later, or time passed between them (replay-recorded tells them apart)"
-    return [Note(f"{said}, which no interval holds: {why}", Weight.DOUBT)]
+    which = "the interval" if len(rows) == 1 else "the intervals"
+    holds = f"which {which} at {counted(threads, 'core')} {'does' if len(rows) == 1 else 'do'} not hold"
+    return [Note(f"{said}, {holds}: {why}", Weight.DOUBT)]
 
 
 def fastest_shares(worlds_s: Sequence[Sequence[float]]) -> Seconds:
@@ -163,6 +165,18 @@ def few_samples(worlds_s: Sequence[Sequence[float]]) -> list[Note]:
         return []
     share = f"{share_within(count):.0%} of what such replays take"
     return [Note(f"intervals hold {share}: their ends are the extremes of {count} samples", Weight.DOUBT)]
+
+
+def one_sample(samples: int) -> list[Note]:
+    """Return a note that there are no intervals, where one sample was asked for.
+
+    Examples
+    --------
+    >>> one_sample(1), one_sample(2)
+    (['one sample: no intervals; samples=20 or --samples 20 gives them'], [])
+    """
+    said = f"one sample: no intervals; samples={SAMPLES} or --samples {SAMPLES} gives them"
+    return [Note(said, Weight.ASSUMPTION)] if samples == 1 else []
 
 
 def undecided(frame: pd.DataFrame, what: str) -> list[str]:

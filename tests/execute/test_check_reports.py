@@ -1,6 +1,7 @@
 """Reports of cross-checks: pages and Markdown."""
 
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import numpy as np
@@ -84,6 +85,10 @@ def test_notes_travel_with_every_output(page, made_up, case):
     cases = [case(stolen=0.5), case(policy="critical-path")]
     cases[1].simulated.graph.report.doubt("nobody knows $its| dependencies")
     check = made_up.crosscheck(*cases)
+    error = f"{100 * check.summary()['median_error']:.3g} %"
+    assert repr(check) == f"<CrossCheck: 2 cases, median error {error}; table has them>"
+    declined = made_up.crosscheck(*(replace(one, doubt="disturbed") for one in cases))
+    assert repr(declined) == "<CrossCheck: 2 cases (2 declined), median error unknown; table has them>"
     assert weight_of(check.notes[0]) == Weight.DOUBT
     assert weight_of(check.notes[-1]) == Weight.FACT
     assert "nobody knows $its| dependencies" in check.notes

@@ -246,6 +246,12 @@ def test_only_this_host_is_measured(machine):
         ss.measure(machine)
 
 
+@pytest.mark.parametrize("limit_s", [-1, math.nan])
+def test_a_limit_is_seconds(limit_s):
+    with pytest.raises(EngineError, match=r"limit_s is .*; expected seconds, at least 0"):
+        ss.measure(limit_s=limit_s)
+
+
 def test_a_core_supplies_what_is_not_measured():
     found = ss.measure("host[core=zen2]", repeats=1, limit_s=0.0)
     assert found.host == ss.machine("host[core=zen2]")

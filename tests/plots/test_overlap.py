@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import simsched as ss
-from simsched.plots.canvas import MOST_PT, STEP_PT, layer_labels, layers
+from simsched.plots.canvas import LOWER_BOUND, MOST_PT, STEP_PT, layer_labels, layers
 
 X = [1.0, 2.0, 4.0, 8.0]
 
@@ -57,7 +57,7 @@ def test_a_makespan_that_is_its_bound_hides_nothing() -> None:
         line.get_label(): line
         for line in ss.plots.scaling(ss.predict(chain, "generic", "fifo", [1, 2])).lines
     }
-    below, makespan, path = (lines[name] for name in ("lower bound", "makespan", "critical path"))
+    below, makespan, path = (lines[name] for name in (LOWER_BOUND, "makespan", "critical path"))
     assert below.get_zorder() < makespan.get_zorder() < path.get_zorder()
     assert below.get_linewidth() > makespan.get_linewidth() > path.get_linewidth()
     assert path.get_linestyle() == "--"

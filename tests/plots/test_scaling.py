@@ -11,6 +11,7 @@ import pytest
 import simsched as ss
 from simsched.errors import SimschedError
 from simsched.plots import comparison, scaling
+from simsched.plots.canvas import LOWER_BOUND
 
 
 def predicted(cores: list[int]) -> pd.DataFrame:
@@ -45,7 +46,7 @@ def compared() -> pd.DataFrame:
 def test_makespan_and_bounds_by_cores() -> None:
     ax = scaling(predicted([68, 17, 34]))
     labels = [text.get_text() for text in ax.get_legend().get_texts()]
-    assert labels == ["makespan", "critical path", "area (work over cores)", "lower bound", "efficiency"]
+    assert labels == ["makespan", "critical path", "area (work over cores)", LOWER_BOUND, "efficiency"]
     assert (ax.get_xscale(), ax.get_yscale()) == ("log", "log")
     assert ax.lines[0].get_xdata().tolist() == [17, 34, 68]
     assert [tick.get_text() for tick in ax.get_xticklabels()] == ["17", "34", "68"]

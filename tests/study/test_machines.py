@@ -24,7 +24,7 @@ def test_by_hand():
     assert found["policy"].tolist() == ["fifo", "fifo", "sequential"]
     assert found["binds"].tolist() == ["critical path", "critical path", "cores"]
     assert found["low_s"].tolist() == found["high_s"].tolist() == found["makespan_s"].tolist()
-    assert found.plot().get_legend_handles_labels()[1] == ["lower bound", "interval"]
+    assert found.plot().get_legend_handles_labels()[1] == ["lower bound (costs as they are)", "interval"]
 
 
 def test_which_is_fastest_is_said_to_be_undecided_where_it_is():

@@ -32,6 +32,7 @@ from simsched.later import later
 from simsched.machine import RuntimeProfile
 from simsched.multimap import multimap
 from simsched.renamed import old_arguments
+from simsched.text import counted
 
 #: The name of the running host as a machine.
 HOST = "host"
@@ -416,6 +417,10 @@ class Calibration:
         """
         return summary(self)
 
+    def __repr__(self) -> str:
+        points = counted(sum(len(one.points) for one in self.ops), "point")
+        return f"<Calibration of {self.machine!r}: {points} of {counted(len(self.ops), 'op')}; summary() has more>"
+
     def _repr_html_(self) -> str:
         return card(f"Calibration of {self.machine}", self.summary(), (self.method,))
 
@@ -479,6 +484,9 @@ class CalibratedModel(CostModel):
         if self.calibration is None:
             raise CostError("this model was made without a calibration; use Calibration.cost_model()")
         self.calibration.save(path)
+
+    def __repr__(self) -> str:
+        return f"<CalibratedModel of {self.calibration or 'no calibration'}>"
 
     def _repr_html_(self) -> str | None:
         return None if self.calibration is None else self.calibration._repr_html_()

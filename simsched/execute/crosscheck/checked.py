@@ -17,7 +17,7 @@ from simsched.document.result import Result
 from simsched.execute.crosscheck.attribution import Sources, sources
 from simsched.execute.crosscheck.frames import kinds_frame, over, rankings_frame, tasks_frame
 from simsched.execute.crosscheck.report import document, page
-from simsched.execute.crosscheck.verdict import summary
+from simsched.execute.crosscheck.verdict import median_error, percent, summary
 from simsched.execute.run.execution import Execution
 from simsched.files import write_text
 from simsched.frames import FrameProperty
@@ -27,6 +27,7 @@ from simsched.plots.accuracy import accuracy
 from simsched.renamed import warn_renamed
 from simsched.schedule import Schedule
 from simsched.schedule.caveats import notes_of
+from simsched.text import counted
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,6 +128,11 @@ class CrossCheck:
     cases: tuple[Checked, ...]
     calibration: Calibration
     drift: float = math.nan
+
+    def __repr__(self) -> str:
+        declined = len(self.cases) - len(self.conclusive)
+        cases = counted(len(self.cases), "case") + (f" ({declined} declined)" if declined else "")
+        return f"<CrossCheck: {cases}, median error {percent(median_error(self))}; table has them>"
 
     @cached_property
     def notes(self) -> tuple[str, ...]:

@@ -331,7 +331,8 @@ def measure(
     Raises
     ------
     EngineError
-        If the compiled module is missing, the host does not let threads run, or `machine` is another variation.
+        If the compiled module is missing, the host does not let threads run, `machine` is another variation, or the
+        limit is negative.
 
     Examples
     --------
@@ -345,6 +346,8 @@ def measure(
             f"machine is {machine!r}; expected 'host', 'host[core=NAME]' or 'host[like=NAME]'. To measure a part of "
             "it: taskset -c 0-3"
         )
+    if not limit_s >= 0:
+        raise EngineError(f"limit_s is {limit_s}; expected seconds, at least 0")
     began, host = monotonic(), machine_of(machine)
     tick: Callable[[int], object] = progress or (lambda _: None)
     probes = Probes(cpus_of(host)[: host.n_cores], host.structure.domain_of, stream_B(host), tick)

@@ -1,12 +1,13 @@
 """What people see of a calibration, and the noise that its spreads tell."""
 
+import copy
 from math import sinh
 
 import numpy as np
 import pytest
 
 import simsched as ss
-from simsched.costs.fitting import Calibration, MeasuredOp, Op, Overheads, Pair, Point
+from simsched.costs.fitting import CalibratedModel, Calibration, MeasuredOp, Op, Overheads, Pair, Point
 from simsched.costs.fitting.report import report
 from simsched.document.terminal import parts_text
 from simsched.errors import CostError
@@ -51,6 +52,14 @@ def test_cards_escape_names_and_say_the_method():
     assert "by hand" in found._repr_html_()
     model = found.cost_model()
     assert model._repr_html_() == found._repr_html_()
+
+
+def test_calibrations_and_models_are_short_as_text():
+    found = calibration(machine="x")
+    assert repr(found) == "<Calibration of 'x': 5 points of 2 ops; summary() has more>"
+    assert repr(found.cost_model()) == f"<CalibratedModel of {found!r}>"
+    assert repr(CalibratedModel()) == "<CalibratedModel of no calibration>"
+    assert copy.deepcopy(found) == found
 
 
 def test_the_report_has_intervals_and_pairs():
