@@ -176,7 +176,7 @@ def one_sample(samples: int) -> list[Note]:
     (['one sample: no intervals; samples=20 or --samples 20 gives them'], [])
     """
     said = f"one sample: no intervals; samples={SAMPLES} or --samples {SAMPLES} gives them"
-    return [Note(said, Weight.ASSUMPTION)] if samples == 1 else []
+    return [Note(said)] if samples == 1 else []
 
 
 def undecided(frame: pd.DataFrame, what: str) -> list[str]:
