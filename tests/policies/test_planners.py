@@ -203,8 +203,11 @@ def test_planners_are_those_that_are_registered():
         "fifo", *sorted([*PLANNERS, *PUSHED, *ASKED])
     ]  # fmt: skip
     assert not {*PLANNERS, *PUSHED} & {one.name for one in policies_or_all(None)}
-    with_device = policies_or_all(None, ss.machine("grace-hopper"))
-    assert set(PLANNERS) & {one.name for one in with_device} == {"heft"}, "no layout of teams has the device"
+    for machine in ("grace-hopper", "sw26010"):
+        of_kinds = policies_or_all(None, ss.machine(machine))
+        assert set(PLANNERS) & {one.name for one in of_kinds} == {"heft"}, (
+            "others do not choose a kind for each task"
+        )
 
 
 def test_classics_are_compared():

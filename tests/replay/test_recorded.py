@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import simsched as ss
+from simsched.graph import Recording
 from simsched.plots import diagonal_score
 from simsched.testing import check_schedule
 from simsched.traces.samples import SAMPLES, sample_files
@@ -98,3 +99,14 @@ def test_recorded_schedule_is_kept():
     np.testing.assert_allclose(
         graph.recorded.finish_s - graph.recorded.start_s, graph.durations_s, rtol=0, atol=1e-12
     )
+
+
+def test_simulate_says_what_the_recording_itself_took():
+    """Where a layout of its own takes another time, on as many cores as the recording had; not in its own layout."""
+    lanes, start = np.array([0, 1], np.int32), np.array([0.0, 1.0])
+    graph = ss.TaskGraph.from_edges([1.0, 1.0], recording=Recording(start, start + 1.0, lanes, ("a", "b")))
+    said = "the recording itself took 2 s on 2 threads"
+    for layout, told in ((None, True), ("2x1", False)):
+        notes = ss.simulate(graph, "generic[cores=2]", "fifo", layout).notes
+        assert any(note.startswith(said) for note in notes) == told
+    assert not any(said in note for note in ss.simulate(graph, "generic[cores=1]", "fifo").notes)
