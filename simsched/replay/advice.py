@@ -1,14 +1,13 @@
-"""Cost of a given layout over the best one found by replays."""
+"""Advice on a schedule: what the best layout or a choice of kinds of cores may save, and what its recording took."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from simsched.costs.rescaling import recorded_run
 from simsched.errors import PolicyError
 from simsched.notes import Note, Weight
-from simsched.policy import Policy
 from simsched.policy.layout import BEST
 from simsched.policy.rank_policy import CHOOSING_KINDS, RankPolicy
 from simsched.replay.scenario import Scenario
@@ -16,7 +15,7 @@ from simsched.schedule import Schedule
 from simsched.text import counted
 from simsched.units import format_time
 
-#: Share of its makespan that the best layout must save to be worth a note.
+#: Share of the makespan by which another one must differ to be worth a note.
 WORTH = 0.1
 
 
@@ -25,7 +24,9 @@ class Advice(Note):
 
 
 def remarked(schedule: Schedule) -> Schedule:
-    """Return a schedule with notes on what its recording took, if that differs by over 10 %, and on idle devices.
+    """Return a schedule with notes on devices that it may leave idle, and on what its recording itself took.
+
+    The latter where its layout was found, is of as many threads, and takes another time by over 10 %.
 
     Parameters
     ----------
@@ -39,28 +40,34 @@ def remarked(schedule: Schedule) -> Schedule:
     >>> schedule.notes[0]
     'fifo does not look at kinds of cores; heft and dmda choose one for each task, which may be far faster'
     """
+    said = [Note(text, Weight.DOUBT) for text in (*_of_devices(schedule), *_of_recording(schedule))]
+    return replace(schedule, notes=(*said, *schedule.notes))
+
+
+def _of_devices(schedule: Schedule) -> Iterator[str]:
     inputs, machine = schedule.inputs, schedule.require_machine()
-    if inputs is None:
-        return schedule
-    notes = []
-    if machine.is_device.any() and not _chooses(inputs.policy):
-        notes.append(
-            f"{schedule.policy} does not look at kinds of cores; heft and dmda choose one for each task, which may be "
-            "far faster"
-        )
+    if inputs is None or not machine.is_device.any():
+        return
+    advice = "heft and dmda choose one for each task, which may be far faster"
+    if not isinstance(inputs.policy, RankPolicy):
+        first = schedule.teams.indices[schedule.teams.indptr[schedule.team]]
+        if not machine.is_device[first % machine.n_cores].any():
+            yield f"{schedule.policy} ran no task on a device; of kinds of cores {advice}"
+    elif inputs.policy.discipline not in CHOOSING_KINDS:
+        yield f"{schedule.policy} does not look at kinds of cores; {advice}"
+
+
+def _of_recording(schedule: Schedule) -> Iterator[str]:
+    inputs, machine = schedule.inputs, schedule.require_machine()
     recorded = recorded_run(schedule.graph, machine)
-    if recorded and inputs.layout_by != "given" and recorded[1] == machine.n_threads:
-        took_s, threads = recorded
-        if abs(took_s - schedule.makespan_s) > WORTH * took_s:
-            notes.append(
-                f"the recording itself took {format_time(took_s)} on {counted(threads, 'thread')}: its tasks started "
-                "in another order or later, or time passed between them (replay-recorded tells them apart)"
-            )
-    return replace(schedule, notes=(*(Note(said, Weight.DOUBT) for said in notes), *schedule.notes))
-
-
-def _chooses(policy: Policy) -> bool:
-    return not isinstance(policy, RankPolicy) or policy.discipline in CHOOSING_KINDS
+    if inputs is None or recorded is None or inputs.layout_by == "given" or recorded[1] != machine.n_threads:
+        return
+    took_s, threads = recorded
+    if abs(took_s - schedule.makespan_s) > WORTH * took_s:
+        yield (
+            f"the recording itself took {format_time(took_s)} on {counted(threads, 'thread')}: its tasks started in "
+            "another order or later, or time passed between them (replay-recorded tells them apart)"
+        )
 
 
 def advised(schedule: Schedule, progress: Callable[[int], object] | None = None) -> Schedule:

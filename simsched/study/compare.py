@@ -78,7 +78,8 @@ def compare(
     graph, machine, costs, runtime, engine, seed, progress
         As in `simsched.simulate`.
     policies : sequence of policies, optional
-        As `simsched.policy` takes them; "classics" for those of the literature. When not given, all others.
+        As `simsched.policy` takes them; "classics" for those of the literature. When not given, all others,
+        and HEFT on machines with several kinds of cores.
     layout : str, Layout or pair of int, optional
         The layout of every policy that it suits. Each of the others, and all when none is given, gets its best one, as
         `simulate(layout="best")` finds it; a note reports where the best would save over 10 % over a given one.
@@ -117,7 +118,7 @@ def compare(
 def default_seeds(
     seed: int, samples: int | None, policies: Sequence[Policy], machine: Machine, graph: TaskGraph
 ) -> tuple[range, tuple[Note, ...]]:
-    """Return the seeds of each policy's replays, one where 20 could take minutes, and the note on one.
+    """Return the seeds of each policy's replays, one where 20 could take minutes, and a note where it is one.
 
     Raises
     ------
@@ -135,7 +136,7 @@ def default_seeds(
     long = graph.n_tasks * len(slow) > MOST_PLANNED or any(hasattr(one, "effort") for one in slow)
     if samples is not None or not long:
         wanted = SAMPLES if samples is None else samples
-        return sample_seeds(seed, wanted), (*one_sample(wanted),)
+        return sample_seeds(seed, wanted), tuple(one_sample(wanted))
     names = counted(len(slow), "policy") if len(slow) > MOST_SLOW else ", ".join(str(one) for one in slow)
     note = f"no intervals, which can take minutes with {names}: samples=20 or --samples 20 adds them"
     return sample_seeds(seed, 1), (Note(note, Weight.ASSUMPTION),)

@@ -226,6 +226,20 @@ def test_layouts_without_room_leave_the_search_to_those_with_room():
     assert [note for note in schedule.notes if note.startswith("no room in ") and "GPU" in note]
 
 
+@pytest.mark.parametrize(
+    ("policy", "said"),
+    [
+        ("fifo", ["fifo does not look at kinds of cores"]),
+        ("lws", ["lws ran no task on a device"]),
+        ("heft", []),
+        ("heteroprio", []),
+    ],
+)
+def test_policies_that_may_leave_devices_idle_say_so(policy, said):
+    notes = ss.simulate(ss.TaskGraph.from_edges([[1.0, 1e-3]]), "grace-hopper", policy).notes
+    assert [note.split(";")[0] for note in notes if "heft and dmda" in note] == said
+
+
 @pytest.mark.parametrize("policy", ["dm", "dmda", "dmdas", "heteroprio"])
 def test_policies_that_choose_kinds_are_given_layouts_with_the_device(policy):
     chain = ss.TaskGraph.from_edges([[1e-3, 1.0], [1.0, 1e-3], [1e-3, 1.0]], [(0, 1), (1, 2)])

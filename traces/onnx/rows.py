@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from simsched.graph.shapes import format_shape
 from simsched.traces.onnx.flops import flops, shape_attributes
 from simsched.traces.onnx.model import Node, declared, initialisers, plain_node
@@ -164,8 +166,9 @@ class _Graph:
         turns = self._turns(node)
         flop, moved_B, whole = zip(*works, strict=True)
         return Inside(
-            max(turns, 1) * max(flop, key=_known_first),
-            max(turns, 1) * max(moved_B, key=_known_first),
+            # Of both the largest that is known.
+            max(turns, 1) * float(np.fmax.reduce(flop)),
+            max(turns, 1) * float(np.fmax.reduce(moved_B)),
             turns,
             all(whole),
         )
@@ -195,10 +198,6 @@ class _Graph:
             axis = next((a.ints[0] for a in node.attribute if a.name == "scan_input_axes" and a.ints), 0)
             return (first.dims[axis] or 0) if first and -len(first.dims) <= axis < len(first.dims) else 0
         return 1
-
-
-def _known_first(value: float) -> float:
-    return -1.0 if math.isnan(value) else value
 
 
 def _of_known(values: Sequence[float]) -> float:
