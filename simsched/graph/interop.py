@@ -1,7 +1,8 @@
 """Task graphs to and from networkx and pandas.
 
 The columns, the names and the edges survive the way there and back bit by bit; the report, the recording
-and the machine that recorded are not part of these forms (`TaskGraph.save` keeps them).
+and the machine that recorded are not part of these forms (`TaskGraph.save` keeps them), but that a graph of networkx
+says whose names its kinds are, as the report does.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from simsched.errors import GraphError
 from simsched.graph import data_columns
 from simsched.graph.checks import refuse_where
 from simsched.graph.columns import Floats, plain_text
-from simsched.graph.report import ImportReport
+from simsched.graph.report import KINDS_ARE, ImportReport
 from simsched.later import later
 
 if TYPE_CHECKING:
@@ -254,6 +255,8 @@ def from_networkx(graph: nx.DiGraph[Any], *, duration: str = "duration_s") -> Ta
     index = {node: i for i, node in enumerate(graph)}
     rows: list[dict[str, Any]] = [graph.nodes[node] for node in graph]
     report = ImportReport("networkx")
+    if whose := graph.graph.get(KINDS_ARE):
+        report.facts[KINDS_ARE] = plain_text(whose)
     others = {key for row in rows for key in row} - {*COLUMNS, *ENDS, duration}
     _tell_ignored(report, others)
     if others and not any(duration in row for row in rows):
@@ -378,7 +381,8 @@ def to_networkx(graph: TaskGraph) -> nx.DiGraph[int]:
     columns = {str(c): tasks[c].tolist() for c in tasks.columns if c not in by_kind}
     if by_kind:
         columns["duration_s"] = tasks[by_kind].to_numpy().tolist()
-    result: nx.DiGraph[int] = nx.DiGraph(name=graph.name)
+    whose = graph.report.facts.get(KINDS_ARE)
+    result: nx.DiGraph[int] = nx.DiGraph(name=graph.name, **({KINDS_ARE: whose} if whose else {}))
     rows = zip(*columns.values(), strict=True)
     result.add_nodes_from((i, dict(zip(columns, row, strict=True))) for i, row in enumerate(rows))
     ends = zip(edges["before"].tolist(), edges["after"].tolist(), strict=True)

@@ -121,6 +121,20 @@ def test_tasks_edges_and_times_come_back(graph: TaskGraph, name: str, tmp_path: 
         assert objects_of(again) == objects_of(graph)
 
 
+@pytest.mark.parametrize("whose", ["functions", 'a "rule" \\n', None])
+def test_whose_names_kinds_are_comes_back(whose: str | None, tmp_path: Path) -> None:
+    graph = TaskGraph.from_edges([1.0, 2.0], [(0, 1)], kinds=["sum", "mine"])
+    graph.report.facts |= {"kinds_are": whose} if whose else {}
+    ways = {"networkx": TaskGraph.from_networkx(graph.to_networkx())}
+    for name in BOTH_WAYS:
+        path = tmp_path / f"written{named('writers', name).suffixes[0]}"
+        graph.save(path)
+        ways[name] = ss.load(path)
+    assert {name: back.report.facts.get("kinds_are") for name, back in ways.items()} == dict.fromkeys(
+        ways, whose
+    )
+
+
 def test_networkx_reads_what_is_written(tmp_path: Path) -> None:
     graph = TaskGraph.from_edges([0.1, 1 / 3], [(0, 1)], kinds=["a", "b"], widths=[1, 4])
     graph.save(tmp_path / "g.graphml")

@@ -17,12 +17,12 @@ from simsched.traces.dot import tdg
 from simsched.traces.dot.statements import Attributes, read_dot, unescaped
 from simsched.traces.shared.attributes import (
     COLUMNS,
-    LANE_NAMES,
+    OF_GRAPH,
     OPTIONS,
     Durations,
     Nodes,
     edge_rows,
-    lane_names,
+    of_graph,
     rows,
 )
 
@@ -60,8 +60,8 @@ DOT_WRITER = Writer(
 
 def _lines(graph: TaskGraph) -> Iterator[str]:
     yield f"digraph {_quoted(_escaped(printable(graph.name)))} {{"
-    if lanes := lane_names(graph):
-        yield f"  {LANE_NAMES}={_quoted(_escaped(lanes))};"
+    for key, text in of_graph(graph).items():
+        yield f"  {key}={_quoted(_escaped(text))};"
     for task, row in enumerate(rows(graph)):
         values = ", ".join(
             f"{_in_dot(column)}={_quoted(_escaped(str(value)))}" for column, value in row.items()
@@ -114,11 +114,13 @@ def _read(path: Path, *, duration: str = "duration_s", unit: str = "s") -> TaskG
     """
     durations = Durations.of(path, duration, unit)
     wanted = {*map(_in_dot, COLUMNS), duration}
-    dot = read_dot(path, nodes=wanted, edges=set(data_columns.COLUMNS), graph={LANE_NAMES})
+    dot = read_dot(path, nodes=wanted, edges=set(data_columns.COLUMNS), graph={*OF_GRAPH})
     rows = {node: _columns(node, attributes, duration) for node, attributes in dot.nodes.items()}
     edges = np.column_stack((dot.before, dot.after))
-    name, lanes = unescaped(dot.name), unescaped(dot.attributes.get(LANE_NAMES, ""))
-    return Nodes(path, "dot", rows, edges, name, lanes, sorted(dot.unread), dot.of_edges).graph(durations)
+    of = {key: unescaped(dot.attributes[key]) for key in OF_GRAPH if key in dot.attributes}
+    return Nodes(path, "dot", rows, edges, unescaped(dot.name), of, sorted(dot.unread), dot.of_edges).graph(
+        durations
+    )
 
 
 DOT = Reader(

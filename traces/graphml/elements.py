@@ -22,7 +22,7 @@ from simsched.graph.budget import budget
 from simsched.graph.loading import open_plain
 from simsched.graph.xml import XmlReading, refuse_entities
 from simsched.text import printable
-from simsched.traces.shared.attributes import COLUMNS, LANE_NAMES
+from simsched.traces.shared.attributes import COLUMNS, OF_GRAPH
 from simsched.traces.shared.json_stream import shown
 
 #: Most names of data that are not read in a report.
@@ -60,8 +60,8 @@ class Elements:
         Positions of their ends in `rows`.
     objects : dict of int to dict
         Data of the edges that have any.
-    name, lane_names : str
-        Of the graph; "" where the file has none.
+    of_graph : dict of str to str
+        Data of the graph: its `name` and those of `OF_GRAPH` that the file has.
     unread : list of str
         Names of other data of nodes.
     """
@@ -69,8 +69,7 @@ class Elements:
     rows: dict[str, Row] = field(default_factory=dict)
     edges: npt.NDArray[np.int64] = field(default_factory=lambda: np.empty((0, 2), np.int64))
     objects: dict[int, Row] = field(default_factory=dict)
-    name: str = ""
-    lane_names: str = ""
+    of_graph: dict[str, str] = field(default_factory=dict)
     unread: list[str] = field(default_factory=list)
 
 
@@ -113,7 +112,7 @@ class _Builder(XmlReading):
         self._wanted = {
             "node": {*COLUMNS, duration, "label"},
             "edge": set(data_columns.COLUMNS),
-            "graph": {"name", LANE_NAMES},
+            "graph": {"name", *OF_GRAPH},
         }
         self._duration = duration
         self._keys: dict[str | None, _Key] = {}
@@ -239,7 +238,7 @@ class _Builder(XmlReading):
                 self._unread[key.name] = None
         elif of == "graph":
             # It may come after the nodes.
-            setattr(self._found, key.name, str(self._value(key)))
+            self._found.of_graph[key.name] = str(self._value(key))
         else:
             self._row[key.name] = self._value(key)
             if of == "edge":

@@ -13,12 +13,11 @@ from simsched.graph.taskgraph import TaskGraph
 from simsched.text import printable
 from simsched.traces.graphml.elements import read_elements
 from simsched.traces.shared.attributes import (
-    LANE_NAMES,
     OPTIONS,
     Durations,
     Nodes,
     edge_rows,
-    lane_names,
+    of_graph,
     rows,
 )
 
@@ -62,11 +61,10 @@ GRAPHML_WRITER = Writer(
 def _as_networkx(graph: TaskGraph) -> nx.DiGraph[int]:
     import networkx as nx
 
-    graph_attributes = {"name": printable(graph.name), LANE_NAMES: lane_names(graph)}
     edges = list(edge_rows(graph))
     # An edge with several objects is written as often.
     result: nx.DiGraph[int] = nx.DiGraph() if len(edges) == graph.n_edges else nx.MultiDiGraph()
-    result.graph.update({key: text for key, text in graph_attributes.items() if text})
+    result.graph.update({"name": printable(graph.name)} if graph.name else {}, **of_graph(graph))
     result.add_nodes_from(enumerate(rows(graph)))
     for before, after, row in edges:
         result.add_edge(before, after, **row)
@@ -108,8 +106,9 @@ def _read(path: Path, *, duration: str = "duration_s", unit: str = "s") -> TaskG
     """
     durations = Durations.of(path, duration, unit)
     file = read_elements(path, duration)
+    name = file.of_graph.get("name", "")
     return Nodes(
-        path, "graphml", file.rows, file.edges, file.name, file.lane_names, file.unread, file.objects
+        path, "graphml", file.rows, file.edges, name, file.of_graph, file.unread, file.objects
     ).graph(durations)
 
 

@@ -21,6 +21,7 @@ from simsched.graph.data_columns import EdgeRows, numbered
 from simsched.graph.interop import node_seconds, refuse_other_means, to_frames
 from simsched.graph.loading import plain_name
 from simsched.graph.recording import Recording
+from simsched.graph.report import KINDS_ARE
 from simsched.text import counted, printable
 from simsched.traces.shared.json_stream import shown
 from simsched.traces.shared.options import word
@@ -35,6 +36,8 @@ RENAMED = {"width": "threads", "shape": "shapes"}
 BY_KIND = "seconds_by_kind"
 #: Of the graph: the names of the recording's lanes, a JSON list.
 LANE_NAMES = "lane_names"
+#: Attributes of the graph besides its name: texts.
+OF_GRAPH = (LANE_NAMES, KINDS_ARE)
 UNITS = {"s": 0, "ms": 3, "us": 6, "ns": 9}
 OPTIONS = {
     "duration": "attribute of the nodes that holds their durations; duration_s when not given",
@@ -76,8 +79,10 @@ class Nodes:
         Of every node, by id, its attributes by the names in `COLUMNS`, and the duration's.
     edges : int array, shape (m, 2)
         Positions in `rows`.
-    name, lane_names : str
+    name : str
         Of the graph; "" where the file has none.
+    of_graph : mapping of str to str
+        Of `OF_GRAPH`, those that the file has.
     unread : iterable of str
         Names of other attributes, for the report.
     objects : mapping of int to mapping
@@ -89,13 +94,15 @@ class Nodes:
     rows: Mapping[str, Mapping[str, Any]]
     edges: npt.NDArray[np.integer[Any]]
     name: str
-    lane_names: str
+    of_graph: Mapping[str, str]
     unread: Sequence[str]
     objects: Mapping[int, Mapping[str, Any]] = field(default_factory=dict)
 
     def graph(self, durations: Durations) -> TaskGraph:
         """Return the task graph; raise `FormatError` or `GraphError` where there is none."""
         report = ImportReport(self.path.name, self.format)
+        if whose := plain_text(self.of_graph.get(KINDS_ARE)):
+            report.facts[KINDS_ARE] = whose
         seconds = [self._number(node, durations.attribute, durations.decimals) for node in self.rows]
         self._tell(report, durations, seconds)
         number = {c: [self._number(node, c) for node in self.rows] for c in NUMBERS}
@@ -229,15 +236,15 @@ class Nodes:
         return Recording(np.array(start), np.array(finish), np.array(lanes, np.int32), tuple(names))
 
     def _lanes(self) -> list[str] | None:
-        if not self.lane_names:
+        if not (written := self.of_graph.get(LANE_NAMES)):
             return None
         try:
-            names = json.loads(self.lane_names)
+            names = json.loads(written)
         except (ValueError, RecursionError):
             names = None
         if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
             raise FormatError(
-                f"{self.path}: {LANE_NAMES} is {shown(self.lane_names)}; expected a JSON list of strings"
+                f"{self.path}: {LANE_NAMES} is {shown(written)}; expected a JSON list of strings"
             )
         return names
 
@@ -294,6 +301,8 @@ def _numbers_of(value: object) -> list[float] | None:
     return [float(number) for number in found] if numbers and all(0 <= n < 1e300 for n in found) else None
 
 
-def lane_names(graph: TaskGraph) -> str:
-    """Return the names of the lanes for `LANE_NAMES`; "" where there is no recording."""
-    return "" if graph.recording is None else json.dumps(graph.recording.lane_names)
+def of_graph(graph: TaskGraph) -> dict[str, str]:
+    """Return the attributes of `OF_GRAPH` that a graph has."""
+    lanes = "" if graph.recording is None else json.dumps(graph.recording.lane_names)
+    found = {LANE_NAMES: lanes, KINDS_ARE: printable(str(graph.report.facts.get(KINDS_ARE, "")))}
+    return {key: text for key, text in found.items() if text}

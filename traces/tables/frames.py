@@ -13,8 +13,10 @@ import numpy as np
 from simsched.errors import FormatError
 from simsched.graph import ImportReport, Recording, TaskGraph, data_columns
 from simsched.graph.checks import recording
+from simsched.graph.columns import plain_text
 from simsched.graph.interop import COLUMNS, KIND_COLUMN
 from simsched.graph.loading import find_file
+from simsched.graph.report import KINDS_ARE
 from simsched.text import counted
 from simsched.traces.shared.json_stream import shown
 from simsched.traces.shared.options import given
@@ -26,12 +28,12 @@ TIMES = ("start_s", "finish_s")
 #: Seconds on each kind of core.
 KIND_COLUMNS = tuple(KIND_COLUMN(kind) for kind in range(64))
 #: All columns that are read, with the label of a task first.
-TASK_COLUMNS = ("task", *COLUMNS, *TIMES, "lane", "lane_name", *KIND_COLUMNS)
+TASK_COLUMNS = ("task", *COLUMNS, *TIMES, "lane", "lane_name", KINDS_ARE, *KIND_COLUMNS)
 ENDS = ("before", "after")
 EDGE_COLUMNS = (*ENDS, *data_columns.COLUMNS)
 NUMBERS = ("duration_s", "flops", "bytes_B", *TIMES, *KIND_COLUMNS)
 WHOLE = ("width",)
-TEXTS = ("name", "kind", "shape", "scope", "lane_name")
+TEXTS = ("name", "kind", "shape", "scope", "lane_name", KINDS_ARE)
 MAX_LANES = 1_000_000
 EDGES = {  # the option of both readers
     "edges": "the table of edges; when not given, NAME.edges.* beside NAME.tasks.*",
@@ -91,12 +93,17 @@ def _stem(path: Path, suffix: str) -> str | None:
 
 
 def to_tables(graph: TaskGraph) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return the tables of a graph: those of `TaskGraph.to_frames`, with `task` and the recording as columns."""
+    """Return the tables of a graph: those of `TaskGraph.to_frames`, with more columns.
+
+    These are `task`, the recording, and, where kinds are names from a program, whose: the same in each row.
+    """
     tasks, edges = graph.to_frames()
     tasks = tasks.reset_index()
     if (run := graph.recording) is not None:
         tasks["start_s"], tasks["finish_s"], tasks["lane"] = run.start_s, run.finish_s, run.lanes
         tasks["lane_name"] = [run.lane_names[lane] for lane in run.lanes.tolist()]
+    if KINDS_ARE in graph.report.facts:
+        tasks[KINDS_ARE] = str(graph.report.facts[KINDS_ARE])
     return tasks, edges
 
 
@@ -150,6 +157,8 @@ def graph_of(
         If a value is impossible; the message has the file.
     """
     report = ImportReport(path.name, format)
+    if KINDS_ARE in tasks and (whose := plain_text(next(iter(tasks[KINDS_ARE].dropna()), ""))):
+        report.facts[KINDS_ARE] = whose
     report.note(
         f"Not kept, as task graphs have no such columns: {', '.join(shown(c) for c in ignored[:20])}.",
         when=ignored,

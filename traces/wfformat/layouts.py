@@ -76,6 +76,8 @@ MAKESPAN = ("workflow.execution.makespanInSeconds", "workflow.makespanInSeconds"
 SYSTEM = ("runtimeSystem.name", "wms.name")
 #: Beginning of the description that simsched's writer gives a workflow.
 OWN = "Written by simsched "
+#: Then, before whose names the kinds are, unless they are those of ops.
+KINDS = ", kinds are "
 SINGLE = ("name", "description", "schemaVersion", *MAKESPAN, *SYSTEM)
 #: Beyond this many seconds, 30,000 years, something is wrong.
 MAX_S = 1e12
@@ -135,6 +137,12 @@ class Instance:
     def own(self) -> bool:
         """Whether simsched wrote it, so that what a task moved is the bytes of the graph that was saved."""
         return str(self.entries.get("description", "")).startswith(OWN)
+
+    @property
+    def kinds_are(self) -> str:
+        """Whose names the kinds are: programs', unless simsched wrote something else; "" for those of ops."""
+        description = plain_text(self.entries.get("description"))
+        return description.partition(KINDS)[2] if self.own else "programs"
 
     def first(self, *keys: str) -> Any:
         """Return the value of the first of `keys` that has one; None where none has."""

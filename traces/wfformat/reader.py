@@ -185,17 +185,13 @@ def _read(path: Path, *, tolerant: bool | str = False) -> TaskGraph:
     >>> graph.report.format, graph.kinds.to_list(), graph.durations_s.tolist(), graph.n_edges
     ('wfformat', ['load', 'sum'], [1.0, 2.0], 1)
     """
-    report = ImportReport(path.name, "wfformat", {KINDS_ARE: "programs"})
+    report = ImportReport(path.name, "wfformat")
     found = read_instance(path, mends_if(path, tolerant, report))
+    if found.kinds_are:
+        report.facts[KINDS_ARE] = found.kinds_are
     if not found.tasks:
-        raise FormatError(
-            "; ".join(
-                [
-                    f"{path}: no tasks in workflow.specification.tasks, workflow.tasks or workflow.jobs",
-                    *report.notes,
-                ]
-            )
-        )
+        where = "no tasks in workflow.specification.tasks, workflow.tasks or workflow.jobs"
+        raise FormatError("; ".join([f"{path}: {where}", *report.notes]))
     edges = _edges(path, found, report)
     _tell(found, report)
     graph = TaskGraph.from_edges(

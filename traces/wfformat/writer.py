@@ -19,9 +19,11 @@ from simsched.files import replacing
 from simsched.graph.adjacency import Csr
 from simsched.graph.columns import plain_text
 from simsched.graph.data import read_by
+from simsched.graph.report import KINDS_ARE
 from simsched.graph.saving import Writer
 from simsched.graph.taskgraph import TaskGraph
-from simsched.traces.wfformat.layouts import MAX_S, OWN
+from simsched.text import printable
+from simsched.traces.wfformat.layouts import KINDS, MAX_S, OWN
 from simsched.version import version
 
 EPOCH = "1970-01-01T00:00:00Z"
@@ -31,8 +33,8 @@ SUFFIX = ".wfformat.json"
 def _write(graph: TaskGraph, path: Path) -> None:
     """Write a graph with at least one task; `FormatError` if it could not be replayed, `SimschedError` if not written.
 
-    Names, kinds (as `category`), edges, durations, widths and data objects (as files) come back; shapes, scopes, FLOPs,
-    bytes of tasks, seconds by kind of core and the recording do not, so that tasks need seconds if they have work.
+    Names, kinds (as `category`), edges, durations, widths, bytes and data objects (as files) come back; shapes, scopes,
+    FLOPs, seconds by kind of core and the recording do not, so that tasks need seconds if they have work.
 
     Examples
     --------
@@ -61,7 +63,7 @@ def _write(graph: TaskGraph, path: Path) -> None:
             "no seconds; a workflow has only seconds, so that it could not be replayed; write .simsched or .parquet"
         )
     with replacing(path) as file:
-        _put(file, {"name": graph.name or "graph", "description": f"{OWN}{version()}"})
+        _put(file, {"name": graph.name or "graph", "description": _description(graph)})
         file.write(b',"schemaVersion":"1.5","workflow":{"specification":{"tasks":[\n')
         reads, writes = _files(graph)
         _put_all(file, (_specified(graph, task, reads, writes) for task in range(graph.n_tasks)))
@@ -92,6 +94,12 @@ WFFORMAT_WRITER = Writer(
     writes="graph",
     write=_write,
 )
+
+
+def _description(graph: TaskGraph) -> str:
+    """Return what says who wrote the file, and whose names its kinds are, unless they are those of ops."""
+    whose = graph.report.facts.get(KINDS_ARE)
+    return f"{OWN}{version()}" + (f"{KINDS}{printable(str(whose))}" if whose else "")
 
 
 def _put(file: IO[bytes], fields: dict[str, Any], opening: bytes = b"{") -> None:
