@@ -226,3 +226,13 @@ def test_without_bokeh_the_line_to_type_is_said(
     monkeypatch.setitem(__import__("sys").modules, "bokeh", None)
     with pytest.raises(MissingExtraError, match=r"pip install 'simsched\[interactive\]'"):
         explore(make_schedule([1.0]))
+
+
+def test_gantt_has_two_backends() -> None:
+    schedule = on("generic[cores=2]")
+    assert schedule.gantt(backend="bokeh", color="wait reason").schedules == (schedule,)
+    assert schedule.gantt(backend="matplotlib").get_xlabel() == "time (s)"
+    with pytest.raises(SimschedError, match="matplotlib or bokeh"):
+        schedule.gantt(backend="plotly")  # type: ignore[call-overload]
+    with pytest.raises(SimschedError, match="leave it out"):
+        schedule.gantt(schedule.gantt(), backend="bokeh")  # type: ignore[call-overload]

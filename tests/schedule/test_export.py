@@ -228,3 +228,10 @@ def test_a_failure_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.Monke
         made().save(path)
     assert path.read_text() == "old"
     assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_perfetto_by_its_method_is_that_by_its_suffix(tmp_path: Path) -> None:
+    schedule = made()
+    schedule.to_perfetto(tmp_path / "one.pftrace")
+    schedule.save(tmp_path / "two.pftrace")
+    assert (tmp_path / "one.pftrace").read_bytes() == (tmp_path / "two.pftrace").read_bytes()
