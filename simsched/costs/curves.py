@@ -96,6 +96,43 @@ class Curve:
 @cache
 def default_curves(library: str = DEFAULT) -> tuple[Mapping[str, Curve], Curve]:
     """Return the curve of each known kind (normalised), and that of all others, where a library runs them."""
+    families, kinds = _families(library)
+    return {kind: families[family] for kind, family in kinds.items()}, families["serial"]
+
+
+#: Family of kinds of which nothing is known but that their tasks ran on several threads.
+SEVERAL = "several threads"
+
+
+def several_curve() -> Curve:
+    """Return the curve of kinds of `SEVERAL`.
+
+    Examples
+    --------
+    >>> several_curve().serial_share
+    0.0
+    """
+    return _families(DEFAULT)[0][SEVERAL]
+
+
+def of_several(graph: TaskGraph, curves: Sequence[Curve]) -> list[bool]:
+    """Return for each label of a graph's kinds whether nothing is known of it but that tasks ran on several threads.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> graph = ss.TaskGraph.from_edges([1.0, 1.0, 1.0], kinds=["mine", "other", "gemm"], widths=[2, 1, 2])
+    >>> of_several(graph, [ss.CostModel().curve(kind) for kind in graph.kinds.labels])
+    [True, False, False]
+    """
+    ran = graph.kinds.codes[(graph.widths > 1) & ~np.isnan(graph.durations_s)]
+    wide = np.bincount(ran, minlength=len(curves)) > 0
+    return [bool(one and curve.family == "serial") for one, curve in zip(wide, curves, strict=True)]
+
+
+@cache
+def _families(library: str) -> tuple[Mapping[str, Curve], Mapping[str, str]]:
+    """Return the curve of each family, and the family of each known kind."""
     table = tomllib.loads((files(__package__) / "curves.toml").read_text("utf-8"))
     own = parameters(library).library.curves
     numbers = ("serial_share", "thread_overhead", "grain_flops", "grain_B")
@@ -106,8 +143,7 @@ def default_curves(library: str = DEFAULT) -> tuple[Mapping[str, Curve], Curve]:
         )
         for row in table["family"]
     }
-    curves = {kind: families[row["name"]] for row in table["family"] for kind in row["kinds"]}
-    return curves, families["serial"]
+    return families, {kind: row["name"] for row in table["family"] for kind in row["kinds"]}
 
 
 #: Namespace of functions and commands of a program's own, each on a thread, whatever their names: as of what ran on a
@@ -169,6 +205,24 @@ def taken_to_be_serial(kinds: Sequence[str]) -> tuple[Note, ...]:
     said = (
         f"kinds taken to be serial, as nothing is known of them ({few(kinds)}): if teams speed them up, say how much "
         "by costs=ss.CostModel({kind: ss.Curve(serial_share=...)}), or call them as docs/costs.md does (MatMul)"
+    )
+    return (Note(said, Weight.ASSUMPTION),)
+
+
+def taken_to_divide(kinds: Sequence[str]) -> tuple[Note, ...]:
+    """Return a note on kinds of `SEVERAL`; none without any.
+
+    Examples
+    --------
+    >>> taken_to_divide(["DGEMM", ""])[0].partition(":")[0]
+    "nothing is known of tasks ('DGEMM', 'no kind') but that they ran on several threads"
+    """
+    if not kinds:
+        return ()
+    said = (
+        f"nothing is known of tasks ({few([kind or 'no kind' for kind in kinds])}) but that they ran on several "
+        "threads: these are taken to have had equal work each, on which more threads gain nothing; "
+        "costs=ss.CostModel({kind: ss.Curve(serial_share=...)}) says otherwise"
     )
     return (Note(said, Weight.ASSUMPTION),)
 

@@ -12,13 +12,17 @@ import numpy as np
 
 from simsched.costs.curves import (
     OWN,
+    SEVERAL,
     Curve,
     default_curves,
     kinds_of,
     normalised,
+    of_several,
     ranges,
     sampled_families,
+    several_curve,
     taken_to_be_serial,
+    taken_to_divide,
     unknown_kinds,
 )
 from simsched.costs.discrepancy import Discrepancy
@@ -139,6 +143,13 @@ class CostModel:
         listed = listed and self.families.get(listed.family, listed)
         return self._own(kind) or listed or self.default or other
 
+    def _curves(self, graph: TaskGraph, library: str) -> list[Curve]:
+        """Return the curve of each label of a graph's kinds."""
+        curves = [self._curve(kind, library) for kind in kinds_of(graph)]
+        several = self.families.get(SEVERAL) or several_curve()
+        wide = of_several(graph, curves)
+        return [several if one else curve for one, curve in zip(wide, curves, strict=True)]
+
     def _own(self, kind: str) -> Curve | None:
         name = kind.removeprefix(OWN)
         return self.curves.get(kind) or self.curves.get(name) or self._by_kind.get(normalised(name))
@@ -169,6 +180,7 @@ class CostModel:
         families = sampled_families([*table.values(), other], generator)
         measured = None if self.measured is None else self.measured.sampled(generator)
         off = Discrepancy(int(generator.integers(2**62)))
+        families = {**families, **sampled_families([several_curve()], generator)}
         return replace(self, families=families, measured=measured, discrepancy=off)
 
     def while_busy(self, threads: float | None) -> Self:
@@ -243,8 +255,8 @@ class CostModel:
         check_graph(graph)
         runtime = machine.runtime if runtime is None else runtime
         library = _library_of(self.library, graph, machine)
-        curves = [self._curve(kind, library.params.library.name) for kind in kinds_of(graph)]
-        terms = _terms(curves, runtime)
+        curves = self._curves(graph, library.params.library.name)
+        terms = Terms.of(curves, runtime)
         recorded = one_core_of_recorded(graph, terms)
         pieces, traffic_B = terms.pieces(graph), graph.bytes_B
         threads = graph.widths
@@ -463,26 +475,15 @@ def _traffic(bytes_B: Seconds, machine: Machine, one_core: Seconds, used: Second
         return np.nan_to_num(np.minimum(bytes_B, reach_Bps * one_core / used))
 
 
-def _terms(curves: Sequence[Curve], runtime: RuntimeProfile) -> Terms:
-    serial = np.array([curve.serial_share for curve in curves])
-    return Terms(
-        serial_share=serial,
-        thread_overhead=np.array([curve.thread_overhead for curve in curves]),
-        fork_join_s=np.where(serial < 1, runtime.region_s, 0.0),
-        fork_join_per_thread_s=np.where(serial < 1, runtime.region_per_thread_s, 0.0),
-        grain_flops=np.array([curve.grain_flops for curve in curves]),
-        grain_B=np.array([curve.grain_B for curve in curves]),
-    )
-
-
 def _families(graph: TaskGraph, curves: Sequence[Curve], covers: Mask | None) -> tuple[str, ...]:
     """Return notes on how many tasks follow the curve of each family, and on kinds of none; none of measured ones."""
     kinds = graph.kinds if covers is None else LabelColumn(graph.kinds.codes[~covers], graph.kinds.labels)
     counts: Counter[str] = Counter()
-    for curve, count in zip(curves, kinds.counts.tolist(), strict=True):
+    several: list[str] = []
+    for kind, curve, count in zip(kinds.labels, curves, kinds.counts.tolist(), strict=True):
         counts[curve.family] += count
+        several += [kind] * bool(count and curve.family == SEVERAL)
     said = ", ".join(f"{count} {family}" for family, count in counts.most_common() if count)
-    if not said:
-        return ()
-    serial = taken_to_be_serial(unknown_kinds(graph, curves) if covers is None else ())
-    return (Note(f"cost curves: {said}", Weight.ASSUMPTION), *serial)
+    serial = unknown_kinds(graph, curves) if covers is None else ()
+    curves_said = (Note(f"cost curves: {said}", Weight.ASSUMPTION),) if said else ()
+    return (*curves_said, *taken_to_be_serial(serial), *taken_to_divide(several))

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from simsched.costs.curves import REFERENCE_S
-from simsched.costs.own_machine import has_chip, part_idle, stands_in
+from simsched.costs.own_machine import has_chip, part_idle, peak_s, stands_in
 from simsched.costs.task_costs import Terms
 from simsched.errors import CostError
 from simsched.graph import TaskGraph
@@ -72,8 +72,8 @@ def one_core_of_recorded(graph: TaskGraph, terms: Terms) -> Seconds:
     fork_join = terms.fork_join_s[labels] + terms.fork_join_per_thread_s[labels] * used
     left = np.maximum(recorded - fork_join, 0.0)
     root = (-linear + np.sqrt(linear**2 + 4 * square * left)) / (2 * square)
-    # What gains nothing from more cores takes as long on one, to the bit; a root and a square may round.
-    alone = np.where((square == 1) & (linear == 0), left, root**2)
+    # Without overhead the equation is linear; a root and a square may round.
+    alone = np.where(linear == 0, left / square, root**2)
     # A task that ran on one thread of its team takes as long on one core.
     return np.where(graph.widths > 1, np.maximum(recorded, alone), recorded)
 
@@ -112,7 +112,14 @@ def rescaled(
         said = f"roofline time on {_core_of(machine)} for {counted(missing.sum(), 'task')} without a duration"
         notes.append(Note(said, Weight.ASSUMPTION))
         one_core = np.where(missing, here, one_core)
-    return np.where(recorded, one_core * factor, one_core), notes
+    carried = one_core * factor
+    # What beat the roofline of its recorder, whose clock may have been higher, beats no peak.
+    least_s = np.where(ways == WAYS.index("carried"), peak_s(graph, machine), 0.0)
+    if held := (recorded & (carried < least_s)).sum():
+        name = graph.recorded_on.name if graph.recorded_on else ""
+        said = f"{counted(held, 'task is', 'tasks are')} faster on {name} than is known of it (its clock may have been"
+        notes.append(Note(f"{said} higher), and carried to the peak of {_core_of(machine)}", Weight.DOUBT))
+    return np.where(recorded, np.maximum(carried, least_s), one_core), notes
 
 
 def _doubts(graph: TaskGraph, machine: Machine, recorded: Mask) -> Iterator[Note]:

@@ -11,14 +11,15 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from simsched.costs.curves import REFERENCE_S
+from simsched.costs.curves import REFERENCE_S, SEVERAL, Curve
 from simsched.costs.own_machine import part_idle
 from simsched.costs.width_table import WidthTable
 from simsched.errors import CostError
 from simsched.graph import TaskGraph
-from simsched.graph.adjacency import Csr, Index
+from simsched.graph.adjacency import Csr, Index, Mask
 from simsched.graph.columns import ReadOnly
 from simsched.graph.taskgraph import Seconds
+from simsched.machine import RuntimeProfile
 
 Width = int | npt.NDArray[np.integer]
 #: Memory share, demand in bytes per second, and core share of each task; see `TaskCosts.memory`.
@@ -38,6 +39,8 @@ class Terms(ReadOnly):
         F and f of the runtime profile; zero for kinds that never fork.
     grain_flops, grain_B : float64 arrays, shape (labels,)
         Grains of the curve; zero for none.
+    several : bool array, shape (labels,)
+        Whether nothing is known but that tasks ran on several threads.
     """
 
     serial_share: Seconds
@@ -46,13 +49,34 @@ class Terms(ReadOnly):
     fork_join_per_thread_s: Seconds
     grain_flops: Seconds
     grain_B: Seconds
+    several: Mask
+
+    @classmethod
+    def of(cls, curves: Sequence[Curve], runtime: RuntimeProfile) -> Terms:
+        """Return the terms of the curve of each label."""
+        serial = np.array([curve.serial_share for curve in curves])
+        several = np.array([curve.family == SEVERAL for curve in curves], np.bool_)
+        forks = (serial < 1) & ~several
+        return cls(
+            serial_share=serial,
+            thread_overhead=np.array([curve.thread_overhead for curve in curves]),
+            fork_join_s=np.where(forks, runtime.region_s, 0.0),
+            fork_join_per_thread_s=np.where(forks, runtime.region_per_thread_s, 0.0),
+            grain_flops=np.array([curve.grain_flops for curve in curves]),
+            grain_B=np.array([curve.grain_B for curve in curves]),
+            several=several,
+        )
 
     def pieces(self, graph: TaskGraph) -> Seconds:
         """Return the number of pieces of each task, at least 1; infinite where it is unknown or unlimited.
 
-        What was recorded on fewer threads than its team had has as many pieces as these.
+        What was recorded on fewer threads than its team had has as many pieces as these, and so has that of which
+        nothing else is known.
         """
         found = np.full(graph.n_tasks, np.inf)
+        if self.several.any():
+            threads = np.where(np.isnan(graph.durations_s), 1, graph.widths)
+            np.copyto(found, threads, where=self.several[graph.kinds.codes])
         for amount, of_label in ((graph.flops, self.grain_flops), (graph.bytes_B, self.grain_B)):
             if of_label.any():
                 grains = of_label[graph.kinds.codes]

@@ -288,6 +288,38 @@ def test_kinds_that_name_functions_gain_from_no_team():
         assert (costs.seconds(4) / costs.seconds(1)).tolist() == pytest.approx([0.25, 1.0], rel=1e-3)
 
 
+def test_seconds_on_several_threads_are_no_less_work_on_fewer():
+    """A task of 4 s on 2 cores took 4 s on one, in an interval of no width."""
+    kinds, widths = ["mine", "mine", "", "gemm"], [3, 1, 2, 2]
+    graph = ss.TaskGraph.from_edges(
+        [6.0, 5.0, 4.0, np.nan], kinds=kinds, widths=widths, flops=[np.nan] * 3 + [1e9]
+    )
+    costs = ss.CostModel().on(graph, ss.machine("generic[cores=4]"))
+    by_width = [costs.seconds(width)[:3].tolist() for width in (1, 2, 3, 4)]
+    assert by_width == [[18.0, 5.0, 8.0], [9.0, 5.0, 4.0], [6.0, 5.0, 4.0], [6.0, 5.0, 4.0]]
+    assert any(
+        "tasks ('mine', 'no kind') but that they ran on several threads" in note for note in costs.notes
+    )
+    worlds = [
+        ss.CostModel().sampled(np.random.default_rng(seed)).on(graph, ss.machine("generic[cores=4]"))
+        for seed in range(40)
+    ]
+    alone, three = (np.array([world.seconds(width)[0] for world in worlds]) for width in (1, 3))
+    assert three == pytest.approx(6.0, rel=1e-12), "the seconds that are given"
+    assert 6.0 <= alone.min() < 12.0 < alone.max() == pytest.approx(18.0)
+
+
+def test_seconds_are_carried_to_no_more_than_the_peak():
+    """A product at 97.7 GFLOP/s, on a host of whom 62.2 are known, took a Knights Landing beyond its peak."""
+    known = ss.RecordedOn("host", core_flops=62.2e9, core_bandwidth_Bps=2e10)
+    flops = [33.6e6, 33.6e6]
+    graph = ss.TaskGraph.from_edges([343.5e-6, 686e-6], kinds="gemm", flops=flops, recorded_on=known)
+    costs = ss.CostModel().on(graph, KNL)
+    assert costs.one_core_s[0] == pytest.approx(33.6e6 / 89.6e9)
+    assert costs.one_core_s[1] == pytest.approx(686e-6 * 62.2e9 / KNL.core_flops)
+    assert any(note.startswith("1 task is faster on host than is known of it") for note in costs.notes)
+
+
 @pytest.mark.parametrize("kind", ["aten::_fused_adam_", "aten::_fused_adamw_", "aten::index"])
 def test_operators_that_pytorch_divides_gain_from_teams(kind):
     """The fused optimizer stayed on one thread, and took half of a small network's step on 64 cores."""

@@ -135,6 +135,14 @@ def test_whose_names_kinds_are_comes_back(whose: str | None, tmp_path: Path) -> 
     )
 
 
+def test_workflows_say_whether_seconds_are_recorded(tmp_path: Path) -> None:
+    """A recording came back as numbers that are exact, in intervals of no width."""
+    recorded = TaskGraph.from_edges([1.0, 2.0], [(0, 1)], recorded_on=ss.RecordedOn("laptop"))
+    for graph, told in ((recorded, True), (TaskGraph.from_edges([1.0]), False)):
+        graph.save(tmp_path / "written.wfformat.json")
+        assert (ss.load(tmp_path / "written.wfformat.json").recorded_on is not None) == told
+
+
 def test_networkx_reads_what_is_written(tmp_path: Path) -> None:
     graph = TaskGraph.from_edges([0.1, 1 / 3], [(0, 1)], kinds=["a", "b"], widths=[1, 4])
     graph.save(tmp_path / "g.graphml")

@@ -76,6 +76,8 @@ MAKESPAN = ("workflow.execution.makespanInSeconds", "workflow.makespanInSeconds"
 SYSTEM = ("runtimeSystem.name", "wms.name")
 #: Beginning of the description that simsched's writer gives a workflow.
 OWN = "Written by simsched "
+#: Then, where a machine took the seconds.
+RECORDED = ", seconds are recorded"
 #: Then, before whose names the kinds are, unless they are those of ops.
 KINDS = ", kinds are "
 SINGLE = ("name", "description", "schemaVersion", *MAKESPAN, *SYSTEM)
@@ -141,8 +143,16 @@ class Instance:
     @property
     def kinds_are(self) -> str:
         """Whose names the kinds are: programs', unless simsched wrote something else; "" for those of ops."""
-        description = plain_text(self.entries.get("description"))
-        return description.partition(KINDS)[2] if self.own else "programs"
+        return self._described[2] if self.own else "programs"
+
+    @property
+    def recorded(self) -> bool:
+        """Whether its seconds are those of a machine; of others' workflows they are."""
+        return not self.own or self._described[0].endswith(RECORDED)
+
+    @property
+    def _described(self) -> tuple[str, str, str]:
+        return plain_text(self.entries.get("description")).partition(KINDS)
 
     def first(self, *keys: str) -> Any:
         """Return the value of the first of `keys` that has one; None where none has."""

@@ -329,14 +329,14 @@ def _used(found: Instance) -> set[str]:
 
 
 def _recorded_on(found: Instance, report: ImportReport) -> RecordedOn | None:
-    """Return the processor that ran the tasks, or that nobody knows it; none of a graph that simsched wrote."""
+    """Return the processor that ran the tasks, or that nobody knows it; none where seconds are given numbers."""
     different = processors(found.machines, _used(found))
     if len(different) > 1:
         named = "; ".join(shown(one or "not told")[1:-1] for one in different[:MOST_PROCESSORS])
         more = ", ..." if len(different) > MOST_PROCESSORS else ""
         report.note(f"Tasks ran on {len(different)} different processors: {named}{more}.")
         return UNKNOWN
-    return (recorded_on(*different) if different else None) or (None if found.own else UNKNOWN)
+    return (recorded_on(*different) if different else None) or (UNKNOWN if found.recorded else None)
 
 
 def _tell_makespan(makespan: Any, report: ImportReport) -> None:

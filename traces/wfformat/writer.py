@@ -19,11 +19,12 @@ from simsched.files import replacing
 from simsched.graph.adjacency import Csr
 from simsched.graph.columns import plain_text
 from simsched.graph.data import read_by
+from simsched.graph.recording import measured_on
 from simsched.graph.report import KINDS_ARE
 from simsched.graph.saving import Writer
 from simsched.graph.taskgraph import TaskGraph
 from simsched.text import printable
-from simsched.traces.wfformat.layouts import KINDS, MAX_S, OWN
+from simsched.traces.wfformat.layouts import KINDS, MAX_S, OWN, RECORDED
 from simsched.version import version
 
 EPOCH = "1970-01-01T00:00:00Z"
@@ -97,9 +98,13 @@ WFFORMAT_WRITER = Writer(
 
 
 def _description(graph: TaskGraph) -> str:
-    """Return what says who wrote the file, and whose names its kinds are, unless they are those of ops."""
+    """Return who wrote the file, whether a machine took its seconds, and whose names its kinds are, if not ops'."""
     whose = graph.report.facts.get(KINDS_ARE)
-    return f"{OWN}{version()}" + (f"{KINDS}{printable(str(whose))}" if whose else "")
+    return (
+        f"{OWN}{version()}"
+        + RECORDED * (measured_on(graph) is not None)
+        + (f"{KINDS}{printable(str(whose))}" if whose else "")
+    )
 
 
 def _put(file: IO[bytes], fields: dict[str, Any], opening: bytes = b"{") -> None:
