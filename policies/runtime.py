@@ -246,7 +246,8 @@ class _Workers(Policy):
 
     def decide(self, view: View) -> Iterable[Start]:
         """Return a task for each idle worker that finds one."""
-        self._note_ends(view)
+        for done in view.newly_finished:
+            self.ended[done] = (len(self.ended), self.running.pop(done))
         self._add(view.newly_ready)
         found: list[Start] = []
         # Workers that keep a task come first, so that others do not steal before.
@@ -257,11 +258,6 @@ class _Workers(Policy):
                 self.running[task] = core
                 found.append(Start(task, cores=(core,)))
         return found
-
-    def _note_ends(self, view: View) -> None:
-        now = {one.task for one in view.running}
-        for task in sorted(self.running.keys() - now):
-            self.ended[task] = (len(self.ended), self.running.pop(task))
 
     def _add(self, ready: Iterable[int]) -> None:
         by_worker: dict[int, list[int]] = {}

@@ -25,8 +25,9 @@ class WorkStealing(Policy):
     """A core runs the newest task of its own deque, and where that is empty, the oldest of another core's.
 
     A task that becomes ready joins the deque of the core on which the last of its predecessors ran; tasks that are
-    ready from the beginning are dealt to the cores in turn. Each task runs on one core; a layout k x w has k workers
-    with a deque each, whose tasks run on w cores. Stealing costs no more than starting. Cost: O(cores) per decision.
+    ready from the beginning are dealt to the cores in turn. Cores take tasks of their own before others steal them.
+    Each task runs on one core; a layout k x w has k workers with a deque each, whose tasks run on w cores. Stealing
+    costs no more than starting. Cost: O(cores) per decision.
 
     Parameters
     ----------
@@ -136,9 +137,7 @@ class _Stealing(Policy):
     levels: Floats | None
     deques: dict[int, deque[int] | _Sorted] = field(default_factory=dict)
     running: dict[int, int] = field(default_factory=dict)  # worker of each task
-    ended: dict[int, tuple[int, int, int]] = field(
-        default_factory=dict
-    )  # when, counted; the task; its worker
+    ended: dict[int, tuple[int, int]] = field(default_factory=dict)  # when, counted; its worker
 
     @cached_property
     def worker_of(self) -> dict[int, int]:
@@ -147,16 +146,17 @@ class _Stealing(Policy):
 
     def decide(self, view: View) -> Iterable[Start]:
         """Return a task for each idle core that finds one."""
-        self._note_ends(view)
+        for task in view.newly_finished:
+            self.ended[task] = (len(self.ended), self.running.pop(task))
         for dealt, task in enumerate(view.newly_ready):
             owner = self._owner(task, dealt)
             if owner not in self.deques:
                 self.deques[owner] = deque() if self.levels is None else _Sorted(self.levels)
             self.deques[owner].append(task)
         found = []
-        for core in view.idle_cores:
-            if (worker := self.worker_of.get(core)) is None:
-                continue
+        idle = [self.worker_of[core] for core in view.idle_cores if core in self.worker_of]
+        # Who has tasks of its own takes one before others steal.
+        for worker in sorted(idle, key=lambda worker: not self.deques.get(worker)):
             if own := self.deques.get(worker):
                 task = own.pop()
             elif any(self.deques.values()):
@@ -165,18 +165,13 @@ class _Stealing(Policy):
                 break
             self.running[task] = worker
             found.append(Start(task, cores=tuple(self.teams[worker])))
-        return found
-
-    def _note_ends(self, view: View) -> None:
-        now = {one.task for one in view.running}
-        for task in sorted(self.running.keys() - now):
-            self.ended[task] = (len(self.ended), task, self.running.pop(task))
+        return sorted(found, key=lambda start: start.cores)
 
     def _owner(self, task: int, dealt: int) -> int:
         """Return the worker on whose deque a task that became ready goes."""
         if not (before := self.problem.graph.predecessors.neighbours(task).tolist()):
             return dealt % len(self.teams)
-        return max(self.ended[other] for other in before)[2]
+        return max(self.ended[other] for other in before)[1]
 
     def _core(self, worker: int) -> int:
         """Return the first core of a worker."""

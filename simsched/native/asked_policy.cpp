@@ -150,7 +150,9 @@ nb::object AskedPolicy::next_action() {
 
 void AskedPolicy::ask() {
     view_.newly_ready.swap(new_);
+    view_.newly_finished.swap(ended_);
     new_.clear();
+    ended_.clear();
     const Unlocked deciding(locked_, self_);
     const auto actions = nb::steal(PyObject_CallOneArg(decide_.ptr(), self_.ptr()));
     if (!actions.is_valid())

@@ -61,7 +61,7 @@ struct PolicyView {
     nanobind::object problem, checks, running_type;
     Estimates estimates;
     double now_s = 0;
-    std::vector<std::int32_t> newly_ready;
+    std::vector<std::int32_t> newly_ready, newly_finished;
     bool replayed = false, several_kinds;
     const DataState *data = nullptr; // while it is replayed, where data move
 };
@@ -80,7 +80,10 @@ class AskedPolicy {
     AskedPolicy(nanobind::handle view, ViewLock &locked, nanobind::object decide, nanobind::handle start,
                 std::span<const double> factors, std::int64_t max_demand_Bps);
     void release(std::span<const std::int32_t> tasks, double now);
-    void finished(std::int32_t task) { view_.state.finished(task); }
+    void finished(std::int32_t task) {
+        view_.state.finished(task);
+        ended_.push_back(task);
+    }
     bool next(double now, Decision &decision);
 
   private:
@@ -96,7 +99,7 @@ class AskedPolicy {
     PolicyView &view_;
     std::span<const double> factors_; // none: all 1
     std::int64_t max_demand_Bps_;
-    std::vector<std::int32_t> new_, team_;
+    std::vector<std::int32_t> new_, ended_, team_;
 };
 
 // A whole number as policies may give it: of Python or NumPy, and no bool.

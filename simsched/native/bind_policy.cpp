@@ -192,9 +192,9 @@ nb::object running_of(nb::handle_t<PolicyView> self) {
     return nb::tuple(running);
 }
 
-nb::tuple newly_ready_of(const PolicyView &view) {
+template <std::vector<std::int32_t> PolicyView::*Of> nb::tuple tasks_of(const PolicyView &view) {
     nb::list tasks;
-    for (const auto task : view.newly_ready)
+    for (const auto task : view.*Of)
         tasks.append(task);
     return nb::tuple(tasks);
 }
@@ -297,7 +297,8 @@ void bind_view(nb::module_ &m) {
                     return made<Numbers>(self, nb::inst_ptr<PolicyView>(self)->state.ready());
                 },
                 nb::lock_self())
-            .def_prop_ro("newly_ready", &newly_ready_of, nb::lock_self())
+            .def_prop_ro("newly_ready", &tasks_of<&PolicyView::newly_ready>, nb::lock_self())
+            .def_prop_ro("newly_finished", &tasks_of<&PolicyView::newly_finished>, nb::lock_self())
             .def_prop_ro("running", &running_of)
             .def_prop_ro(
                 "idle_cores",

@@ -192,6 +192,10 @@ class View(Protocol):
         """Tasks that became ready since the previous call of `decide`, in that order."""
 
     @property
+    def newly_finished(self) -> Sequence[int]:
+        """Tasks that finished since the previous call of `decide`, in that order."""
+
+    @property
     def running(self) -> Sequence[Running]:
         """Tasks dispatched or running, in the order in which they were started."""
 

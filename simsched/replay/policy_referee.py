@@ -34,6 +34,8 @@ class PolicyReferee(Chooser):
         self._shown_ready: tuple[int, ...] | None = None
         self._new: list[int] = []
         self._newly_ready: tuple[int, ...] = ()
+        self._ended: list[int] = []
+        self._newly_finished: tuple[int, ...] = ()
         self._idle = list(range(plan.problem.machine.n_threads))
         self._shown_idle: tuple[int, ...] | None = None
         self._running: dict[int, Running] = {}
@@ -64,6 +66,11 @@ class PolicyReferee(Chooser):
     def newly_ready(self) -> Sequence[int]:
         """Tasks that became ready since the previous call of the policy, in that order."""
         return self._newly_ready
+
+    @property
+    def newly_finished(self) -> Sequence[int]:
+        """Tasks that finished since the previous call of the policy, in that order."""
+        return self._newly_finished
 
     @property
     def running(self) -> Sequence[Running]:
@@ -148,6 +155,7 @@ class PolicyReferee(Chooser):
             insort(self._idle, core)
         heappush(self._free_lanes, self._lane_of.pop(task))
         self._finished_at[task] = running.finish_s
+        self._ended.append(task)
 
     def next(self, now_s: float) -> Decision | None:
         """Return the next action of the policy, calling it again once it has no more."""
@@ -161,6 +169,7 @@ class PolicyReferee(Chooser):
 
     def _ask(self) -> Iterator[object]:
         self._newly_ready, self._new = tuple(self._new), []
+        self._newly_finished, self._ended = tuple(self._ended), []
         actions = self._plan.policy.decide(self)
         try:
             return iter(actions if actions is not None else ())

@@ -45,8 +45,8 @@ class _Telling(ss.Policy):
         """Note it."""
         estimates = [view.seconds(task, 1 + task % 3) for task in view.newly_ready]
         since = [view.ready_s(task) for task in view.ready]
-        seen = (view.now_s, view.ready, view.newly_ready, view.running, view.idle_cores, estimates, since)
-        TOLD.append((*seen, tuple(view.ready), tuple(view.idle_cores)))
+        seen = (view.now_s, view.ready, view.newly_ready, view.running, view.idle_cores, view.newly_finished)
+        TOLD.append((*seen, estimates, since, tuple(view.ready), tuple(view.idle_cores)))
 
 
 TOLD: list[tuple[object, ...]] = []

@@ -24,6 +24,15 @@ def test_own_tasks_newest_first_stolen_ones_oldest_first(engine):
     assert schedule.start_s.tolist() == [0, 1, 2, 2, 1]
 
 
+def test_whoever_made_a_task_ready_runs_it(engine):
+    """1 ends on core 1 at 9 s, 2 on core 0 at 5 s, when nothing is ready: 3 is core 1's, and core 0 steals nothing."""
+    graph = ss.TaskGraph.from_edges([2, 3, 3, 2], [(0, 1), (0, 2), (1, 3), (2, 3)], edge_bytes=[4, 6, 5, 7])
+    machine = "generic[cores=2,link_Bps=1.0,data=sent]"
+    schedule = ss.simulate(graph, machine, "work-stealing", "2x1", engine=engine)
+    assert schedule.tasks["first_core"].tolist() == [0, 1, 0, 1]
+    assert schedule.finish_s.tolist() == [2, 9, 5, 18]
+
+
 def test_sources_are_dealt_in_turn(engine):
     assert run([1] * 4, [], "generic[cores=2]", engine=engine).executor.tolist() == [0, 1, 0, 1]
 

@@ -337,6 +337,7 @@ class Asked(Simulator):
         self.policy, self.actions = policy, iter(())
         self.ready, self.held, self.last_width = [], {}, {}
         self.newly_ready, self.new = [], []
+        self.newly_finished, self.over = [], []
         self.levels = problem.levels
         if self.moves is not None and policy.planned_cores is not None:
             place_of = self.machine.network.place_of.tolist()
@@ -357,6 +358,7 @@ class Asked(Simulator):
 
     def freed(self, task):
         del self.held[task]
+        self.over.append(task)
 
     def ready_s(self, task):
         return self.ready_at_s[task]
@@ -371,6 +373,7 @@ class Asked(Simulator):
             action = next(self.actions, None)
             if action is None and self.ready and self.idle_cores:
                 self.newly_ready, self.new = self.new, []
+                self.newly_finished, self.over = self.over, []
                 self.actions = iter(self.policy.decide(self))
                 action = next(self.actions, None)
             if action is None:
