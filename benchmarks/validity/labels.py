@@ -1,10 +1,10 @@
-"""How each claim came about: `fit`, `interpolated`, `endpoints given` or `predicted`."""
+"""How each claim came about: `fit`, `interpolated`, `endpoints given`, `seen` or `predicted`."""
 
 from __future__ import annotations
 
 #: By what a claim begins with; the first that fits. *fit*: numbers of the model were fitted to these values.
-#: *interpolated*: between values of the same series. *endpoints given*: the same series gave its ends. *predicted*:
-#: none of these values was used. *distance*: no prediction at all.
+#: *interpolated*: between values of the same series. *endpoints given*: the same series gave its ends. *seen*: they
+#: were in view when a choice was made. *predicted*: none of these values was used. *distance*: no prediction at all.
 LABELS = (
     ("executed here", "interpolated"),
     ("measured by `measure` alone", "predicted"),
@@ -25,6 +25,7 @@ LABELS = (
     ("measured elsewhere: MKL square products", "fit"),
     ("measured elsewhere: plain loops", "fit"),
     ("measured elsewhere: DeepBench", "fit"),
+    ("published and seen", "seen"),
     ("published", "predicted"),
     ("proven optimum", "distance"),
 )

@@ -19,6 +19,7 @@ from recordings import recordings
 import simsched as ss
 from simsched.plugins import registered
 from simsched.reproduce.rows import RATIO, TIMES, Row
+from simsched.reproduce.summary import COMPARED
 from validity.claim import Agreement, Claim, Found
 
 #: Policies whose distance from the optimum is shown, and seconds for each search.
@@ -81,20 +82,25 @@ def _by_row(table: Table) -> dict[str, float]:
 
 
 def papers() -> Found:
-    """Return published numbers beside their reproductions, without those that a model is built from."""
+    """Return published numbers beside their reproductions, those apart that were in view when a choice was made."""
     claims, agreements = [], []
     for name in sorted(registered("reproductions")):
         made, source = ss.reproduce(name), f"`simsched reproduce {name}`"
-        scored = [row for row in made.rows if row.scored]
-        for kind, units in KINDS.items():
-            errors = _by_case(row for row in scored if row.unit in units)
-            if errors:
-                claims.append(Claim(source, f"published, {name}: {kind}", errors))
         numbers = made.summary()
-        agreements += [
-            Agreement(source, f"published, {name}: {what}", int(numbers[f"{what}_agree"]), int(numbers[what]))
-            for what in ("signs", "orderings", "claims") if numbers[what]
-        ]  # fmt: skip
+        for (use, prefix), said in zip(
+            COMPARED, (f"published, {name}", f"published and seen, {name}"), strict=True
+        ):
+            compared = [row for row in made.rows if row.use == use and row.paper is not None]
+            for kind, units in KINDS.items():
+                errors = _by_case(row for row in compared if row.unit in units)
+                if errors:
+                    claims.append(Claim(source, f"{said}: {kind}", errors))
+            counts = {what: f"{prefix}{what}" for what in ("signs", "orderings", "claims")}
+            agreements += [
+                Agreement(source, f"{said}: {what}", int(numbers[f"{count}_agree"]), int(numbers[count]))
+                for what, count in counts.items()
+                if numbers[count]
+            ]
     return claims, agreements
 
 

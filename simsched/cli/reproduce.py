@@ -60,7 +60,7 @@ def reproduce(
             rows += made.records()
             if not json_:
                 say_document(made.document)
-            say(f"{made.system}: {summary_text(made.summary())}", err=json_)
+            say(f"{made.system}: {summary_text(made.rows, made.claims)}", err=json_)
             if out is not None:
                 say(f"wrote {counted(len(written), 'file')} to {out}", err=json_)
     if json_:

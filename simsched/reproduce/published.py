@@ -104,6 +104,11 @@ class Quantity(Strict):
             for values in product(*lists):
                 yield dict(zip(axes, values, strict=True))
 
+    @property
+    def decimals(self) -> int:
+        """Most decimals that the paper prints of it."""
+        return max(one.decimals for one in self.asked())
+
     def asked(self) -> Iterator[Asked]:
         """Yield every case, in the order of the file."""
         uses: tuple[tuple[Use, Any], ...] = (

@@ -37,7 +37,7 @@ def document(made: Reproduction) -> Document:
 def _lead(made: Reproduction) -> Iterator[Part]:
     published = made.system.published()
     yield Paragraph(f"{published.citation}.")
-    yield Paragraph(summary_text(made.summary()))
+    yield Paragraph(summary_text(made.rows, made.claims))
     if published.inputs:
         yield Paragraph(f"Inputs: {described(published.inputs)}.")
     seen = any(row.use == "seen" for row in made.rows)
@@ -105,7 +105,7 @@ class Reproduction:
     --------
     >>> import simsched as ss
     >>> made = ss.reproduce("chaos", tables=["Table 8"])
-    >>> made.tables, len(made.rows), made.summary()["time_median"] < 0.01
+    >>> made.tables, len(made.rows), made.summary()["seen_time_median"] < 0.01
     (('Table 8',), 12, True)
     >>> made.pivot("Table 8", "predicted time").round(1).values[0].tolist()
     [6.6, 5.4, 4.9, 4.6]
@@ -223,11 +223,14 @@ class Reproduction:
         claims = [f"{c.words}: {'yes' if c.holds else 'no'} ({c.found})" for c in self.claims]
         table = self.table.to_html(index=False, na_rep="", max_rows=60)
         return card(
-            f"{published.title}: {self.system}", counts, [summary_text(self.summary()), *claims], below=table
+            f"{published.title}: {self.system}",
+            counts,
+            [summary_text(self.rows, self.claims), *claims],
+            below=table,
         )
 
     def __str__(self) -> str:
-        return f"{self.system}: {summary_text(self.summary())}"
+        return f"{self.system}: {summary_text(self.rows, self.claims)}"
 
 
 Cell = TypeVar("Cell")

@@ -79,10 +79,10 @@ class Row:
 
     @property
     def same_side(self) -> bool | None:
-        """Whether both numbers are on one side of `neutral`; None where that means nothing."""
+        """Whether both numbers as printed are on one side of `neutral`; None where that means nothing."""
         if self.paper is None or self.neutral is None or self.paper == self.neutral:
             return None
-        return (self.simulated - self.neutral) * (self.paper - self.neutral) > 0
+        return (round(self.simulated, self.decimals) - self.neutral) * (self.paper - self.neutral) > 0
 
     def record(self) -> dict[str, Any]:
         """Return the row as JSON values."""

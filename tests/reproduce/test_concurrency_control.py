@@ -43,8 +43,8 @@ def test_inputs_come_out_as_printed(made):
 
 def test_errors_of_times_are_within_the_bar(made):
     """Nothing is fitted to these: 30 % in the median."""
-    assert made.summary()["time_rows"] == 9
-    assert made.summary()["seen"] == 11
+    assert made.summary()["time_rows"] == 8
+    assert made.summary()["seen"] == 13
     assert made.summary()["time_median"] < 0.3
 
 
@@ -56,6 +56,7 @@ def test_statements(made):
         "Of the nine uniform settings t",
         "Of the three steps co-running ",
         "All strategies together beat t",
+        "Each of the three steps gains,",
     }
 
 

@@ -120,6 +120,32 @@ def test_errors_signs_and_orderings_by_hand(made):
     assert (numbers["orderings"], numbers["orderings_agree"]) == (6, 6)
     assert (numbers["claims"], numbers["claims_agree"]) == (2, 1)
     assert numbers["as_printed"] == 1
+    assert numbers["ratio_worst"] == 1
+
+
+def test_what_was_in_view_stands_apart_and_the_worst_case_is_named(paper):
+    """Seen are a on 4 cores, 4 for 2.0, and c, 8 for 5; the second statement, too."""
+    text = PAPER.replace(
+        ', ["a", 4, 2.0], ["b", 2, 0.9], ["c", 8, 5]]',
+        ', ["b", 2, 1.6]]\nseen = [["a", 4, 2.0], ["c", 8, 5]]',
+    )
+    paper.write_text(text.replace('words = "Fewer too"', 'words = "Fewer too"\nuse = "seen"'))
+    made = ss.reproduce(Made(file=str(paper)))
+    numbers = made.summary()
+    assert (numbers["scored"], numbers["seen"]) == (3, 2)
+    assert numbers["seen_ratio_median"] == pytest.approx((1 + 3 / 5) / 2)
+    assert (numbers["claims"], numbers["seen_claims"], numbers["seen_claims_agree"]) == (1, 1, 0)
+    assert str(made).partition(": ")[2] == (
+        "9 rows, 1 with a published number that is an input. 3 with a published number to predict: 1 equal as printed; "
+        "2 ratios: absolute error median 19.8%, 90th percentile 30.6%, "
+        "worst +33.3% (Table 1, speed-up, net=a, cores=2); "
+        "1 time: absolute error median 0.0%, 90th percentile 0.0%, worst +0.0% (Fig. 2, time, shape=3/4); "
+        "2 of 2 signs agree; 0 of 1 orderings agree (fewer than two in three: Table 1, speed-up: 0 of 1); "
+        "1 of 1 claims agree. 2 with a published number in view when a choice was made: 0 equal as printed; "
+        "2 ratios: absolute error median 80.0%, 90th percentile 96.0%, "
+        "worst +100.0% (Table 1, speed-up, net=a, cores=4); "
+        "2 of 2 signs agree; 1 of 1 orderings agree; 0 of 1 claims agree."
+    )
 
 
 @pytest.mark.parametrize(
@@ -128,6 +154,13 @@ def test_errors_signs_and_orderings_by_hand(made):
 )
 def test_as_printed(simulated, paper, decimals, agrees):
     assert Row("s", "t", {}, "q", "s", simulated, paper, decimals=decimals).as_printed is agrees
+
+
+@pytest.mark.parametrize(
+    ("simulated", "agrees"), [(0.9997, False), (0.9951, False), (0.994, True), (1.2, False)]
+)
+def test_a_sign_counts_as_printed(simulated, agrees):
+    assert Row("s", "t", {}, "q", "1", simulated, 0.92, decimals=2, neutral=1.0).same_side is agrees
 
 
 def test_nothing_published_has_no_error():
@@ -178,6 +211,8 @@ def test_markdown_and_page_are_escaped(made):
 
 def test_one_table_alone(paper):
     one = ss.reproduce(Made(file=str(paper)), ["Fig. 2"])
+    assert ss.reproduce(Made(file=str(paper)), "Fig. 2").rows == one.rows
+    assert count_rows(one.system, "Fig. 2") == len(one.rows)
     assert [row.table for row in one.rows] == ["Fig. 2"] * 2
     assert [claim.words for claim in one.claims] == ["Fewer too"]
     with pytest.raises(SpecError, match=r"made has no table 'Table 7'; it has Table 1; Fig. 2"):
@@ -244,6 +279,7 @@ def test_every_system_predicts_and_judges_all_of_its_paper(name):
     assert {(q.table, q.name) for q in published.quantities} == set(system.predictions())
     assert {statement.key for statement in published.statements} == set(system.verdicts())
     assert set(system.pictures()) <= set(published.tables)
+    assert "Abstract" in published.tables
 
 
 def test_numbers_above_zero():

@@ -9,7 +9,7 @@ import pytest
 import simsched as ss
 from simsched.errors import SpecError
 from simsched.policies.tensorflow import chunked, one_threaded
-from simsched.reproduce.graphi.system import AGAINST, RATIO, Graphi, Runs, against_the_diagonal
+from simsched.reproduce.graphi.system import AGAINST, RATIO, Graphi, Runs, against_the_diagonal, parallel_wins
 
 MACHINE = "knl-7250[bandwidth_Bps=4e11]"
 ENGINE = "critical-path[small_s=1e-06,reserved=2]"
@@ -43,7 +43,7 @@ def test_a_ratio_is_that_of_two_replays(table):
     (row,) = [row for row in table.rows if row.case == case]
     assert row.simulated == pytest.approx(seconds(graph, ENGINE, "8x8") / naive, rel=1e-12)
     assert row.paper == 0.89
-    assert row.use == "check"
+    assert row.use == "seen"
 
 
 @pytest.mark.parametrize(
@@ -69,12 +69,13 @@ def test_costs_are_those_of_the_papers_microbenchmarks(kind, shape, of, flops):
 
 
 def test_every_case_of_table_2_is_predicted(table):
-    """Four networks in five layouts; twelve have a published number; critical path first wins everywhere."""
+    """Four networks in five layouts; twelve have a published number; critical path first loses nowhere."""
     assert len(table.rows) == 20
     assert sum(row.paper is not None for row in table.rows) == 12
     assert max(row.simulated for row in table.rows) < 1
-    assert table.summary()["ratio_median"] < 0.15
-    assert [claim.holds for claim in table.claims] == [True]
+    assert table.summary()["seen_ratio_median"] < 0.15
+    # Three of GoogLeNet's are 0.999 and more, which is 1.00 as printed.
+    assert [(claim.holds, claim.found[:7]) for claim in table.claims] == [(False, "3 of 20")]
     assert table.pivot("Table 2", RATIO).shape == (4, 5)
 
 
@@ -108,6 +109,13 @@ def test_small_networks_gain_more_than_large_ones(runs):
     ]
     assert gains == sorted(gains, reverse=True)
     assert gains[-1] > 1
+
+
+def test_parallel_execution_wins_where_its_speed_up_is_above_1_as_printed():
+    holds, found = parallel_wins(lambda *_, network, size: 1.04 if network == "googlenet" else 2.0)
+    assert not holds
+    assert found.endswith("googlenet large")
+    assert parallel_wins(lambda *_, network, size: 1.06)[0]
 
 
 def test_the_share_of_pairs_against_the_diagonal():

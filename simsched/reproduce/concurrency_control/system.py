@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
+from statistics import fmean
 
 import pandas as pd
 
@@ -47,6 +48,11 @@ def _events(runs: Runs, frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     return ax
 
 
+def _over_networks(runs: Runs, networks: tuple[str, ...], of: str) -> float:
+    totals = [runs.improvement(network, "total") for network in networks]
+    return fmean(totals) if of == "mean" else max(totals)
+
+
 #: Networks whose numbers are published.
 NETWORKS = ("resnet50", "dcgan")
 
@@ -84,8 +90,8 @@ def _optimum_at_4(predicted: Predicted) -> Verdict:
     return all(v < 0.02 for v in slower.values()), ", ".join(f"{n} {v:.2%}" for n, v in slower.items())
 
 
-def _improvements(predicted: Predicted, steps: tuple[str, ...]) -> dict[str, list[float]]:
-    return {n: [predicted("Fig. 3", "improvement", network=n, step=s) for s in steps] for n in NETWORKS}
+def _improvements(predict: Prediction, steps: tuple[str, ...]) -> dict[str, list[float]]:
+    return {n: [predict("Fig. 3", "improvement", network=n, step=s) for s in steps] for n in NETWORKS}
 
 
 def _said(found: Mapping[str, list[float]]) -> str:
@@ -93,8 +99,10 @@ def _said(found: Mapping[str, list[float]]) -> str:
 
 
 def _every_step_gains(predicted: Predicted) -> Verdict:
-    found = _improvements(predicted, ("s1_s2", "s3", "s4"))
-    return all(value > 0 for row in found.values() for value in row), _said(found)
+    """Each gain is above 0 as printed."""
+    steps = ("s1_s2", "s3", "s4")
+    printed = _improvements(predicted.printed, steps)
+    return all(gain > 0 for row in printed.values() for gain in row), _said(_improvements(predicted, steps))
 
 
 def _co_running_gains_most(predicted: Predicted) -> Verdict:
@@ -154,7 +162,7 @@ class ConcurrencyControl(System):
     --------
     >>> from simsched.reproduce import system_of
     >>> system_of("concurrency-control").published().tables
-    ('Table I', 'Table II', 'Table III', 'Table V', 'Table VI', 'Fig. 3', 'Fig. 4')
+    ('Table I', 'Table II', 'Table III', 'Table V', 'Table VI', 'Fig. 3', 'Abstract', 'Fig. 4')
     """
 
     name = "concurrency-control"
@@ -183,6 +191,7 @@ class ConcurrencyControl(System):
             ("Fig. 3", "improvement"): runs.improvement,
             ("Fig. 3", "manual optimum"): runs.manual_optimum,
             ("Fig. 3", "default over recommended"): runs.default_over_recommended,
+            ("Abstract", "improvement over the recommended setting"): partial(_over_networks, runs),
             ("Fig. 4", "mean co-running ops"): runs.corunning,
         }
 

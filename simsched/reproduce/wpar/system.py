@@ -139,7 +139,7 @@ class WPar(System):
     --------
     >>> from simsched.reproduce import system_of
     >>> system_of("wpar").published().tables
-    ('Table 4', 'Fig. 10, 11', 'Fig. 12', 'Fig. 14', 'Table 6')
+    ('Table 4', 'Fig. 10, 11', 'Fig. 12', 'Fig. 14', 'Abstract', 'Table 6')
     """
 
     name = "wpar"
@@ -160,6 +160,7 @@ class WPar(System):
             ("Fig. 10, 11", "speed-up over Seq on one core"): numbers.speedup,
             ("Fig. 12", "share of time that cores are busy"): numbers.busy,
             ("Fig. 14", "speed-up over Keras"): numbers.over_keras,
+            ("Abstract", "largest speed-up over Keras"): numbers.most_over_keras,
             ("Table 6", "tasks"): numbers.tasks,
             ("Table 6", "time of a task"): numbers.task_ms,
             ("Table 6", "busy time of a core"): numbers.core_ms,
@@ -282,6 +283,10 @@ class Numbers:
         own = self.system
         setting = Setting(cell, layers, own.input, hidden, batch, own.steps, training=mode == "training")
         return self.best_s("keras", setting) / self.best_s(system, setting)
+
+    def most_over_keras(self, layers: tuple[int, ...], modes: tuple[str, ...], **case: Any) -> float:
+        """Return the largest speed-up over Keras of several numbers of layers and modes."""
+        return max(self.over_keras(layers=few, mode=mode, **case) for few in layers for mode in modes)
 
     def tasks(self, **case: Any) -> float:
         """Return the number of cells of a batch, forward and backward."""
