@@ -131,7 +131,8 @@ class CoreModel(Numbers):
         """Return whether a package, and one of its kinds of cores, is of this microarchitecture."""
         if self.kind and re.search(self.kind, kind) is None:
             return False
-        named = re.search(self.names, package.model) is not None
+        # The system may name a kind by its cores: `apple,icestorm`.
+        named = re.search(self.names, f"{package.model} {kind}") is not None
         if package.vendor in self.vendors and any(low <= package.number <= high for low, high in self.models):
             # Of Arm the part is all there is; names are those of a board there.
             return self.family is None or (named and self.family == package.family)

@@ -427,8 +427,7 @@ class KindsTable(Strict):
     @property
     def rows(self) -> dict[str, Quantities]:
         """The stated numbers, each a list with an entry per kind."""
-        stated = {key: getattr(self, key) for key in OF_KINDS}
-        return {key: row for key, row in stated.items() if row is not None}
+        return {key: row for key in OF_KINDS if (row := getattr(self, key)) is not None}
 
     def values(self, key: str, otherwise: tuple[float, ...]) -> tuple[float, ...]:
         """Return the numbers of a key in SI units, or others where it is not stated."""
@@ -480,6 +479,7 @@ class MachineFile(Strict):
     title: str
     library: str | None = None
     example: str | None = None
+    doubts: tuple[str, ...] = ()
     cores: Cores
     memory: MemoryTable
     caches: Caches = Caches()

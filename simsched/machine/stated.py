@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from simsched.errors import MachineError
 from simsched.machine.effects import NAMES
 from simsched.mistakes import short
+from simsched.notes import Note, Weight
 from simsched.spec import Scalar, Spec, parse_path
 from simsched.units import format_time
 
@@ -165,6 +166,7 @@ def _unused(machine: Machine) -> Iterator[str]:
 
 def all_notes(machine: Machine) -> Iterator[str]:
     """Yield the notes on a machine's numbers."""
+    yield from (Note(doubt, Weight.DOUBT) for doubt in machine.content.get("doubts", ()))
     yield from rounded(machine)
     yield from doubtful(machine)
     yield from guessed(machine)
