@@ -16,6 +16,8 @@ from simsched.spec import Scalar, Spec
 Table = dict[str, Any]
 #: Share of the channels' bandwidth that is assumed to be reached, and of what moves that a triad names.
 REACHED, NAMED = 0.85, 0.75
+#: Numbers that processors of a microarchitecture differ in, and how the source of another one's begins.
+OF_PARTS, THAT_OF = ("clock", "power"), "that of the "
 #: From near to far: what is assumed of a farther pair of cores is at least what is known of a nearer one.
 TIMES = ("same_tile", "same_l3", "same_socket", "other_socket")
 #: Name of the memory mode.
@@ -34,15 +36,21 @@ class CoreNumbers:
     Parameters
     ----------
     core : CoreModel
-    model : str
-        Name of the processor, where one is known.
+    model : str, optional
+        Name of the processor, "" where it has none; the one that the table's numbers are of where not given.
     """
 
-    def __init__(self, core: CoreModel, model: str = "") -> None:
-        self.core, self.known = core, core.of(model)
+    def __init__(self, core: CoreModel, model: str | None = None) -> None:
+        self.core, self.known = core, core.of(model or "")
+        others = set(OF_PARTS) if model is not None and core.is_other(model) else set()
+        #: Numbers that the table has of another processor.
+        self.others = others - core.own(model or "").keys()
 
     def stated(self, key: str) -> Table:
         """Return a number of the table, or the table's assumption for any core."""
+        if key in self.others:
+            of = self.known[key]
+            return self.assumed(of.value, of.unit, f"{THAT_OF}{self.core.part}: {of.source}")
         return self._of_table(self.known.get(key) or getattr(cores_file().assumed, key))
 
     def bandwidth(self) -> Table:
@@ -120,7 +128,7 @@ class CoreNumbers:
         return {"value": value, "unit": unit, "source": source, "confidence": "unverified"}
 
     def _of_table(self, given: Quantity) -> Table:
-        return given.model_dump() | {"source": self._from(given.source)}
+        return given.model_dump(exclude_none=True) | {"source": self._from(given.source)}
 
     def _from(self, source: str) -> str:
         if source.startswith("assumed"):
@@ -128,14 +136,14 @@ class CoreNumbers:
         return f"cores.toml, {self.core.name}: {source}"
 
 
-def socket_content(core: CoreModel, model: str = "") -> Table:
+def socket_content(core: CoreModel, model: str | None = None) -> Table:
     """Return the machine file of one socket of cores, with all that the table knows or assumes.
 
     Parameters
     ----------
     core : CoreModel
-    model : str
-        Name of the processor, where one is known.
+    model : str, optional
+        Name of the processor, "" where it has none; the one that the table's numbers are of where not given.
 
     Examples
     --------

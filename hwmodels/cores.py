@@ -103,6 +103,8 @@ class CoreModel(Numbers):
         Pattern of the kind of core, where processors of these numbers have several.
     aliases : list of str
         Other names, as `lscpu` has them.
+    part : str
+        The processor that its clock and its power limit are of, as its name has it; "" where all such cores are one's.
     streams_stores : bool
         Whether long runs of stores fetch nothing, so that a triad moves no more than it names.
     chips : list of Chip
@@ -117,12 +119,21 @@ class CoreModel(Numbers):
     sold_as: str = ""
     kind: str = ""
     aliases: tuple[str, ...] = ()
+    part: str = ""
     streams_stores: bool = False
     chips: tuple[Chip, ...] = ()
 
+    def own(self, model: str) -> Mapping[str, Quantity]:
+        """Return the numbers of a processor that differ from those of its microarchitecture, by its name."""
+        return next((chip.known for chip in self.chips if re.search(chip.names, model)), {})
+
+    def is_other(self, model: str) -> bool:
+        """Return whether a name is that of another processor than the one that the clock is of."""
+        return bool(self.part) and re.search(rf"(?i)(?<!\w){re.escape(self.part)}(?!\w)", model) is None
+
     def of(self, model: str) -> Mapping[str, Quantity]:
         """Return the numbers of a processor of this microarchitecture, by its name."""
-        one = next((chip.known for chip in self.chips if re.search(chip.names, model)), {})
+        one = self.own(model)
         # Channels of this processor say more than what another was measured to move.
         mine = {k: v for k, v in self.known.items() if k != "bandwidth" or "nominal_bandwidth" not in one}
         return {**mine, **one}

@@ -24,7 +24,6 @@ from simsched.hwmodels.topology_machine import (
     with_sizes,
 )
 from simsched.machine.confidence import MOST_OF_CLOCKS
-from simsched.machine.schema import si
 
 #: CPU family and model number: of Knights Landing; the family of Knights Corner.
 LANDING, CORNER = (6, 87), 11
@@ -250,22 +249,22 @@ def _kinds_of(topology: Topology) -> Table | None:
     if not 2 <= len(runs) == len(set(names)):
         return None
     numbers = [CoreNumbers(one, topology.packages[0].model) for one in known]
-    clocks_GHz = [
-        _clock_GHz(topology, set(kinds), each) for (_, kinds), each in zip(runs, numbers, strict=True)
-    ]
+    clocks = [_clock_of(topology, set(kinds), each) for (_, kinds), each in zip(runs, numbers, strict=True)]
     return {
         "names": names,
         "cores": number([len(kinds) for _, kinds in runs], "core", f"kinds of cores, {topology.dialect}"),
-        "clock": number(clocks_GHz, "GHz", f"{topology.dialect}, or cores.toml", "low"),
+        "clock": _row(clocks),
         **{key: _row([of(one) for one in numbers]) for key, of in OF_KINDS.items()},
     }
 
 
-def _clock_GHz(topology: Topology, kinds: set[int], numbers: CoreNumbers) -> float:
+def _clock_of(topology: Topology, kinds: set[int], numbers: CoreNumbers) -> Table:
     """Return the clock of some kinds of cores: the slowest that the topology has, or the table's."""
     told = (topology.kinds[kind] for kind in kinds if kind >= 0)
     told_Hz = [clock_Hz for one in told if (clock_Hz := one.base_Hz or one.most_Hz)]
-    return min(told_Hz, default=si(numbers.known["clock"])) / 1e9
+    if not told_Hz:
+        return numbers.stated("clock")
+    return told_by(topology, min(told_Hz) / 1e9, "GHz", "nominal, or highest") | {"confidence": "low"}
 
 
 def _slow_down(content: Table, topology: Topology) -> None:
@@ -275,7 +274,7 @@ def _slow_down(content: Table, topology: Topology) -> None:
     slowest = min(
         (CoreNumbers(one, model).stated("clock") for one in known.values()), key=lambda one: one["value"]
     )
-    if clock["source"].startswith("cores.toml") and slowest["value"] < clock["value"]:
+    if "cores.toml" in clock["source"] and slowest["value"] < clock["value"]:
         content["cores"]["clock"] = slowest | {"source": f"{slowest['source']}; of the slowest kind of core"}
 
 

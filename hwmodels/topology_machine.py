@@ -200,8 +200,7 @@ def sockets_content(topology: Topology, preset: Preset, name: str) -> Table:
     }
     _scale_memory(content, topology, preset, len(domains))
     if preset.core:
-        # A virtual machine may have a part of a socket.
-        _of_the_core(content, preset.core, min(len(sockets), sum(sockets) / preset.machine.n_cores))
+        _of_the_core(content, preset.core, topology.model)
     if per_tile != preset.machine.cores_per_tile:
         content["caches"].pop("tile_slowdown", None)
     return content
@@ -241,7 +240,11 @@ def of_sockets(topology: Topology, whole: float) -> Topology:
     )
 
 
-def _of_the_core(content: Table, core: CoreModel, sockets: float) -> None:
+#: Share by which the cores of a socket may differ from those of another whose power limit it has.
+LIKE_IT = 0.2
+
+
+def _of_the_core(content: Table, core: CoreModel, model: str) -> None:
     """Put what only the table of cores knows into a machine file: clusters, where they fit, power, costs of teams."""
     content["runtime"] = CoreNumbers(core).runtime(sum(content["structure"]["sockets"]))
     structure, size = content["structure"], int(core.cluster_cores.value) if core.cluster_cores else 0
@@ -255,8 +258,13 @@ def _of_the_core(content: Table, core: CoreModel, sockets: float) -> None:
     else:
         for mode in content["memory"]["modes"].values():
             mode.pop("cluster_bandwidth", None)
-    for limit in content.get("power", {}).values():
-        limit["value"] *= sockets
+    sockets, built = structure["sockets"], core.known["cores"].value
+    if "power" in content and (
+        "power" in core.own(model) or abs(sum(sockets) / len(sockets) - built) <= LIKE_IT * built
+    ):
+        content["power"]["limit"]["value"] *= len(sockets)
+    else:
+        content.pop("power", None)
 
 
 def with_cores(content: Table, topology: Topology, preset: Preset, name: str, per_tile: int) -> Table:

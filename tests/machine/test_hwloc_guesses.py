@@ -5,6 +5,7 @@ import pytest
 import simsched as ss
 from simsched.errors import MachineError
 from simsched.notes import Weight, weight_of
+from simsched.study.uncertain import MachineNumbers
 
 MILAN = {
     **{"CPUVendor": "AuthenticAMD", "CPUFamilyNumber": "25", "CPUModelNumber": "1"},
@@ -16,11 +17,19 @@ def infos(values):
     return "".join(f'<info name="{name}" value="{value}"/>' for name, value in values.items())
 
 
+def bits(first, count):
+    """Return a set of numbers in hwloc's words of 32 bits."""
+    every = (1 << count) - 1 << first
+    return ",".join(
+        f"0x{every >> shift & 0xFFFFFFFF:08x}" for shift in range((first + count - 1) // 32 * 32, -1, -32)
+    )
+
+
 def node(path, packages, cores, stated, kinds=()):
     """Write a file of packages of so many cores on one NUMA node; kinds are counts, and what is said of them."""
 
     def held(kind, first, count, inside=""):
-        near = f'cpuset="{hex((1 << count) - 1 << first)}" nodeset="0x1"'
+        near = f'cpuset="{bits(first, count)}" nodeset="0x1"'
         return f'<object type="{kind}" os_index="{first}" {near}{inside}'
 
     every, text = packages * cores, ""
@@ -31,7 +40,7 @@ def node(path, packages, cores, stated, kinds=()):
         text += held("Package", first, cores, ">") + infos(stated) + "".join(one) + "</object>"
     among, first = "", 0
     for count, said in kinds:
-        among += f'<cpukind cpuset="{hex((1 << count) - 1 << first)}">{infos(said)}</cpukind>'
+        among += f'<cpukind cpuset="{bits(first, count)}">{infos(said)}</cpukind>'
         first += count
     memory = held("NUMANode", 0, every, ' local_memory="1073741824"/>')
     path.write_text(
@@ -139,3 +148,57 @@ def test_cores_by_what_a_file_says_of_them(tmp_path, stated, title):
             ss.machine(path)
     else:
         assert ss.machine(path).title.endswith(f", 2 cores, {title}")
+
+
+def amd(model, family, number):
+    said = {"CPUVendor": "AuthenticAMD", "CPUFamilyNumber": family, "CPUModelNumber": number}
+    return said | {"CPUModel": f"AMD {model}"}
+
+
+@pytest.mark.parametrize(
+    ("model", "family", "number", "cores", "clock_GHz", "ends_GHz", "told"),
+    [
+        ("EPYC 9654 96-Core Processor", 25, 17, 96, 2.4, (1.92, 3), None),
+        ("EPYC 9124 16-Core Processor", 25, 17, 16, 2.4, (1.2, 4.8), "2.4 GHz, that of the EPYC 9654)"),
+        ("Ryzen 9 7950X 16-Core Processor", 25, 97, 16, 4.47, (3.5, 5.7), "4.47 GHz)"),
+        ("Ryzen 7 7840U w/ Radeon 780M Graphics", 25, 116, 8, 3.67, (2.5, 5.4), "3.67 GHz)"),
+        ("Ryzen 5 3600 6-Core Processor", 23, 113, 6, 3.82, (3.1, 4.7), "3.82 GHz)"),
+    ],
+)
+def test_the_clock_of_another_chip_is_a_guess(
+    tmp_path, model, family, number, cores, clock_GHz, ends_GHz, told
+):
+    """A 7950X ran at the clock of an EPYC 9654, and nobody said so."""
+    machine = ss.machine(node(tmp_path / "node.xml", 1, cores, amd(model, family, number)))
+    assert machine.clocks.nominal_Hz == clock_GHz * 1e9
+    (clock,) = (one for one in MachineNumbers.of(machine).parameters if one.name == "cores.clock")
+    assert (clock.low, clock.high) == pytest.approx(ends_GHz)
+    assert any(f"cores.clock ({told}" in note for note in machine.notes) == (told is not None)
+    # Once it is stated, it is no guess any more.
+    assert "cores.clock" not in machine.varied({"cores.clock": 6.5}).notes[0]
+
+
+@pytest.mark.parametrize(
+    ("model", "number", "cores", "watts", "guessed"),
+    [
+        ("EPYC 7763 64-Core Processor", 1, 64, 280, False),
+        ("EPYC 7713 64-Core Processor", 1, 64, 280, True),
+        ("EPYC 7663 56-Core Processor", 1, 56, 280, True),
+        ("EPYC 7313 16-Core Processor", 1, 16, None, False),
+        ("Ryzen 7 5800X 8-Core Processor", 33, 8, None, False),
+    ],
+)
+def test_no_power_of_a_chip_of_other_cores(tmp_path, model, number, cores, watts, guessed):
+    """A part of the cores drew that part of the watts: 70 W in place of 155, as "at most that"."""
+    machine = ss.machine(node(tmp_path / "node.xml", 2 if cores > 16 else 1, cores, amd(model, 25, number)))
+    packages = machine.n_cores // cores
+    assert machine.power_W == (watts and packages * watts)
+    assert any("numbers of power" in note for note in machine.notes) == guessed
+    frame = ss.machines(ss.TaskGraph.from_edges([1.0]), [machine], ["fifo"], samples=1)
+    assert (frame.energy_J.notna() == (watts is not None)).all()
+
+
+def test_an_m1_has_its_own_watts(tmp_path):
+    stated = {"CPUVendor": "Apple", "CPUModel": "Apple M1"}
+    kinds = [(4, ICESTORM), (4, FIRESTORM)]
+    assert ss.machine(node(tmp_path / "mac.xml", 1, 8, stated, kinds)).power_W == 22
