@@ -206,14 +206,21 @@ def core_named(name: str) -> CoreModel:
     >>> core_named("Neoverse-V2").name
     'neoverse-v2'
     """
-    wanted = str(name).strip().lower().replace("_", "-").replace(" ", "-")
-    known = {alias.lower(): one for one in cores_file().core for alias in (*one.aliases, one.name)}
+    wanted, known = _plain(name), _by_name()
     if wanted not in known:
         sold = core_sold_as(wanted)
         near = [sold.name] if sold else get_close_matches(wanted, known, n=3)
         there = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(known_cores())}"
         raise MachineError(f"core={short(name)}: no such core is known; {there}")
     return known[wanted]
+
+
+def _by_name() -> dict[str, CoreModel]:
+    return {alias.lower(): one for one in cores_file().core for alias in (*one.aliases, one.name)}
+
+
+def _plain(name: str) -> str:
+    return str(name).strip().lower().replace("_", "-").replace(" ", "-")
 
 
 def core_sold_as(name: str) -> CoreModel | None:
@@ -231,7 +238,7 @@ def core_sold_as(name: str) -> CoreModel | None:
 
 
 def describable(name: str) -> str:
-    """Return what describes a chip that is not built in, as the middle of a message; "" where its cores are unknown.
+    """Return what describes a core, or a chip that is not built in, as a part of a message; "" where it is unknown.
 
     Examples
     --------
@@ -239,6 +246,8 @@ def describable(name: str) -> str:
     >>> describable("graviton3")
     'its cores are known (Arm Neoverse V1): generic[core=neoverse-v1,cores=N,sockets=1,bandwidth_Bps=...]'
     """
+    if core := _by_name().get(_plain(name)):
+        return f"it is a core ({core.title}): generic[core={core.name},cores=N]"
     core = core_sold_as(name)
     if core is None:
         return ""

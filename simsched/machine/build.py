@@ -335,6 +335,8 @@ def _runtime(table: Runtime, reuse_teams: Scalar, name: str) -> RuntimeProfile:
 def _whole(value: Scalar, most: int, key: str, name: str) -> int:
     if not is_whole(value, 1, most):
         stated = "; cores.smt_ways states how many threads a core has" if key == "smt" else ""
+        if stated and is_whole(value, most, 64):
+            stated += f", as in [cores.smt_ways={value},smt={value}]"
         raise MachineError(
             f"{name}[{key}={value}]: expected a whole number of {key} from 1 to {most}{stated}"
         )
