@@ -68,7 +68,10 @@ class CoreNumbers:
         nominal, share = self.known["nominal_bandwidth"], 1.0 if self.core.streams_stores else NAMED
         names = "" if self.core.streams_stores else f", times {NAMED:g} as a triad names them"
         why = f"{REACHED:.0%} of the channels' {nominal.value:g} {nominal.unit} ({nominal.source}){names}"
-        return self.assumed(nominal.value * REACHED * share, nominal.unit, why)
+        # The channels of a chip that the table does not have.
+        other = self.others and LICENSOR in self.core.vendors and "nominal_bandwidth" not in self.own
+        of = f"{THAT_OF}{self.core.part}: " if other else ""
+        return self.assumed(nominal.value * REACHED * share, nominal.unit, of + why)
 
     def peak(self) -> Table | None:
         """Return what the memory channels carry; None where that is unknown, as of cores that many build into chips."""

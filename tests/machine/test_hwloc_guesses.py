@@ -114,6 +114,7 @@ def test_kinds_that_no_file_distinguishes(tmp_path):
         "cores of several kinds, 4 (capacity 381, up to 1.416 GHz) and 2 (capacity 1024, up to 1.8 GHz), are all taken "
         "for Arm Cortex-A53 at 1.416 GHz; a machine file with [kinds] distinguishes them"
     )
+    assert any("memory.bandwidth (2.295 GB/s, that of the Raspberry Pi 3)" in note for note in machine.notes)
     # Cores of one kind may boost to different clocks.
     favoured = [(4, {"FrequencyMaxMHz": "3600"}), (4, {"FrequencyMaxMHz": "3700"})]
     same = ss.machine(node(tmp_path / "same.xml", 1, 8, MILAN, favoured))
