@@ -74,6 +74,7 @@ def cores() -> Iterator[str]:
     yield from _table_head(
         "core",
         "what it is",
+        "part",
         "FLOP/cycle (FP32)",
         "vector, bit",
         "GHz",
@@ -91,7 +92,7 @@ def cores() -> Iterator[str]:
             numbers.bandwidth(),
             core.cores,
         ]
-        yield f"| `{core.name}` | {core.title} | {' | '.join(map(_trusted, shown))} |"
+        yield f"| `{core.name}` | {core.title} | {core.part} | {' | '.join(map(_trusted, shown))} |"
 
 
 def _trusted(number: Any) -> str:

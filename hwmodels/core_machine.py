@@ -16,6 +16,10 @@ from simsched.spec import Scalar, Spec
 Table = dict[str, Any]
 #: Share of the channels' bandwidth that is assumed to be reached, and of what moves that a triad names.
 REACHED, NAMED = 0.85, 0.75
+#: Whose cores other vendors put on chips with memory channels of their own.
+LICENSOR = "0x41"
+#: Numbers that processors of a microarchitecture differ in, and how the source of another one's begins.
+OF_PARTS, THAT_OF = ("clock", "power"), "that of the "
 #: From near to far: what is assumed of a farther pair of cores is at least what is known of a nearer one.
 TIMES = ("same_tile", "same_l3", "same_socket", "other_socket")
 #: Name of the memory mode.
@@ -34,25 +38,45 @@ class CoreNumbers:
     Parameters
     ----------
     core : CoreModel
-    model : str
-        Name of the processor, where one is known.
+    model : str, optional
+        Name of the processor, "" where it has none; the one that the table's numbers are of where not given.
     """
 
-    def __init__(self, core: CoreModel, model: str = "") -> None:
-        self.core, self.known = core, core.of(model)
+    def __init__(self, core: CoreModel, model: str | None = None) -> None:
+        self.core, self.known = core, core.of(model or "")
+        others = set(OF_PARTS) if model is not None and core.is_other(model) else set()
+        self.own = core.own(model or "")
+        #: Numbers that the table has of another processor.
+        self.others = others - self.own.keys()
 
     def stated(self, key: str) -> Table:
         """Return a number of the table, or the table's assumption for any core."""
+        if key in self.others:
+            of = self.known[key]
+            return self.assumed(of.value, of.unit, f"{THAT_OF}{self.core.part}: {of.source}")
         return self._of_table(self.known.get(key) or getattr(cores_file().assumed, key))
 
     def bandwidth(self) -> Table:
-        """Return the bandwidth of a socket: as measured, or that of its memory channels."""
+        """Return the bandwidth of a socket: as measured, at most what its memory channels carry, or a share of that."""
         if "bandwidth" in self.known:
-            return self.stated("bandwidth")
+            measured, peak = self.stated("bandwidth"), self.peak()
+            named = 1.0 if self.core.streams_stores else NAMED
+            if peak is None or measured["value"] <= peak["value"] * named:
+                return measured
+            why = f"{measured['source']}, {measured['value']:g} {measured['unit']}; at most what the channels carry"
+            return measured | {"value": peak["value"] * named, "source": why}
         nominal, share = self.known["nominal_bandwidth"], 1.0 if self.core.streams_stores else NAMED
         names = "" if self.core.streams_stores else f", times {NAMED:g} as a triad names them"
         why = f"{REACHED:.0%} of the channels' {nominal.value:g} {nominal.unit} ({nominal.source}){names}"
-        return self.assumed(nominal.value * REACHED * share, nominal.unit, why)
+        # The channels of a chip that the table does not have.
+        other = self.others and LICENSOR in self.core.vendors and "nominal_bandwidth" not in self.own
+        of = f"{THAT_OF}{self.core.part}: " if other else ""
+        return self.assumed(nominal.value * REACHED * share, nominal.unit, of + why)
+
+    def peak(self) -> Table | None:
+        """Return what the memory channels carry; None where that is unknown, as of cores that many build into chips."""
+        licensed = LICENSOR in self.core.vendors and "nominal_bandwidth" not in self.own
+        return None if licensed or "nominal_bandwidth" not in self.known else self.stated("nominal_bandwidth")
 
     def core_bandwidth(self) -> Table:
         """Return the bandwidth of one core, at most that of the socket."""
@@ -108,6 +132,8 @@ class CoreNumbers:
         """Return the memory mode of one socket."""
         known = [key for key in ("cluster_bandwidth", "link_bandwidth") if key in self.known]
         table = {"core_bandwidth": self.core_bandwidth(), "bandwidth": self.bandwidth()}
+        if peak := self.peak():
+            table["peak"] = peak
         table |= {key: self.stated(key) for key in ("sharpness", *known)}
         for key in ("latency", "remote_latency"):
             if "latency" in self.known and key in self.known:
@@ -120,7 +146,7 @@ class CoreNumbers:
         return {"value": value, "unit": unit, "source": source, "confidence": "unverified"}
 
     def _of_table(self, given: Quantity) -> Table:
-        return given.model_dump() | {"source": self._from(given.source)}
+        return given.model_dump(exclude_none=True) | {"source": self._from(given.source)}
 
     def _from(self, source: str) -> str:
         if source.startswith("assumed"):
@@ -128,14 +154,14 @@ class CoreNumbers:
         return f"cores.toml, {self.core.name}: {source}"
 
 
-def socket_content(core: CoreModel, model: str = "") -> Table:
+def socket_content(core: CoreModel, model: str | None = None) -> Table:
     """Return the machine file of one socket of cores, with all that the table knows or assumes.
 
     Parameters
     ----------
     core : CoreModel
-    model : str
-        Name of the processor, where one is known.
+    model : str, optional
+        Name of the processor, "" where it has none; the one that the table's numbers are of where not given.
 
     Examples
     --------
@@ -197,8 +223,9 @@ def with_core(content: Mapping[str, Any], spec: Spec) -> Table:
     mode = _mode(numbers, count // sockets, built)
     if "sockets" in params:
         structure = {"kind": "sockets", "sockets": [count // sockets] * sockets, **numbers.times()}
-        mode["bandwidth"]["value"] *= sockets
-        mode["bandwidth"]["source"] += f"; times {sockets}, for so many sockets"
+        for one in (mode[key] for key in ("bandwidth", "peak") if key in mode):
+            one["value"] *= sockets
+            one["source"] += f"; times {sockets}, for so many sockets"
     else:
         mode = {key: value for key, value in mode.items() if key not in OF_SOCKETS}
     cores = numbers.cores(count)

@@ -103,6 +103,8 @@ class CoreModel(Numbers):
         Pattern of the kind of core, where processors of these numbers have several.
     aliases : list of str
         Other names, as `lscpu` has them.
+    part : str
+        The processor that its clock and its power limit are of, as its name has it; "" where all such cores are one's.
     streams_stores : bool
         Whether long runs of stores fetch nothing, so that a triad moves no more than it names.
     chips : list of Chip
@@ -117,12 +119,21 @@ class CoreModel(Numbers):
     sold_as: str = ""
     kind: str = ""
     aliases: tuple[str, ...] = ()
+    part: str = ""
     streams_stores: bool = False
     chips: tuple[Chip, ...] = ()
 
+    def own(self, model: str) -> Mapping[str, Quantity]:
+        """Return the numbers of a processor that differ from those of its microarchitecture, by its name."""
+        return next((chip.known for chip in self.chips if re.search(chip.names, model)), {})
+
+    def is_other(self, model: str) -> bool:
+        """Return whether a name is that of another processor than the one that the clock is of."""
+        return bool(self.part) and re.search(rf"(?i)(?<!\w){re.escape(self.part)}(?!\w)", model) is None
+
     def of(self, model: str) -> Mapping[str, Quantity]:
         """Return the numbers of a processor of this microarchitecture, by its name."""
-        one = next((chip.known for chip in self.chips if re.search(chip.names, model)), {})
+        one = self.own(model)
         # Channels of this processor say more than what another was measured to move.
         mine = {k: v for k, v in self.known.items() if k != "bandwidth" or "nominal_bandwidth" not in one}
         return {**mine, **one}
@@ -131,7 +142,8 @@ class CoreModel(Numbers):
         """Return whether a package, and one of its kinds of cores, is of this microarchitecture."""
         if self.kind and re.search(self.kind, kind) is None:
             return False
-        named = re.search(self.names, package.model) is not None
+        # The system may name a kind by its cores: `apple,icestorm`.
+        named = re.search(self.names, f"{package.model} {kind}") is not None
         if package.vendor in self.vendors and any(low <= package.number <= high for low, high in self.models):
             # Of Arm the part is all there is; names are those of a board there.
             return self.family is None or (named and self.family == package.family)
@@ -194,14 +206,21 @@ def core_named(name: str) -> CoreModel:
     >>> core_named("Neoverse-V2").name
     'neoverse-v2'
     """
-    wanted = str(name).strip().lower().replace("_", "-").replace(" ", "-")
-    known = {alias.lower(): one for one in cores_file().core for alias in (*one.aliases, one.name)}
+    wanted, known = _plain(name), _by_name()
     if wanted not in known:
         sold = core_sold_as(wanted)
         near = [sold.name] if sold else get_close_matches(wanted, known, n=3)
         there = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(known_cores())}"
         raise MachineError(f"core={short(name)}: no such core is known; {there}")
     return known[wanted]
+
+
+def _by_name() -> dict[str, CoreModel]:
+    return {alias.lower(): one for one in cores_file().core for alias in (*one.aliases, one.name)}
+
+
+def _plain(name: str) -> str:
+    return str(name).strip().lower().replace("_", "-").replace(" ", "-")
 
 
 def core_sold_as(name: str) -> CoreModel | None:
@@ -219,7 +238,7 @@ def core_sold_as(name: str) -> CoreModel | None:
 
 
 def describable(name: str) -> str:
-    """Return what describes a chip that is not built in, as the middle of a message; "" where its cores are unknown.
+    """Return what describes a core, or a chip that is not built in, as a part of a message; "" where it is unknown.
 
     Examples
     --------
@@ -227,6 +246,8 @@ def describable(name: str) -> str:
     >>> describable("graviton3")
     'its cores are known (Arm Neoverse V1): generic[core=neoverse-v1,cores=N,sockets=1,bandwidth_Bps=...]'
     """
+    if core := _by_name().get(_plain(name)):
+        return f"it is a core ({core.title}): generic[core={core.name},cores=N]"
     core = core_sold_as(name)
     if core is None:
         return ""

@@ -10,7 +10,7 @@ from itertools import groupby
 from simsched.errors import MachineError
 from simsched.hwmodels.core_machine import CoreNumbers
 from simsched.hwmodels.cores import CoreModel, core_named, core_of, known_cores
-from simsched.hwmodels.topology import Topology
+from simsched.hwmodels.topology import CoreKind, Topology
 from simsched.hwmodels.topology_machine import (
     ALIKE,
     CONFIDENCES,
@@ -23,7 +23,7 @@ from simsched.hwmodels.topology_machine import (
     with_cores,
     with_sizes,
 )
-from simsched.machine.schema import si
+from simsched.machine.confidence import MOST_OF_CLOCKS
 
 #: CPU family and model number: of Knights Landing; the family of Knights Corner.
 LANDING, CORNER = (6, 87), 11
@@ -165,20 +165,58 @@ def described(topology: Topology, like: str | None, core: str | None, name: str,
     """
     phi = None if like or core else _recognised(topology)
     if like or phi:
-        return _content_of(topology, Preset.named(like or str(phi), topology), name)
-    found = core_named(core) if core else _commonest_core(topology)
-    if found is None:
+        preset = Preset.named(like or str(phi), topology)
+    elif found := core_named(core) if core else _commonest_core(topology):
+        preset = Preset.of_core(found, topology)
+    else:
         raise MachineError(_unknown(topology, spec))
-    content = _content_of(topology, Preset.of_core(found, topology), name)
-    if core is None and (kinds := _kinds_of(topology)):
+    content = _content_of(topology, preset, name)
+    auto = not (like or core or phi)
+    if auto and (kinds := _kinds_of(topology)):
         content["kinds"] = kinds
         count = content["cores"]["count"]
         count["source"] = count["source"].replace(ALIKE, "each with its numbers")
+        return content
+    if auto:
+        _slow_down(content, topology)
+    content["doubts"] += _doubts_of_kinds(topology, preset, content["cores"]["clock"])
     return content
 
 
+def _doubts_of_kinds(topology: Topology, preset: Preset, clock: Table) -> list[str]:
+    """Return what cores of several kinds were taken for; nothing of kinds that differ by their boost alone."""
+    groups = Counter(core.kind for core in topology.cores)
+    kinds = [(count, topology.kinds[kind] if kind >= 0 else CoreKind()) for kind, count in groups.items()]
+    clocks_Hz = [clock_Hz for _, kind in kinds if (clock_Hz := kind.base_Hz or kind.most_Hz)] or [1.0]
+    if len({kind.name for _, kind in kinds}) < 2 and max(clocks_Hz) <= MOST_OF_CLOCKS * min(clocks_Hz):
+        return []
+    shown = " and ".join(
+        f"{count} ({kind.name or 'a kind without a name'}{_shown(kind)})" for count, kind in kinds
+    )
+    taken = preset.core.title if preset.core else f"cores of {preset.name}"
+    return [
+        f"cores of several kinds, {shown}, are all taken for {taken} at {clock['value']:.4g} GHz; a machine file with "
+        "[kinds] distinguishes them"
+    ]
+
+
+def _shown(kind: CoreKind) -> str:
+    clock_Hz = kind.base_Hz or kind.most_Hz
+    return f", {'' if kind.base_Hz else 'up to '}{clock_Hz / 1e9:.4g} GHz" if clock_Hz else ""
+
+
+def _models(topology: Topology) -> list[CoreModel | None]:
+    """Return what the table has of each of a topology's cores, in the order of a machine's; None for unknown ones."""
+    package, kinds = topology.packages[0], [core.kind for core in in_order(topology)]
+    found = {
+        kind: core_of(package, topology.kinds[kind].name if kind >= 0 else "")
+        for kind in dict.fromkeys(kinds)
+    }
+    return [found[kind] for kind in kinds]
+
+
 def _commonest_core(topology: Topology) -> CoreModel | None:
-    """Return the core of the table for a topology's processor; of several kinds, the one with the most cores.
+    """Return the core of the table for a topology's processor; of several, the one with the most cores, or the faster.
 
     Examples
     --------
@@ -187,37 +225,57 @@ def _commonest_core(topology: Topology) -> CoreModel | None:
     >>> found is None or found.known["clock"].value > 0
     True
     """
-    kinds = Counter(topology.kinds[core.kind].name if core.kind >= 0 else "" for core in topology.cores)
-    return core_of(topology.packages[0], kinds.most_common(1)[0][0])
+    models = _models(topology)
+    counts = Counter(one and one.name for one in models)
+    clocks_GHz = {one.name: one.known["clock"].value for one in models if one}
+    name = max(counts, key=lambda name: (counts[name], clocks_GHz.get(name or "", 0.0)))
+    return core_named(name) if name else None
 
 
 def _kinds_of(topology: Topology) -> Table | None:
     """Return the table `[kinds]` of a topology whose kinds of cores the table of cores distinguishes; None for others.
 
-    Cores of a kind have to be neighbours, as those of machines are.
+    Cores of a kind have to be neighbours, as those of machines are. Kinds of the same core of the table, as of those
+    with a higher boost, are one.
     """
-    runs = [(kind, len([*run])) for kind, run in groupby(in_order(topology), key=lambda core: core.kind)]
-    if len(runs) < 2 or len(dict(runs)) < len(runs) or any(kind < 0 for kind, _ in runs):
-        return None
-    package, told = topology.packages[0], [topology.kinds[kind] for kind, _ in runs]
-    known = [found for one in told if (found := core_of(package, one.name))]
-    names = [one.name for one in known]
-    if len(set(names)) < len(runs):
-        return None
-    numbers = [CoreNumbers(one, package.model) for one in known]
-    clocks_Hz = [
-        one.base_Hz or one.most_Hz or si(each.clock)
-        for one, each in zip(told, known, strict=True)
-        if each.clock
+    runs = [
+        (one, [core.kind for core, _ in run])
+        for one, run in groupby(
+            zip(in_order(topology), _models(topology), strict=True), key=lambda pair: pair[1]
+        )
     ]
+    known = [one for one, _ in runs if one]
+    names = [one.name for one in known]
+    if not 2 <= len(runs) == len(set(names)):
+        return None
+    numbers = [CoreNumbers(one, topology.packages[0].model) for one in known]
+    clocks = [_clock_of(topology, set(kinds), each) for (_, kinds), each in zip(runs, numbers, strict=True)]
     return {
         "names": names,
-        "cores": number([count for _, count in runs], "core", f"kinds of cores, {topology.dialect}"),
-        "clock": number(
-            [each / 1e9 for each in clocks_Hz], "GHz", f"{topology.dialect}, or cores.toml", "low"
-        ),
+        "cores": number([len(kinds) for _, kinds in runs], "core", f"kinds of cores, {topology.dialect}"),
+        "clock": _row(clocks),
         **{key: _row([of(one) for one in numbers]) for key, of in OF_KINDS.items()},
     }
+
+
+def _clock_of(topology: Topology, kinds: set[int], numbers: CoreNumbers) -> Table:
+    """Return the clock of some kinds of cores: the slowest that the topology has, or the table's."""
+    told = (topology.kinds[kind] for kind in kinds if kind >= 0)
+    told_Hz = [clock_Hz for one in told if (clock_Hz := one.base_Hz or one.most_Hz)]
+    if not told_Hz:
+        return numbers.stated("clock")
+    return told_by(topology, min(told_Hz) / 1e9, "GHz", "nominal, or highest") | {"confidence": "low"}
+
+
+def _slow_down(content: Table, topology: Topology) -> None:
+    """Give cores of several kinds that are taken as alike the clock of the slowest, where the file has no clocks."""
+    clock, model = content["cores"]["clock"], topology.packages[0].model
+    known = {one.name: one for one in _models(topology) if one}
+    slowest = min(
+        (CoreNumbers(one, model).stated("clock") for one in known.values()), key=lambda one: one["value"]
+    )
+    if "cores.toml" in clock["source"] and slowest["value"] < clock["value"]:
+        content["cores"]["clock"] = slowest | {"source": f"{slowest['source']}; of the slowest kind of core"}
 
 
 def _row(each: list[Table]) -> Table:

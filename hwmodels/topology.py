@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from simsched.text import counted
 
@@ -144,6 +144,8 @@ class Topology:
         Latencies between the memories of `numa` as the firmware rates them, 10 being local; empty where unknown.
     notes : tuple of str
         Notes for readers of the file: omissions and assumptions.
+    doubts : tuple of str
+        What may be otherwise: `Machine.notes` begins with them.
     """
 
     source: str
@@ -156,6 +158,11 @@ class Topology:
     cores: tuple[Core, ...]
     distances: tuple[tuple[float, ...], ...] = ()
     notes: tuple[str, ...] = ()
+    doubts: tuple[str, ...] = ()
+
+    def doubting(self, doubt: str) -> Topology:
+        """Return it with one more doubt."""
+        return replace(self, doubts=(*self.doubts, doubt))
 
     @property
     def n_pus(self) -> int:

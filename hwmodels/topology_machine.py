@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby, pairwise
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ from simsched.machine.build import built
 from simsched.machine.stated import TAKEN
 from simsched.machine.variations import edited, quantities
 from simsched.spec import Spec, format_scalar, parse_path
+from simsched.text import counted
 
 #: From the least trusted to the most.
 CONFIDENCES = ("unverified", "low", "med", "high")
@@ -165,12 +166,24 @@ def sockets_content(topology: Topology, preset: Preset, name: str) -> Table:
 
     Unknown numbers come from the preset: those of the core unchanged, those of memory for as many sockets.
     """
+    topology = of_sockets(topology, preset.machine.n_cores / preset.n_sockets)
     places = in_order(topology)
     per_tile, why = _tile(topology)
     content = with_cores(preset.content(), topology, preset, name, per_tile)
     content["cores"]["per_tile"]["source"] += why
     with_sizes(content, topology)
-    known = {"schema", "name", "title", "cores", "structure", "memory", "caches", "runtime", "effects"}
+    known = {
+        "schema",
+        "name",
+        "title",
+        "doubts",
+        "cores",
+        "structure",
+        "memory",
+        "caches",
+        "runtime",
+        "effects",
+    }
     for key in content.keys() - known - ({"power"} if preset.core else set()):
         # Parts of other kinds of machines: contention of writers, scratch memory.
         del content[key]
@@ -187,14 +200,51 @@ def sockets_content(topology: Topology, preset: Preset, name: str) -> Table:
     }
     _scale_memory(content, topology, preset, len(domains))
     if preset.core:
-        # A virtual machine may have a part of a socket.
-        _of_the_core(content, preset.core, min(len(sockets), sum(sockets) / preset.machine.n_cores))
+        _of_the_core(content, preset.core, topology.model)
     if per_tile != preset.machine.cores_per_tile:
         content["caches"].pop("tile_slowdown", None)
     return content
 
 
-def _of_the_core(content: Table, core: CoreModel, sockets: float) -> None:
+#: Packages on one memory are sockets where one has so many cores, and this share of those of a socket.
+LEAST_CORES, LEAST_SHARE = 4, 0.25
+
+
+def of_sockets(topology: Topology, whole: float) -> Topology:
+    """Return a topology of packages that are sockets, where there are more packages than memories.
+
+    Firmware can spread the memory of all sockets over one NUMA node; then each package has a memory. Virtual machines
+    show each few of their cores as a package; these are joined, a package for each memory.
+
+    Parameters
+    ----------
+    topology : Topology
+    whole : float
+        Cores of a socket.
+    """
+    sizes = Counter(core.package for core in topology.cores)
+    memories = sorted({core.domain for core in topology.cores})
+    if not topology.knows_memory or len(sizes) <= len(memories):
+        return topology
+    most = max(sizes.values())
+    shown = f"{len(sizes)} packages of {counted(most, 'core')} share {counted(len(memories), 'NUMA node')}"
+    if most >= max(LEAST_CORES, LEAST_SHARE * whole):
+        doubt = "sockets with a memory each, over which the firmware spreads data"
+        return topology.doubting(f"{shown}: taken for {doubt}; bandwidth_Bps=X gives another")
+    doubt = "a virtual machine with a socket's memory for each node"
+    topology = topology.doubting(f"{shown}: taken for {doubt}; bandwidth_Bps=X gives another")
+    return replace(
+        topology,
+        packages=topology.packages[: len(memories)],
+        cores=tuple(replace(core, package=memories.index(core.domain)) for core in topology.cores),
+    )
+
+
+#: Share by which the cores of a socket may differ from those of another whose power limit it has.
+LIKE_IT = 0.2
+
+
+def _of_the_core(content: Table, core: CoreModel, model: str) -> None:
     """Put what only the table of cores knows into a machine file: clusters, where they fit, power, costs of teams."""
     content["runtime"] = CoreNumbers(core).runtime(sum(content["structure"]["sockets"]))
     structure, size = content["structure"], int(core.cluster_cores.value) if core.cluster_cores else 0
@@ -208,8 +258,13 @@ def _of_the_core(content: Table, core: CoreModel, sockets: float) -> None:
     else:
         for mode in content["memory"]["modes"].values():
             mode.pop("cluster_bandwidth", None)
-    for limit in content.get("power", {}).values():
-        limit["value"] *= sockets
+    sockets, built = structure["sockets"], core.known["cores"].value
+    if "power" in content and (
+        "power" in core.own(model) or abs(sum(sockets) / len(sockets) - built) <= LIKE_IT * built
+    ):
+        content["power"]["limit"]["value"] *= len(sockets)
+    else:
+        content.pop("power", None)
 
 
 def with_cores(content: Table, topology: Topology, preset: Preset, name: str, per_tile: int) -> Table:
@@ -225,6 +280,7 @@ def with_cores(content: Table, topology: Topology, preset: Preset, name: str, pe
     content["title"] = f"{topology.title}, " + (
         preset.core.title if preset.core else f"numbers of {preset.name}"
     )
+    content["doubts"] = list(topology.doubts)
     cores["count"] = told_by(topology, len(topology.cores), "core", seen)
     cores["per_tile"] = told_by(topology, per_tile, "core/tile", "cores that share an L2")
     cores["smt_ways"] = told_by(topology, ways, "thread/core", f"hardware threads of a core{unequal}")

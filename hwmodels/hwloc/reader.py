@@ -241,8 +241,14 @@ def _kinds(fields: Fields, elements: Sequence[Element]) -> tuple[CoreKind, ...]:
     for element in elements:
         infos = fields.infos(element)
         base_Hz, most_Hz = (_mhz(infos.get(f"Frequency{which}MHz", "")) for which in ("Base", "Max"))
-        kinds.append(CoreKind(infos.get("CoreType", ""), base_Hz, most_Hz))
+        kinds.append(CoreKind(_name_of(infos), base_Hz, most_Hz))
     return tuple(kinds)
+
+
+def _name_of(infos: Mapping[str, str]) -> str:
+    """Return what a system calls a kind of core: Linux on Intel, macOS (`apple,icestorm;ARM,v8`), Linux on Arm."""
+    apple, capacity = infos.get("DarwinCompatible", ""), infos.get("LinuxCapacity", "")
+    return infos.get("CoreType") or apple.partition(";")[0] or (capacity and f"capacity {capacity}")
 
 
 def _mhz(text: str) -> float:

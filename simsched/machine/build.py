@@ -284,7 +284,7 @@ def _machine(
         power_W=scale * si(file.power.limit) if file.power and file.power.limit else None,
         power=Power.of(file.power, 1.0 if OF_POWER.keys() & spec.params.keys() else scale),
         facts=tuple(
-            Fact(place, _value(q["value"]), q["unit"], q["source"], q["confidence"])
+            Fact(place, _value(q["value"]), q["unit"], q["source"], q["confidence"], _ends(q))
             for place, q in quantities(dict(now))
         ),
     )
@@ -296,6 +296,10 @@ def _clocks(cores: Cores) -> Clocks:
         return Clocks(nominal_Hz)
     rows = {name: tuple(value * factor(row.unit) for value in row.value) for name, row in table.rows.items()}
     return Clocks(nominal_Hz, table.busy, rows, table.between == "line")
+
+
+def _ends(quantity: Mapping[str, Any]) -> tuple[float, float] | None:
+    return tuple(quantity["ends"]) if quantity.get("ends") else None
 
 
 def _value(value: Any) -> float | tuple[float, ...]:
@@ -331,6 +335,8 @@ def _runtime(table: Runtime, reuse_teams: Scalar, name: str) -> RuntimeProfile:
 def _whole(value: Scalar, most: int, key: str, name: str) -> int:
     if not is_whole(value, 1, most):
         stated = "; cores.smt_ways states how many threads a core has" if key == "smt" else ""
+        if stated and is_whole(value, most, 64):
+            stated += f", as in [cores.smt_ways={value},smt={value}]"
         raise MachineError(
             f"{name}[{key}={value}]: expected a whole number of {key} from 1 to {most}{stated}"
         )

@@ -159,15 +159,19 @@ def _unknown(name: str, text: str, suffixes: tuple[str, ...]) -> SimschedError:
         "machines", next((one for one in registered("machines") if any(n in one for n in numbers)), name)
     )
     if described := named("machine_cores", "describable")(name):
+        built_in = [one for one in registered("machines") if one.startswith(f"{name.lower()}-")]
+        near = near or (built_in and f"; built in is {' or '.join(built_in)}") or ""
         return SpecError(f"no machine is called {short(name)}; {described}{near}")
     if "/" in text or "." in name:
         files = f".toml or {', '.join(suffixes)}"
         return MachineError(
-            f"{short(text)} is neither the name of a machine nor a file whose name ends with {files}"
+            f"{short(text)} is neither the name of a machine nor a file whose name ends with {files}; "
+            "`lstopo node.xml` writes one, or describe the machine: generic[core=NAME,cores=N]"
         )
     there = ", ".join(registered("machines"))
     other = "any other chip is generic[core=NAME,cores=N,bandwidth_Bps=...], a TOML file or lstopo's XML file"
-    return SpecError(f"no machine is called {short(name)}; there are: {there}; {other}{near}")
+    unknown = f"no machine is called {short(name)}, and the table of cores has no such core or chip"
+    return SpecError(f"{unknown}; there are: {there}; {other}{near}")
 
 
 def _readers() -> dict[str, MachineReader]:

@@ -429,7 +429,8 @@ class Machine:
         """
         import pandas as pd
 
-        return pd.DataFrame([vars(fact) for fact in self.facts])
+        columns = ["key", "value", "unit", "source", "confidence"]
+        return pd.DataFrame([vars(fact) for fact in self.facts], columns=columns)
 
     def draw(
         self, ax: Axes | None = None, values: npt.ArrayLike | None = None, label: str | None = None

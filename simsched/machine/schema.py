@@ -49,7 +49,6 @@ class Strict(BaseModel):
 
 Confidence = Literal["high", "med", "low", "unverified"]
 
-
 #: Prefix of the source of a number between the brackets of a machine: it is given, hence exact.
 GIVEN = "varied: "
 
@@ -67,12 +66,15 @@ class Quantity(Strict):
         Place of the number, or its derivation.
     confidence : {"high", "med", "low", "unverified"}
         How far to trust it.
+    ends : pair of float, optional
+        Ends of its 95 % interval in `unit`, where its source has them; else these follow from the confidence.
     """
 
     value: Annotated[float, Field(allow_inf_nan=False, strict=True)]
     unit: str
     source: Annotated[str, Field(min_length=1)]
     confidence: Confidence
+    ends: tuple[float, float] | None = None
 
 
 def measures(
@@ -98,6 +100,8 @@ def measures(
             raise ValueError(f"{value:g} is too small; the least is {_in_unit(least, quantity.unit)}")
         if si(quantity) > most:
             raise ValueError(f"{value:g} is too large; the most is {_in_unit(most, quantity.unit)}")
+        if quantity.ends and not quantity.ends[0] <= value <= quantity.ends[1]:
+            raise ValueError(f"{value:g} is not between its ends, {list(quantity.ends)}")
         return quantity
 
     return AfterValidator(check)
@@ -347,9 +351,7 @@ class PowerTable(Strict):
             raise ValueError("expected idle, busy and all_cores, or none of them")
         if self.idle and self.busy and self.all_cores:
             full = self.all_cores.value
-            key, most = max(
-                ("busy", self.busy.value), ("idle", self.idle.value), key=lambda stated: stated[1]
-            )
+            most, key = max((self.busy.value, "busy"), (self.idle.value, "idle"))
             if full < most:
                 raise ValueError(
                     f"all_cores, {full:g} W, is less than {key}, {most:g} W; it is of all cores busy"
@@ -403,9 +405,7 @@ class DataTable(Strict):
         if len(sizes) > 1:
             raise ValueError("pair_bandwidth and pair_latency have different numbers of rows")
         if sizes and self.route == "host":
-            raise ValueError(
-                "with route = 'host' no object goes over the links of pairs; leave out one of both"
-            )
+            raise ValueError("with route = 'host' no object goes over the links of pairs; leave out one")
         return self
 
 
@@ -427,8 +427,7 @@ class KindsTable(Strict):
     @property
     def rows(self) -> dict[str, Quantities]:
         """The stated numbers, each a list with an entry per kind."""
-        stated = {key: getattr(self, key) for key in OF_KINDS}
-        return {key: row for key, row in stated.items() if row is not None}
+        return {key: row for key in OF_KINDS if (row := getattr(self, key)) is not None}
 
     def values(self, key: str, otherwise: tuple[float, ...]) -> tuple[float, ...]:
         """Return the numbers of a key in SI units, or others where it is not stated."""
@@ -480,6 +479,7 @@ class MachineFile(Strict):
     title: str
     library: str | None = None
     example: str | None = None
+    doubts: tuple[str, ...] = ()
     cores: Cores
     memory: MemoryTable
     caches: Caches = Caches()

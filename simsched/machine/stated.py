@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING
 from simsched.errors import MachineError
 from simsched.machine.effects import NAMES
 from simsched.mistakes import short
+from simsched.notes import Note, Weight
 from simsched.spec import Scalar, Spec, parse_path
 from simsched.units import format_time
 
@@ -67,6 +69,8 @@ class Fact:
     unit, source : str
     confidence : str
         "high", "med", "low" or "unverified".
+    ends : pair of float, optional
+        Ends of its 95 % interval in `unit`, where they are stated.
 
     Examples
     --------
@@ -81,6 +85,7 @@ class Fact:
     unit: str
     source: str
     confidence: Confidence
+    ends: tuple[float, float] | None = None
 
 
 def meant(params: Mapping[str, Scalar], mode: str) -> set[str]:
@@ -165,6 +170,7 @@ def _unused(machine: Machine) -> Iterator[str]:
 
 def all_notes(machine: Machine) -> Iterator[str]:
     """Yield the notes on a machine's numbers."""
+    yield from (Note(doubt, Weight.DOUBT) for doubt in machine.content.get("doubts", ()))
     yield from rounded(machine)
     yield from doubtful(machine)
     yield from guessed(machine)
@@ -221,7 +227,7 @@ def guessed(machine: Machine) -> Iterator[str]:
     idle = smt if machine.smt == 1 else ()
     main = [fact for fact in found if fact.key.startswith(NAMED) and fact.key not in idle]
     tables = sorted({fact.key.partition(".")[0] for fact in found if not fact.key.startswith(NAMED)})
-    parts = [*map(_shown, main), *(f"numbers of {table}" for table in tables)]
+    parts = [*map(_assumed, main), *(f"numbers of {table}" for table in tables)]
     yield (
         f"assumed, as nobody has stated them of this machine: {', '.join(parts)}; machine.describe() says why, and "
         "each can be given between the brackets, as bandwidth_Bps=2e11"
@@ -270,6 +276,12 @@ def _used_by(key: str, mode: str) -> tuple[str, ...]:
 def _within(key: str, mode: str) -> str:
     """Return a place, or within the memory mode in use its place there."""
     return key.removeprefix(f"memory.modes.{mode}.")
+
+
+def _assumed(fact: Fact) -> str:
+    """Return a number that was assumed, with the processor that it is of where it is another's."""
+    shown, other = _shown(fact), re.search(r"\): (that of the [^:]+): ", fact.source)
+    return f"{shown[:-1]}, {other[1]})" if other else shown
 
 
 def _shown(fact: Fact) -> str:

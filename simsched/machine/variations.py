@@ -158,6 +158,7 @@ def _set(quantity: dict[str, Any], value: Scalar, where: str, unit: str) -> None
     except OverflowError:
         raise MachineError(f"{where}: expected a number of at most {float_info.max:.3g}") from None
     quantity.update(value=number, unit=unit, source=f"{GIVEN}{where}", confidence="unverified")
+    quantity.pop("ends", None)
 
 
 def _switch(content: dict[str, Any], key: str, value: Scalar, where: str) -> None:

@@ -18,7 +18,7 @@ from simsched.graph import TaskGraph
 from simsched.machine import Machine
 from simsched.machine.confidence import ends
 from simsched.machine.schema import GIVEN, factor
-from simsched.machine.stated import Fact
+from simsched.machine.stated import ASSUMED, Fact
 from simsched.multimap import multimap
 from simsched.replay.scenario import Scenario
 from simsched.spec import parse_path
@@ -145,7 +145,9 @@ class Uncertain:
 
     def _ends(self, fact: Fact, value: float) -> tuple[float, float]:
         """Return the ends of the interval that a chip allows: no clock above the stated ones, no more lanes."""
-        machine, (low, high) = self.scenario.machine, ends(value, fact.confidence, fact.unit)
+        # Chips of a kind have about the same clock; one that is assumed is another's.
+        unit = "" if fact.source.startswith(ASSUMED) else fact.unit
+        machine, (low, high) = self.scenario.machine, fact.ends or ends(value, fact.confidence, unit)
         if fact.unit == "FLOP/cycle" and has_chip(machine):
             # Lanes are counted: who read of them has no fraction of them.
             return (value if fact.confidence in ("high", "med") else low), value

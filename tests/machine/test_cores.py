@@ -155,6 +155,20 @@ def test_a_name_of_many_or_of_unknown_chips_is_not_guessed(name):
 
 
 @pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("zen5", r"it is a core \(AMD Zen 5\): generic\[core=zen5,cores=N\]"),
+        ("Skylake_X", r"it is a core \(Intel Skylake-SP\): generic\[core=skylake-sp,cores=N\]"),
+        ("apple-m2", "the table of cores has no such core or chip; there are: .*did you mean apple-m1"),
+        ("lscpu.txt", r"`lstopo node.xml` writes one, or describe the machine: generic\[core=NAME,cores=N\]"),
+    ],
+)
+def test_what_is_no_machine_is_said_to_be_what_it_is(name, told):
+    with pytest.raises((SpecError, MachineError), match=told):
+        machine(name)
+
+
+@pytest.mark.parametrize(
     ("name", "meant"),
     [("Xeon Phi 7210", "knl-7210"), ("EPYC 9654", "epyc-9654x2"), ("graviton3", "graviton4")],
 )

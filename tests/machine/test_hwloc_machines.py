@@ -246,43 +246,6 @@ def test_without_like_everything_missing_is_named():
     assert "like=host" not in told
 
 
-@pytest.mark.parametrize(
-    ("stated", "title"),
-    [
-        ({"CPUImplementer": "0x41", "CPUPart": "0xd0c"}, "Arm Neoverse N1"),
-        ({"CPUVendor": "AuthenticAMD", "CPUFamilyNumber": "26", "CPUModelNumber": "2"}, "AMD Zen 5"),
-        ({"CPUModel": "POWER9 (raw), altivec supported"}, "IBM POWER9"),
-        ({"CPUImplementer": "0x41", "CPUPart": "0xd0c0d0c0d0c"}, None),
-        ({"CPUImplementer": "0x41", "CPUPart": "-1"}, None),
-        ({"CPUVendor": "GenuineIntel", "CPUFamilyNumber": "6", "CPUModelNumber": "99999999999"}, None),
-        ({"CPUModel": "(a+)+$" * 30}, None),
-    ],
-)
-def test_cores_by_what_a_file_says_of_them(tmp_path, stated, title):
-    """Files of Arm, AMD and IBM state their processors in their own ways; what is out of bounds is unknown."""
-    infos = "".join(f'<info name="{name}" value="{value}"/>' for name, value in stated.items())
-    both, one, other = (
-        'cpuset="0x3" nodeset="0x1"',
-        'cpuset="0x1" nodeset="0x1"',
-        'cpuset="0x2" nodeset="0x1"',
-    )
-    cores = "".join(
-        f'<object type="Core" os_index="{i}" {near}><object type="PU" os_index="{i}" {near}/></object>'
-        for i, near in enumerate((one, other))
-    )
-    path = tmp_path / "node.xml"
-    path.write_text(
-        f'<topology version="2.0"><object type="Machine" os_index="0" {both}>{infos}'
-        f'<object type="NUMANode" os_index="0" {both} local_memory="1073741824"/>'
-        f'<object type="Package" os_index="0" {both}>{cores}</object></object></topology>'
-    )
-    if title is None:
-        with pytest.raises(MachineError, match="The table of cores does not know it"):
-            ss.machine(path)
-    else:
-        assert ss.machine(path).title.endswith(f", 2 cores, {title}")
-
-
 def test_variations_that_cannot_be():
     with pytest.raises(SpecError, match="no machine is called 'nothing'"):
         sample("two-sockets-2.0.xml", like="nothing")

@@ -1,7 +1,5 @@
 """Sockets: distances by hand, sizes that are unequal, resizing, mistakes."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
@@ -229,12 +227,6 @@ def test_sockets_and_cluster_modes_that_cannot_be(spec, message):
 def test_a_power_limit_follows_the_cores():
     assert ss.machine("grace").power_W == 2 * ss.machine("grace[sockets=1]").power_W == 500
     assert ss.machine("generic").power_W is None
-
-
-def test_a_part_of_a_socket_has_its_part_of_the_power_limit():
-    """Two sockets of 8 cores, where the table has 20 cores a socket within 150 W."""
-    file = Path(__file__).parent / "samples" / "two-skylakes-2.0.xml"
-    assert ss.machine(str(file)).power_W == pytest.approx(150 * 16 / 20)
 
 
 def test_cores_of_kinds_stay_in_proportion():

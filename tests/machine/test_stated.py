@@ -4,6 +4,9 @@ import pytest
 
 import simsched as ss
 from simsched.errors import MachineError
+from simsched.hwmodels import machine_file
+from simsched.notes import Weight, weight_of
+from simsched.study.uncertain import MachineNumbers
 
 
 @pytest.mark.parametrize(
@@ -34,3 +37,19 @@ def test_numbers_of_pairs_need_data_that_move():
 
 def test_titles_hold_for_all_variations():
     assert "dentical" not in ss.machine("generic[kinds=each,cores=3]").title
+
+
+def test_a_file_may_state_ends_and_doubts(tmp_path):
+    path, text = tmp_path / "mine.toml", machine_file("generic").read_text("utf-8")
+    clock = next(line for line in text.splitlines() if line.startswith("clock "))
+    text = text.replace("\nname =", '\ndoubts = ["It may be another."]\nname =')
+    path.write_text(text.replace(clock, clock.replace(" }", ", ends = [0.5, 3.0] }")))
+    machine = ss.machine(path)
+    (found,) = (one for one in MachineNumbers.of(machine).parameters if one.name == "cores.clock")
+    assert (found.low, found.high) == (0.5, 3.0)
+    assert (machine.notes[0], weight_of(machine.notes[0])) == ("It may be another.", Weight.DOUBT)
+    # Of a clock that is varied, they are not the ends.
+    assert machine.varied({"cores.clock": 6.0}).clocks.nominal_Hz == 6e9
+    path.write_text(text.replace(clock, clock.replace(" }", ", ends = [3.5, 5.4] }")))
+    with pytest.raises(MachineError, match=r"cores.clock: 1 is not between its ends, \[3.5, 5.4\]"):
+        ss.machine(path)
