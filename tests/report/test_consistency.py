@@ -208,9 +208,9 @@ def test_no_line_of_a_random_report_contradicts_another(graph, machine, layout, 
 @pytest.mark.parametrize(
     ("workload", "machine", "layout"),
     [
-        ("transformer[layers=2]", "epyc-9654x2", None),
-        ("lstm[size=small,steps=3]", "knl-7250", None),
-        ("lstm[size=small,steps=3]", "knl-7250", "8x8"),
+        ("transformer[layers=1]", "epyc-9654x2", None),
+        ("lstm[size=small,steps=2]", "knl-7250", None),
+        ("lstm[size=small,steps=2]", "knl-7250", "8x8"),
     ],
 )
 def test_no_line_of_a_report_of_a_workload_contradicts_another(workload, machine, layout):
