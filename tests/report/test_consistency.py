@@ -196,7 +196,7 @@ class Page:
             assert ratio_near(-float(less[1]) / 100, times[0], seconds(used["makespan"]))
 
 
-@settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=5, deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     graphs(12, widths=2), machines(6), st.sampled_from([None, None, "1x1"]), st.sampled_from([0.0, 0.0, 0.2])
 )
