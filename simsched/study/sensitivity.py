@@ -97,8 +97,7 @@ def sensitivity(
     nominal = replay({})
     wanted = chosen(uncertain.parameters(), parameters)
     values = [value for one in wanted for value in (one.low, one.high, *_beside(uncertain, one, change))]
-    names = [one.name for one in wanted for _ in range(4)]
-    pairs = zip(names, values, strict=True)
+    pairs = zip([one.name for one in wanted for _ in range(4)], values, strict=True)
     found = parallel_map(lambda pair: replay({pair[0]: pair[1]}).makespan_s, pairs, graph.n_tasks)
     fours = [slice(4 * i, 4 * i + 4) for i in range(len(wanted))]
     rows = [_row(one, nominal.makespan_s, values[i], found[i]) for one, i in zip(wanted, fours, strict=True)]
@@ -249,10 +248,8 @@ def sobol(
         swings = sensitivity(graph, machine, policy, layout, costs, runtime, engine, seed, progress=progress)
         parameters = swings.loc[swings["swing_s"] > 0, "parameter"].head(MOST).tolist()
     wanted = chosen(uncertain.parameters(), parameters) if parameters != [] else []
-    replay = _replay_of(uncertain, policy)
-    indices = _indices(
-        wanted, lambda values: replay(values).makespan_s, samples, seed, graph.n_tasks
-    ).tolist()
+    replay, n_tasks = _replay_of(uncertain, policy), graph.n_tasks
+    indices = _indices(wanted, lambda one: replay(one).makespan_s, samples, seed, n_tasks).tolist()
     rows = [[*astuple(one), *found] for one, found in zip(wanted, indices, strict=True)]
     return _by_total(rows, notes_of([replay({})]), _unmoved(uncertain))
 
