@@ -13,8 +13,8 @@ from simsched.execute.kernels.module import module as executor
 from simsched.version import version as installed
 
 sys.path.insert(0, str(Path(__file__).parent))
-# Pages are trees of many small objects, most of which live until the end: garbage is looked for less often.
-gc.set_threshold(100_000)
+# Pages are trees of many small objects, most of which live until the end: looking for garbage frees no memory.
+gc.disable()
 
 # jsonschema does without the formats of international addresses, which take 3 s to load.
 sys.modules["rfc3987_syntax"] = None  # type: ignore[assignment]  # what keeps a module from being imported

@@ -80,7 +80,7 @@ def what_if(
         report(1)
         return shorter.makespan_s
 
-    return _frame(schedule, cases, on_path_s, parallel_map(makespan_s, cases), top)
+    return _frame(schedule, cases, on_path_s, parallel_map(makespan_s, cases, schedule.graph.n_tasks), top)
 
 
 @dataclass(frozen=True, eq=False)

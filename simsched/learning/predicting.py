@@ -149,10 +149,11 @@ class Case:
             generator = np.random.default_rng([self.seed, number, self.cores, 1])
             return self._sampled_s(learned, share, sigma, generator)
 
-        nominal_s = float(np.mean(parallel_map(usual_s, range(samples if added > 0 else 1))))
+        n_tasks = self.graph.n_tasks
+        nominal_s = float(np.mean(parallel_map(usual_s, range(samples if added > 0 else 1), n_tasks)))
         # One replay tells no interval, nor do recordings of which no task is one of these.
         worlds = range(1, samples + 1) if samples > 1 and (known or self.machine) else range(0)
-        found = spread([nominal_s, *parallel_map(world_s, worlds)])
+        found = spread([nominal_s, *parallel_map(world_s, worlds, n_tasks)])
         recorded_s = [
             run.makespan_s
             for run in learned.runs

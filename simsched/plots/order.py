@@ -81,11 +81,8 @@ def diagonal_score(schedule: Schedule, label: npt.ArrayLike) -> float:
     >>> round(ss.plots.diagonal_score(schedule, [0, 1, 2]), 2), round(ss.plots.diagonal_score(schedule, [2, 1, 0]), 2)
     (1.0, -1.0)
     """
-    from scipy.stats import rankdata
-
-    labels = start_order_frame(schedule, label)["label"].dropna()
-    ranks = rankdata(labels)
-    if len(labels) < 2 or np.ptp(ranks) == 0:
+    ranks = start_order_frame(schedule, label)["label"].dropna().rank().to_numpy()
+    if len(ranks) < 2 or np.ptp(ranks) == 0:
         return float("nan")
     return float(np.corrcoef(np.arange(len(ranks)), ranks)[0, 1])
 

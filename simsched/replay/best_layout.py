@@ -169,7 +169,8 @@ class Search:
         Makespans are equal if they differ by less than a share of `rounding`.
         """
         tried = self._promising(dict.fromkeys(layouts))
-        for layout, schedule in zip(tried, parallel_map(self._replayed, tried), strict=True):
+        found = parallel_map(self._replayed, tried, self.estimator.problem.graph.n_tasks)
+        for layout, schedule in zip(tried, found, strict=True):
             if isinstance(schedule, MemoryLimitError):
                 self.makespans_s[layout] = inf
                 self.no_room = self.no_room or schedule

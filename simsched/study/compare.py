@@ -205,7 +205,7 @@ def comparison_frame(
         found["binds"], found["binds_share"] = bottleneck(schedule)
         return found
 
-    frame = pd.DataFrame(parallel_map(row, schedules))
+    frame = pd.DataFrame(parallel_map(row, schedules, sequential.graph.n_tasks))
     sampled = _sampled(frame["makespan_s"], worlds_s)
     _insert(frame, sampled)
     recorded = against_recording(frame, sequential.graph, sequential.require_machine())
@@ -334,10 +334,12 @@ class Trials:
         return float(self.rows[_key(policy, layout)]["makespan_s"])
 
     def all_seconds(self, points: Iterable[Point]) -> None:
-        """Replay several points, as many at a time as there are CPUs; known ones cost nothing."""
+        """Replay several points, large graphs as many at a time as there are CPUs; known ones cost nothing."""
         new = {_key(*point): point for point in points if _key(*point) not in self.rows}
         self.points.update(new)
-        self.rows.update(zip(new, parallel_map(lambda point: self._row(*point), new.values()), strict=True))
+        n_tasks = self.sequential.graph.n_tasks
+        rows = parallel_map(lambda point: self._row(*point), new.values(), n_tasks)
+        self.rows.update(zip(new, rows, strict=True))
 
     def _row(self, policy: Policy, layout: Layout | None) -> dict[str, Any]:
         # Only the row is kept: schedules of a million tasks would fill the memory.

@@ -15,6 +15,7 @@ from simsched.costs import CostModel
 from simsched.document.result import Result
 from simsched.errors import SimschedError, SpecError
 from simsched.graph import TaskGraph
+from simsched.graph.required import check_graph
 from simsched.machine import Machine, machine as machine_of
 from simsched.notes import Note, weight_of
 from simsched.plots.policies import comparison
@@ -99,6 +100,7 @@ def machines(
     >>> found[["machine", "policy", "layout", "makespan_s", "core_s"]].values.tolist()
     [['generic[cores=2]', 'fifo', '2x1', 4.0, 8.0], ['generic[cores=1]', 'sequential', '1x1', 6.0, 6.0]]
     """
+    check_graph(graph)
     seeds = sample_seeds(seed, samples)
 
     def row(machine: Machine) -> dict[str, Any]:
@@ -193,7 +195,7 @@ def _suited(policies: str | Sequence[str | Policy | type[Policy]] | None, machin
 def _best(graph: TaskGraph, scenario: Scenario, policies: Sequence[Policy]) -> tuple[Policy, Schedule]:
     """Return the policy of the shortest replay, of equals the first, and the replay with its best layout."""
     best = replace(scenario, layout=BEST)
-    schedules = parallel_map(lambda one: best.replay(graph, one), policies)
+    schedules = parallel_map(lambda one: best.replay(graph, one), policies, graph.n_tasks)
     return min(zip(policies, schedules, strict=True), key=lambda pair: pair[1].makespan_s)
 
 

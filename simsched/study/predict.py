@@ -19,6 +19,7 @@ from simsched.document.result import Result
 from simsched.errors import LayoutError
 from simsched.explain import Explanation
 from simsched.graph import TaskGraph
+from simsched.graph.required import check_graph
 from simsched.intervals import spread
 from simsched.machine import Machine, RuntimeProfile
 from simsched.machine.stated import BY_DEFINITION, rounded
@@ -184,11 +185,13 @@ def _cases(
     width: int | None,
     weak: bool,
 ) -> list[Case]:
-    chosen = policy_of(policy)
+    chosen, graphs = policy_of(policy), grown(graph, cores, weak)
+    for one in graphs:
+        check_graph(one)
     machines = (scenario.machine.varied({"cores": count}) for count in cores)
     return [
         Case(replace(scenario, machine=target, layout=_layout(target, width)), one, chosen)
-        for one, target in zip(grown(graph, cores, weak), machines, strict=True)
+        for one, target in zip(graphs, machines, strict=True)
     ]
 
 
@@ -211,7 +214,7 @@ def rows_of(cases: Sequence[Case], seeds: range) -> list[dict[str, Any]]:
     seeds : range
         Of the samples, as `sample_seeds` returns them.
     """
-    firsts = parallel_map(_first, cases)
+    firsts = parallel_map(_first, cases, max(case.graph.n_tasks for case in cases))
     others = sampled_s([case for _, case in firsts], seeds[1:])
     noisy = cases[0].scenario.costs.factors(1, 0) is not None
     return [

@@ -97,8 +97,8 @@ def sensitivity(
     nominal = replay({})
     wanted = chosen(uncertain.parameters(), parameters)
     values = [value for one in wanted for value in (one.low, one.high, *_beside(uncertain, one, change))]
-    names = [one.name for one in wanted for _ in range(4)]
-    found = parallel_map(lambda pair: replay({pair[0]: pair[1]}).makespan_s, zip(names, values, strict=True))
+    pairs = zip([one.name for one in wanted for _ in range(4)], values, strict=True)
+    found = parallel_map(lambda pair: replay({pair[0]: pair[1]}).makespan_s, pairs, graph.n_tasks)
     fours = [slice(4 * i, 4 * i + 4) for i in range(len(wanted))]
     rows = [_row(one, nominal.makespan_s, values[i], found[i]) for one, i in zip(wanted, fours, strict=True)]
     return _ranked(rows, notes_of([nominal]), folds=parameters is None, unmoved=_unmoved(uncertain))
@@ -248,8 +248,8 @@ def sobol(
         swings = sensitivity(graph, machine, policy, layout, costs, runtime, engine, seed, progress=progress)
         parameters = swings.loc[swings["swing_s"] > 0, "parameter"].head(MOST).tolist()
     wanted = chosen(uncertain.parameters(), parameters) if parameters != [] else []
-    replay = _replay_of(uncertain, policy)
-    indices = _indices(wanted, lambda values: replay(values).makespan_s, samples, seed).tolist()
+    replay, n_tasks = _replay_of(uncertain, policy), graph.n_tasks
+    indices = _indices(wanted, lambda one: replay(one).makespan_s, samples, seed, n_tasks).tolist()
     rows = [[*astuple(one), *found] for one, found in zip(wanted, indices, strict=True)]
     return _by_total(rows, notes_of([replay({})]), _unmoved(uncertain))
 
@@ -269,7 +269,7 @@ def _by_total(rows: list[list[Any]], notes: Iterable[str], unmoved: Note) -> Res
 
 
 def _indices(
-    wanted: list[Parameter], makespan_s: Makespan, samples: int, seed: int
+    wanted: list[Parameter], makespan_s: Makespan, samples: int, seed: int, n_tasks: int
 ) -> npt.NDArray[np.float64]:
     """Return first and total of each parameter, with their ends, shape (parameters, 6)."""
     varying = [place for place, one in enumerate(wanted) if one.high > one.low]
@@ -279,7 +279,8 @@ def _indices(
     names, generator = [wanted[place].name for place in varying], np.random.default_rng([seed, 2])
     cases = _design([wanted[place] for place in varying], samples, generator)
     rows = cases.reshape(-1, len(varying)).tolist()
-    makespans = np.array(parallel_map(makespan_s, [dict(zip(names, row, strict=True)) for row in rows]))
+    values = [dict(zip(names, row, strict=True)) for row in rows]
+    makespans = np.array(parallel_map(makespan_s, values, n_tasks))
     if np.ptp(makespans) > ROUNDING * makespans.max():
         found[varying] = _with_ends(makespans.reshape(cases.shape[:2]), generator)
     return found

@@ -20,6 +20,7 @@ from simsched.document.result import Result
 from simsched.drawing import Axes
 from simsched.errors import SimschedError, SpecError
 from simsched.graph import TaskGraph
+from simsched.graph.required import check_graph
 from simsched.intervals import LEVEL, paired_ratio
 from simsched.machine import Machine, RuntimeProfile
 from simsched.notes import Note, Weight
@@ -98,14 +99,15 @@ def replayed(
     scenario = Scenario.of(_one_machine(by_name, machine), layout, costs, runtime, engine, progress=progress)
     pairs = [(graph, policy) for graph in by_name for policy in chosen]
     first = replace(scenario, seed=seeds[0])
-    settled = parallel_map(lambda pair: _settled(first, by_name[pair[0]], pair[1]), pairs)
+    n_tasks = max(graph.n_tasks for graph in by_name.values())
+    settled = parallel_map(lambda pair: _settled(first, by_name[pair[0]], pair[1]), pairs, n_tasks)
     of_pair = dict(zip(pairs, settled, strict=True))
 
     def row(case: tuple[str, Policy, int]) -> dict[str, Any]:
         graph, policy, seed = case
         return _replay_row(graph, replace(of_pair[graph, policy], seed=seed).replay(by_name[graph], policy))
 
-    rows = parallel_map(row, [(*pair, seed) for pair in pairs for seed in seeds])
+    rows = parallel_map(row, [(*pair, seed) for pair in pairs for seed in seeds], n_tasks)
     notes = [note for one in rows for note in one.pop("notes")]
     return Result.of(rows, notes, draw_replayed)
 
@@ -145,6 +147,8 @@ def _checked(
     """Return the policies, after a check for empty or duplicate arguments."""
     if not isinstance(graphs, Mapping):
         raise SimschedError(f"graphs is {graphs!r:.80}; expected graphs by name, as in {{'mine': graph}}")
+    for graph in graphs.values():
+        check_graph(graph)
     if isinstance(seeds, str) or not isinstance(seeds, Iterable):
         raise SimschedError(f"seeds is {seeds!r}; expected a list of seeds, as range(4)")
     chosen = policies_or_all(policies)

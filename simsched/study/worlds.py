@@ -99,7 +99,7 @@ def sampled_s(cases: Sequence[Case], seeds: Sequence[int]) -> list[list[float]]:
         world = replace(case.scenario, machine=machine, costs=costs_in, seed=seed, memory_limit="ignore")
         return replace(case, scenario=world).replay().makespan_s
 
-    found = parallel_map(makespan_s, [*product(cases, seeds)])
+    found = parallel_map(makespan_s, [*product(cases, seeds)], max(case.graph.n_tasks for case in cases))
     return [found[i * len(seeds) : (i + 1) * len(seeds)] for i in range(len(cases))]
 
 

@@ -38,8 +38,8 @@ WIDE = "document.documentElement.scrollWidth"
 def lstm(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A report of a real workload, as it is written."""
     path = tmp_path_factory.mktemp("report") / "lstm.html"
-    graph = ss.workload("lstm[layers=2,steps=4,hidden=64]")
-    ss.report(graph, "knl-7250", ["fifo", "critical-path"], "16x4", replays=8).save(path)
+    graph = ss.workload("lstm[layers=2,steps=2,hidden=64]")
+    ss.report(graph, "knl-7250", ["fifo", "critical-path"], "16x4", replays=4).save(path)
     return path
 
 

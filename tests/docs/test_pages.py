@@ -79,7 +79,7 @@ def _pages() -> Iterator[str]:
 
 @cache
 def _taken_for_granted() -> dict[str, Any]:
-    graph = ss.workload("lstm[size=small,steps=4]")
+    graph = ss.workload("lstm[size=small,steps=2]")
     schedule, other = (ss.simulate(graph, "knl-7250", policy, "8x8") for policy in ("critical-path", "fifo"))
     return {"ss": ss, "graph": graph, "schedule": schedule, "other": other, "__name__": "__main__"}
 

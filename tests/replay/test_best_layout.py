@@ -1,5 +1,7 @@
 """`layout="best"`: the shortest of a few replays, labelled so, and as short as all layouts together."""
 
+from threading import current_thread, main_thread
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -11,6 +13,7 @@ from simsched.hwmodels import machine_file
 from simsched.policy import Layout
 from simsched.replay.best_layout import IDLE, LIKELY, MOST_REPLAYS
 from simsched.replay.layouts import shorter
+from simsched.replay.parallel_map import LARGE, parallel_map
 from simsched.replay.scenario import Scenario
 from simsched.testing import strategies as ours
 
@@ -244,3 +247,11 @@ def test_policies_that_may_leave_devices_idle_say_so(policy, said):
 def test_policies_that_choose_kinds_are_given_layouts_with_the_device(policy):
     chain = ss.TaskGraph.from_edges([[1e-3, 1.0], [1.0, 1e-3], [1e-3, 1.0]], [(0, 1), (1, 2)])
     assert ss.simulate(chain, "grace-hopper", policy).makespan_s == pytest.approx(3e-3, rel=1e-3)
+
+
+@pytest.mark.parametrize(("n_tasks", "here"), [(LARGE - 1, True), (LARGE, False)])
+def test_large_graphs_are_replayed_in_threads_and_small_ones_here(n_tasks, here):
+    found = parallel_map(lambda item: (item, current_thread() is main_thread()), range(3), n_tasks)
+    assert found == [(0, here), (1, here), (2, here)]
+    with pytest.raises(ZeroDivisionError):
+        parallel_map(lambda item: 1 // item, range(3), n_tasks)

@@ -150,7 +150,9 @@ def uniform(name, low=0.0, high=1.0):
 
 def test_indices_of_a_sum_are_known():
     """1 + x + 2 y, evenly spread: y explains four times as much as x, 0.8 and 0.2, and nothing is joint."""
-    found = _indices([uniform("x"), uniform("y"), uniform("z")], lambda v: 1 + v["x"] + 2 * v["y"], 1024, 0)
+    found = _indices(
+        [uniform("x"), uniform("y"), uniform("z")], lambda v: 1 + v["x"] + 2 * v["y"], 1024, 0, 1
+    )
     assert found[:, 0] == pytest.approx([0.2, 0.8, 0], abs=0.02)
     assert found[:, 3] == pytest.approx([0.2, 0.8, 0], abs=0.02)
     assert (found[:, 1] <= found[:, 0] + 1e-9).all()
@@ -160,14 +162,14 @@ def test_indices_of_a_sum_are_known():
 def test_indices_of_a_product_are_joint():
     """X y between -1 and 1: neither explains anything by itself, each all of it together with the other."""
     both = [Parameter(name, 0.0, "", -1.0, 1.0, "med") for name in "xy"]
-    found = _indices(both, lambda v: 2 + v["x"] * v["y"], 1024, 0)
+    found = _indices(both, lambda v: 2 + v["x"] * v["y"], 1024, 0, 1)
     assert found[:, 0] == pytest.approx([0, 0], abs=0.05)
     assert found[:, 3] == pytest.approx([1, 1], abs=0.05)
 
 
 def test_what_does_not_vary_has_no_share():
-    assert not _indices([uniform("x"), uniform("y", 3.0, 3.0)], lambda v: 5.0, 8, 0).any()
-    assert not _indices([uniform("y", 3.0, 3.0)], lambda v: 5.0, 8, 0).any()
+    assert not _indices([uniform("x"), uniform("y", 3.0, 3.0)], lambda v: 5.0, 8, 0, 1).any()
+    assert not _indices([uniform("y", 3.0, 3.0)], lambda v: 5.0, 8, 0, 1).any()
 
 
 def test_sobol_of_one_task_is_its_rate():
