@@ -11,7 +11,6 @@ import numpy as np
 import pandas as pd
 
 from simsched.costs import CostModel
-from simsched.costs.own_machine import machine_for
 from simsched.defaults import BASELINE
 from simsched.document.result import Result
 from simsched.drawing import Axes
@@ -106,7 +105,7 @@ def compare(
     >>> frame.notes[-1]
     'cost curves: 3 serial'
     """
-    scenario = Scenario.of(machine_for(graph, machine), layout, costs, runtime, engine, seed, progress)
+    scenario = Scenario.on(graph, machine, layout, costs, runtime, engine, seed, progress)
     chosen = policies_or_all(policies, scenario.machine)
     seeds, unsampled = default_seeds(seed, samples, chosen, scenario.machine, graph)
     schedules, sequential = replays(scenario, graph, chosen)

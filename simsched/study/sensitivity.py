@@ -13,7 +13,6 @@ import numpy.typing as npt
 import pandas as pd
 
 from simsched.costs import CostModel
-from simsched.costs.own_machine import machine_for
 from simsched.defaults import POLICY
 from simsched.document.result import Result
 from simsched.errors import SimschedError
@@ -91,8 +90,7 @@ def sensitivity(
     """
     if not 0 < change < 1:
         raise SimschedError(f"change is {change!r}; expected a share above 0 and below 1, as 0.1")
-    target = machine_for(graph, machine)
-    uncertain = Uncertain(graph, Scenario.of(target, layout, costs, runtime, engine, seed, progress))
+    uncertain = Uncertain(graph, Scenario.on(graph, machine, layout, costs, runtime, engine, seed, progress))
     replay = _replay_of(uncertain, policy)
     nominal = replay({})
     wanted = chosen(uncertain.parameters(), parameters)
@@ -242,8 +240,7 @@ def sobol(
     [[1, 'cores.clock'], [2, 'runtime.dispatch']]
     """
     _check(samples, seed)
-    target = machine_for(graph, machine)
-    uncertain = Uncertain(graph, Scenario.of(target, layout, costs, runtime, engine, seed, progress))
+    uncertain = Uncertain(graph, Scenario.on(graph, machine, layout, costs, runtime, engine, seed, progress))
     if parameters is None:
         swings = sensitivity(graph, machine, policy, layout, costs, runtime, engine, seed, progress=progress)
         parameters = swings.loc[swings["swing_s"] > 0, "parameter"].head(MOST).tolist()
