@@ -173,10 +173,10 @@ def _ranked(rows: list[dict[str, object]], notes: Iterable[str], folds: bool, un
     still = (frame[["swing_s", "elasticity"]] == 0).all(axis=1)
     folded = int(still[::-1].cummin().sum()) if folds else 0
     idle = counted(folded, "number without effect is", "numbers without effect are")
-    said = [Note(f"{idle} not shown; .frame and --json have all")] if folded else []
-    return Result.of(
-        frame, [*notes, *said, *([] if frame["swing_s"].any() else [unmoved])], tornado, folded=folded
-    )
+    none = f"none of {counted(len(frame), 'number')} moves the makespan; .frame and --json have all"
+    said = [Note(f"{idle} not shown; .frame and --json have all")] if 0 < folded < len(frame) else []
+    said += [] if frame["swing_s"].any() else [unmoved]
+    return Result.of(frame, [*notes, *said], tornado, folded=folded, nothing=none)
 
 
 #: Gives the makespan with some numbers changed, by name.
