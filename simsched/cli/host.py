@@ -20,6 +20,7 @@ from simsched.cli.common import (
     command,
     graph_of,
     graphs_of,
+    names_of,
     reading_command,
     records,
     say,
@@ -35,6 +36,16 @@ from simsched.progress import progress_bar
 
 RepeatsOption = Annotated[
     int, typer.Option("--repeats", "-n", metavar="N", help="Measured runs, after warming up.")
+]
+
+#: Graphs where something else may be given.
+OptionalGraphsArgument = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="[GRAPH...]",
+        help="Trace, model or graph files of one format, or workloads, as in `crosscheck`.",
+        autocompletion=names_of("workloads"),
+    ),
 ]
 
 #: A graph for examples.
@@ -78,11 +89,24 @@ def execute(
         say_facts(facts, measured.notes)
 
 
-@reading_command(f"calibrate {SMALL} -n 3 --out host.json")
+@reading_command(
+    f"calibrate {SMALL} -n 3 --out host.json", "calibrate --kind Softmax --kind Tanh -n 3 --out host.json"
+)
 def calibrate(
-    graphs: GraphsArgument,
     out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="File to write.")],
-    repeats: RepeatsOption = 10,
+    graphs: OptionalGraphsArgument = None,
+    kind: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--kind", metavar="KIND", help="Ops of this kind, in some five sizes, too; repeat for more."
+        ),
+    ] = None,
+    repeats: Annotated[
+        int | None,
+        typer.Option(
+            "--repeats", "-n", metavar="N", help="Measured runs; default: 10, and 3 after a minute of all."
+        ),
+    ] = None,
     widths: Annotated[
         str | None,
         typer.Option(
@@ -106,15 +130,15 @@ def calibrate(
 ) -> None:
     """Measure ops on this machine.
 
-    Writes a calibration file: what the ops of each GRAPH take on teams of several widths.
+    Writes a calibration file: what the ops of each GRAPH, and of each KIND, take on teams of several widths.
     """
     from simsched.costs.fitting.report import report, report_facts
 
     check_outputs([out])
-    tasks = list(graphs_of(graphs).values())
+    asked = [*(graphs_of(graphs or []).values() if graphs or not kind else ()), *(kind or ())]
     with progress_bar(None, "calibrate", "runs") as progress:
         model = ss.calibrate(
-            tasks, repeats=repeats, widths=_widths(widths), step=climb_step, tolerance=tolerance, pairs=pairs,
+            asked, repeats=repeats, widths=_widths(widths), step=climb_step, tolerance=tolerance, pairs=pairs,
             progress=progress,
         )  # fmt: skip
     model.save(out)

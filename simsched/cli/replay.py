@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -156,7 +157,6 @@ def compare(
     ] = None,
 ) -> None:
     """Compare policies by replaying GRAPH under each."""
-    from simsched.costs.own_machine import machine_for
     from simsched.policy.installed import left_out, policies_or_all
     from simsched.replay.best_layout import MOST_REPLAYS
     from simsched.replay.scenario import Scenario
@@ -166,11 +166,12 @@ def compare(
     if out is not None:
         make_folder(out)
     model, tasks = ss.CostModel(noise=noise, library=library), graph_of(graph, context)
-    target = machine_for(tasks, machine)
+    scenario = Scenario.on(tasks, machine, layout, model, None, engine, seed)
+    target = scenario.machine
     policies = policies_or_all(policy, target)
     seeds, unsampled = default_seeds(seed, samples, policies, target, tasks)
     with progress_bar(tasks.n_tasks * len(policies) * (MOST_REPLAYS + len(seeds)), "replaying") as progress:
-        scenario = Scenario.of(target, layout, model, None, engine, seed, progress)
+        scenario = replace(scenario, progress=progress)
         schedules, sequential = replays(scenario, tasks, policies)
         worlds_s = worlds_of(scenario, schedules, seeds)
     limits, others = best_bounds(scenario, tasks, bound, limit), left_out(policy, target)

@@ -119,7 +119,7 @@ def predict(
     counts = core_counts(cores, target := machine_for(tasks, machine))
     with progress_bar(_total(tasks, len(counts), samples), "replaying") as progress:
         frame = ss.predict(
-            tasks, target, policy, counts, model, engine=engine, seed=seed, width=width, weak=weak,
+            tasks, machine, policy, counts, model, engine=engine, seed=seed, width=width, weak=weak,
             samples=samples, progress=progress,
         )  # fmt: skip
     say_result(frame, json_, out, (8.0, 4.2), question(tasks, target))

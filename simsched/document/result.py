@@ -76,6 +76,8 @@ class Result(pd.DataFrame):
         Rows at the end that the display leaves out; a note says what they are.
     drawing : callable or None
         Draws the table: `drawing(frame, ax=None)`.
+    nothing : str
+        What the display says where no row is left to show.
 
     Examples
     --------
@@ -86,11 +88,12 @@ class Result(pd.DataFrame):
     ('makespan (s)', 'DataFrame', 2)
     """
 
-    _metadata = ["notes", "hidden", "folded", "drawing"]  # noqa: RUF012 - as pandas has it
+    _metadata = ["notes", "hidden", "folded", "drawing", "nothing"]  # noqa: RUF012 - as pandas has it
     notes: tuple[str, ...] = ()
     hidden: tuple[str, ...] = ()
     folded: int = 0
     drawing: Callable[..., Axes] | None = None
+    nothing: str = ""
 
     @classmethod
     def of(
@@ -100,6 +103,7 @@ class Result(pd.DataFrame):
         drawing: Callable[..., Axes] | None = None,
         hidden: Iterable[str] = (),
         folded: int = 0,
+        nothing: str = "",
     ) -> Result:
         """Return a table, or one of some of its rows, with its attributes.
 
@@ -113,7 +117,7 @@ class Result(pd.DataFrame):
         """
         found = cls(frame)
         found.notes, found.drawing = weighed(notes), drawing
-        found.hidden, found.folded = tuple(hidden), folded
+        found.hidden, found.folded, found.nothing = tuple(hidden), folded, nothing
         return found
 
     @property
@@ -182,8 +186,8 @@ class Result(pd.DataFrame):
         1 more row: .frame has all
         """
         # Of rows that are all folded nothing would be printed.
-        none = "" if len(self.shown.columns) else f"no rows to show; .frame has {len(self)}"
-        lines = [none or table_text(self._table(rows), cells), *self._rest(rows)]
+        none = self.nothing or f"no rows to show; .frame has {len(self)}"
+        lines = [table_text(self._table(rows), cells) if len(self.shown.columns) else none, *self._rest(rows)]
         below = [fitted(f"note: {printable(note)}", cells) for note in self.notes if notes]
         return "\n".join([*lines, *([""] if below else []), *below])
 

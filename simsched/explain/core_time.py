@@ -24,6 +24,8 @@ TEAM = {"waiting for memory": "memory_s", "overhead": "overhead_s", "members wit
 IDLE = ("dependencies", "queue", "dispatch", "tail", "reserved", "layout", "data")
 #: Threads that shared a core are counted as one core each above; this removes them again.
 SHARED = "threads of one core"
+#: Share of the cores' time that is a rounding error.
+ROUNDING = 1e-12
 #: Parts below this share are neither drawn nor listed.
 LEAST_SHARE = 0.0005
 
@@ -65,6 +67,8 @@ def core_time_frame(waits: Waits, teams: TeamTime, slow_downs: Mapping[str, Seco
     ]
     frame = pd.DataFrame(rows, columns=["group", "cause", "core_s"])
     total_s = schedule.n_cores * schedule.makespan_s
+    # Differences of sums that are equal but for rounding are 0, and so is -0.
+    frame.loc[frame["core_s"].abs() <= ROUNDING * total_s, "core_s"] = 0.0
     frame["share"] = frame["core_s"] / total_s if total_s else 0.0
     return frame
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
@@ -30,6 +31,8 @@ Seconds = Floats
 DEVICE = "device::"
 #: Fact of a report: the threads of a recording that a clean-up has changed.
 THREADS = "recorded_threads"
+#: Number of cores in the name of a processor, as WfFormat's: "GenuineIntel, 48 cores, 1200 MHz".
+_CORES = re.compile(r"(?<![\w.])([1-9]\d{0,4}) cores\b")
 
 
 def positive(value: object, what: str) -> float:
@@ -149,18 +152,24 @@ def measured_on(graph: TaskGraph) -> RecordedOn | None:
 def recorded_threads(graph: TaskGraph) -> int | None:
     """Return how many threads a recording had, those of the widest task of each lane; None for graphs without one.
 
-    Lanes on which devices alone worked are no threads. Clean-ups keep the number, with or without the recording.
+    Lanes on which devices alone worked are no threads. Clean-ups keep the number, with or without the recording. Where
+    there are no lanes, they are the cores of the one machine that recorded the durations, if its name tells them.
 
     Examples
     --------
     >>> import simsched as ss
     >>> print(recorded_threads(ss.TaskGraph.from_edges([1.0, 2.0])))
     None
+    >>> recorded_threads(ss.TaskGraph.from_edges([1.0], recorded_on=ss.RecordedOn("GenuineIntel, 48 cores")))
+    48
     """
-    if isinstance(known := graph.report.facts.get(THREADS), int):
+    facts = graph.report.facts
+    if isinstance(known := facts.get(THREADS), int):
         return known
     if graph.recording is None:
-        return None
+        name = "" if graph.recorded_on is None else graph.recorded_on.name
+        found = _CORES.search(name) if facts.get("machines", 1) == 1 else None
+        return int(found[1]) if found else None
     host = ~on_device(graph)
     tasks = host if host.any() else ~host
     lanes = graph.recording.lanes[tasks]

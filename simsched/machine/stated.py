@@ -184,13 +184,19 @@ def rounded(machine: Machine) -> Iterator[str]:
     """Yield a note where a machine has another number of cores than was asked for."""
     asked = parse_path(machine.spec).params.get("cores", machine.n_cores)
     if asked != machine.n_cores:
-        tile = machine.cores_per_tile
-        kept = (
-            f"tiles of {tile} cores stay whole"
-            if tile > 1
-            else "kinds of cores keep their shares unless kinds=none"
-        )
-        yield f"{machine} has {machine.n_cores} cores, not {asked}: {kept}, and this is the nearest number"
+        whole = kept_whole(machine)
+        said = f"{machine} has {machine.n_cores} cores, not {asked}: {whole}, and this is the nearest number"
+        yield Note(said, Weight.DOUBT)
+
+
+def kept_whole(machine: Machine) -> str:
+    """Return why a machine does not have every number of cores."""
+    tile = machine.cores_per_tile
+    return (
+        f"tiles of {tile} cores stay whole"
+        if tile > 1
+        else "kinds of cores keep their shares unless kinds=none"
+    )
 
 
 def doubtful(machine: Machine) -> Iterator[str]:

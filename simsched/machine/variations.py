@@ -172,7 +172,8 @@ def _switch(content: dict[str, Any], key: str, value: Scalar, where: str) -> Non
 def _checked_mode(content: Mapping[str, Any], value: Scalar, where: str) -> str:
     modes = content["memory"]["modes"]
     if not isinstance(value, str) or value not in modes:
-        raise MachineError(f"{where}: expected one of {', '.join(modes)}")
+        size = "" if isinstance(value, str) else "; place_B is the size of a place, in bytes"
+        raise MachineError(f"{where}: memory is a mode; expected one of {', '.join(modes)}{size}")
     return value
 
 
@@ -301,9 +302,10 @@ def _set_place(content: dict[str, Any], key: str, value: Scalar, spec: str) -> N
         kinds = content.get("kinds", {})
         places += [f"kinds.{row}.{name}" for row in kinds for name in kinds.get("names", ())]
         stem = key.rpartition("_")[0] or key
-        near = get_close_matches(key, [*SHORT, *places], n=3) or [
-            place for place in places if place.endswith(f".{stem}")
-        ]
+        # Of names that state bytes there is one, and what is spelled alike states bytes per second.
+        near = [name for name in SHORT if name.endswith("_B") and key.endswith("_B")]
+        near = near or get_close_matches(key, [*SHORT, *places], n=3)
+        near = near or [place for place in places if place.endswith(f".{stem}")]
         units = {place: found["unit"] for place in near if (found := _stated_at(content, place))}
         shown = [f"{place} (in {units[place]})" if units.get(place) else place for place in near]
         known = f"; did you mean {' or '.join(shown)}?" if near else f"; it has {', '.join(SHORT)}, and"

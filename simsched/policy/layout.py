@@ -13,7 +13,7 @@ from simsched.parameters import is_whole
 Best = Literal["best"]
 #: In place of a layout: the one of the shortest of a few replays.
 BEST: Best = "best"
-_LAYOUT = re.compile(r"\s*(\d{1,9})\s*[x×]\s*(\d{1,9})\s*(?:\+\s*(\d{1,9})\s*)?")
+_LAYOUT = re.compile(r"\s*(\d{1,9})\s*[xX×]\s*(\d{1,9})\s*(?:\+\s*(\d{1,9})\s*)?")
 
 
 @dataclass(frozen=True, order=True)

@@ -109,6 +109,11 @@ class Start:
     cores : tuple of int
         The cores of its team; empty to leave the choice to the engine.
 
+    Raises
+    ------
+    PolicyError
+        If the width is below 1, and no cores are given.
+
     Examples
     --------
     >>> import simsched as ss
@@ -121,6 +126,11 @@ class Start:
     task: int
     width: int = 1
     cores: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        # Any other mistake is found where it is known who made it.
+        if isinstance(self.width, int) and self.width < 1 and not self.cores:
+            raise PolicyError(f"Start({self.task}, width={self.width}): a team has 1 core or more")
 
 
 @dataclass(frozen=True)

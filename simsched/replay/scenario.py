@@ -6,16 +6,18 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from simsched.costs import CostModel, TaskCosts
 from simsched.costs.curves import few
+from simsched.costs.own_machine import machine_for
+from simsched.defaults import MACHINE
 from simsched.errors import CostError, SimschedError
 from simsched.graph import TaskGraph
-from simsched.graph.recording import measured_on
+from simsched.graph.recording import measured_on, recorded_threads
 from simsched.graph.required import check_graph
 from simsched.graph.taskgraph import Seconds
 from simsched.machine import Machine, RuntimeProfile, machine as machine_of
@@ -81,6 +83,14 @@ def _still(graph: TaskGraph, machine: Machine) -> list[str]:
     return [Note(f"{said}; link_Bps and link_latency_s in its brackets have them sent", Weight.ASSUMPTION)]
 
 
+def _in_place(graph: TaskGraph) -> list[str]:
+    """Return a note that the default machine is in place of one that recorded a graph, where that is not known."""
+    origin = measured_on(graph)
+    known = origin is None or origin.is_known or recorded_threads(graph) is not None
+    said = f"{MACHINE} is taken, as neither machine= (-m) nor the recording names a machine that is known"
+    return [] if known else [Note(said, Weight.DOUBT)]
+
+
 @dataclass(frozen=True, eq=False)
 class Scenario:
     """Checked arguments of `simsched.simulate` other than the graph and the policy.
@@ -96,6 +106,8 @@ class Scenario:
     seed : int
     progress : callable, optional
     memory_limit : {"ignore", "note", "spill", "wait", "error"}
+    by_default : bool
+        Whether nobody named the machine.
 
     Raises
     ------
@@ -117,6 +129,7 @@ class Scenario:
     seed: int = 0
     progress: Callable[[int], object] | None = None
     memory_limit: MemoryLimit = "note"
+    by_default: bool = False
 
     def __post_init__(self) -> None:
         check_inputs(self.costs, self.runtime, self.seed, self.engine)
@@ -141,6 +154,11 @@ class Scenario:
         """Return the scenario of a user's arguments."""
         model, wanted = CostModel() if costs is None else costs, Layout.wanted(layout)
         return cls(machine_of(machine), wanted, model, runtime, engine, seed, progress, memory_limit)
+
+    @classmethod
+    def on(cls, graph: object, machine: str | Path | Machine | None, *others: Any) -> Scenario:
+        """Return the scenario of a user's arguments on a named machine, or the graph's own; `others` as in `of`."""
+        return replace(cls.of(machine_for(graph, machine), *others), by_default=machine is None)
 
     @classmethod
     def again(cls, schedule: Schedule, inputs: Inputs) -> Scenario:
@@ -243,7 +261,13 @@ class _Case:
         still = _still(problem.graph, problem.machine)
         remarks = dict.fromkeys((*remarks_of(found.policy), *plan.notes))
         said = (*_divided(problem, schedule, self.scenario.costs), *remarks)
-        notes = (*schedule.notes, *said, *still, *_free_cores(problem))
+        notes = (
+            *(_in_place(problem.graph) if self.scenario.by_default else ()),
+            *schedule.notes,
+            *said,
+            *still,
+            *_free_cores(problem),
+        )
         return replace(schedule, inputs=inputs, notes=notes)
 
     @cached_property

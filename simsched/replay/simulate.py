@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy.typing as npt
 
 from simsched.costs import CostModel
-from simsched.costs.own_machine import machine_for
 from simsched.defaults import POLICY
 from simsched.graph import TaskGraph
 from simsched.machine import Machine, RuntimeProfile
@@ -77,6 +76,5 @@ def simulate(
     >>> simulate(TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)]), "generic[cores=2]", "fifo").makespan_s
     4.0
     """
-    target = machine_for(graph, machine)
-    scenario = Scenario.of(target, layout, costs, runtime, engine, seed, progress, memory_limit)
+    scenario = Scenario.on(graph, machine, layout, costs, runtime, engine, seed, progress, memory_limit)
     return remarked(scenario.replay(graph, policy, factors))

@@ -11,7 +11,6 @@ import numpy as np
 import pandas as pd
 
 from simsched.costs import CostModel
-from simsched.costs.own_machine import machine_for
 from simsched.defaults import BASELINE
 from simsched.document.result import Result
 from simsched.drawing import Axes
@@ -21,6 +20,7 @@ from simsched.graph import TaskGraph
 from simsched.graph.required import check_graph
 from simsched.intervals import spread
 from simsched.machine import Machine, RuntimeProfile
+from simsched.multimap import multimap
 from simsched.notes import Note, Weight
 from simsched.plots.policies import comparison
 from simsched.policy import Layout, PlannedPolicy, Policy, RankPolicy, policy as policy_of
@@ -106,7 +106,7 @@ def compare(
     >>> frame.notes[-1]
     'cost curves: 3 serial'
     """
-    scenario = Scenario.of(machine_for(graph, machine), layout, costs, runtime, engine, seed, progress)
+    scenario = Scenario.on(graph, machine, layout, costs, runtime, engine, seed, progress)
     chosen = policies_or_all(policies, scenario.machine)
     seeds, unsampled = default_seeds(seed, samples, chosen, scenario.machine, graph)
     schedules, sequential = replays(scenario, graph, chosen)
@@ -206,6 +206,7 @@ def comparison_frame(
         return found
 
     frame = pd.DataFrame(parallel_map(row, schedules, sequential.graph.n_tasks))
+    frame["policy"] = _told_apart(schedules)
     sampled = _sampled(frame["makespan_s"], worlds_s)
     _insert(frame, sampled)
     recorded = against_recording(frame, sequential.graph, sequential.require_machine())
@@ -216,6 +217,16 @@ def comparison_frame(
         comparison,
         (*HIDDEN, *_certain(sampled)),
     )
+
+
+def _told_apart(schedules: Sequence[Schedule]) -> list[str]:
+    """Return the policies of schedules, with their classes where several have one name."""
+    classes = [type(schedule.inputs.policy).__qualname__ if schedule.inputs else "" for schedule in schedules]
+    of_name = multimap(zip((schedule.policy for schedule in schedules), classes, strict=True))
+    return [
+        f"{schedule.policy} ({one})" if one and len({*of_name[schedule.policy]}) > 1 else schedule.policy
+        for schedule, one in zip(schedules, classes, strict=True)
+    ]
 
 
 def _sampled(nominal_s: pd.Series[float], worlds_s: Sequence[Sequence[float]]) -> dict[str, pd.Series[float]]:

@@ -15,9 +15,10 @@ from simsched.costs import CostModel
 from simsched.document.result import Result
 from simsched.errors import SimschedError, SpecError
 from simsched.graph import TaskGraph
+from simsched.graph.recording import measured_on
 from simsched.graph.required import check_graph
 from simsched.machine import Machine, machine as machine_of
-from simsched.notes import Note, weight_of
+from simsched.notes import Note, Weight, weight_of
 from simsched.plots.policies import comparison
 from simsched.plugins import registered
 from simsched.policy import Policy, RankPolicy
@@ -106,7 +107,20 @@ def machines(
     def row(machine: Machine) -> dict[str, Any]:
         return _row(graph, Scenario.of(machine, None, costs, None, engine, seed, progress), policies, seeds)
 
-    return _result(_rows(chosen_machines(machines), row, samples))
+    return _result(_rows(chosen_machines(machines), row, samples), _on_all_alike(graph))
+
+
+def _on_all_alike(graph: TaskGraph) -> list[str]:
+    """Return a note on seconds that are the same on every machine, as nothing says where they were taken."""
+    origin = measured_on(graph)
+    if np.isnan(graph.durations_s).all() or graph.seconds_by_kind is not None or (origin and origin.is_known):
+        return []
+    said = (
+        "the graph's seconds are the same on every machine, so that this table compares only numbers of cores and "
+        "costs of software; ss.load(..., recorded_on=) or --recorded-on (host, a machine or its file) says where "
+        "they were recorded, and converts them"
+    )
+    return [Note(said, Weight.DOUBT)]
 
 
 def _rows(
@@ -199,7 +213,7 @@ def _best(graph: TaskGraph, scenario: Scenario, policies: Sequence[Policy]) -> t
     return min(zip(policies, schedules, strict=True), key=lambda pair: pair[1].makespan_s)
 
 
-def _result(rows: Sequence[dict[str, Any]]) -> Result:
+def _result(rows: Sequence[dict[str, Any]], alike: Iterable[str]) -> Result:
     notes = merged_notes({row["machine"]: row.pop("notes") for row in rows})
     worlds_s = [row.pop("worlds_s") for row in rows]
     shares = fastest_shares(worlds_s)
@@ -214,6 +228,7 @@ def _result(rows: Sequence[dict[str, Any]]) -> Result:
     return Result.of(
         frame.drop(columns=[*FOR_ADVICE]),
         [
+            *alike,
             *undecided(frame, "machine"),
             *few_samples(worlds_s),
             *one_sample(len(worlds_s[0])),

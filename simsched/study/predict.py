@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -13,7 +13,6 @@ import numpy as np
 import pandas as pd
 
 from simsched.costs import CostModel, TaskCosts
-from simsched.costs.own_machine import machine_for
 from simsched.defaults import POLICY
 from simsched.document.result import Result
 from simsched.errors import LayoutError
@@ -22,7 +21,7 @@ from simsched.graph import TaskGraph
 from simsched.graph.required import check_graph
 from simsched.intervals import spread
 from simsched.machine import Machine, RuntimeProfile
-from simsched.machine.stated import BY_DEFINITION, rounded
+from simsched.machine.stated import BY_DEFINITION, kept_whole
 from simsched.notes import Note, Weight, weight_of
 from simsched.parameters import is_whole
 from simsched.plots.scaling import scaling
@@ -124,7 +123,7 @@ def predict(
     >>> frame[["cores", "makespan_s", "binds", "knee"]].values.tolist()
     [[1, 6.0, 'cores', False], [2, 4.0, 'critical path', True], [4, 4.0, 'critical path', False]]
     """
-    scenario = Scenario.of(machine_for(graph, machine), None, costs, runtime, engine, seed, progress)
+    scenario = Scenario.on(graph, machine, None, costs, runtime, engine, seed, progress)
     counts, nearest = _whole(scenario.machine, cores)
     rows = rows_of(_cases(scenario, graph, policy, counts, width, weak), sample_seeds(seed, samples))
     return _result(rows, None if weak or callable(graph) else graph, nearest, scenario.machine)
@@ -139,7 +138,7 @@ def _result(
     """
     said = {row["cores"]: row.pop("notes") for row in rows}
     worlds_s = [row["worlds_s"] for row in rows]
-    notes = [*few_samples(worlds_s), *one_sample(len(worlds_s[0])), *nearest]
+    notes = [*nearest, *few_samples(worlds_s), *one_sample(len(worlds_s[0]))]
     notes += _of_most_cores(said) if graph is None else chain(*said.values())
     frame = with_growth(_with_knee(pd.DataFrame(rows).drop(columns="worlds_s"), graph is None))
     if graph is not None:
@@ -171,10 +170,19 @@ def quiet(frame: pd.DataFrame) -> list[str]:
 
 
 def _whole(machine: Machine, cores: Sequence[int] | str | None) -> tuple[list[int], list[str]]:
-    """Return core counts of whole tiles and kinds, each once, and notes on those that were no such counts."""
-    targets = [machine.varied({"cores": count}) for count in core_counts(cores, machine)]
-    counts = dict.fromkeys(target.n_cores for target in targets)
-    return [*counts], [note for target in targets for note in rounded(target)]
+    """Return core counts of whole tiles and kinds, each once, and a note on those that were no such counts."""
+    asked = core_counts(cores, machine)
+    found = [machine.varied({"cores": count}).n_cores for count in asked]
+    others = {one: count for one, count in zip(asked, found, strict=True) if one != count}
+    wanted, taken = (_some(dict.fromkeys(counts)) for counts in (others, others.values()))
+    said = f"{wanted} cores were asked for, and {taken} taken, the nearest that {machine} has: {kept_whole(machine)}"
+    return [*dict.fromkeys(found)], [Note(said, Weight.DOUBT)] if others else []
+
+
+def _some(counts: Iterable[int]) -> str:
+    """Return core counts in a sentence, no more than six of them."""
+    shown = [str(count) for count in counts]
+    return ", ".join([*shown[:6], "..."] if len(shown) > 6 else [*shown[:-2], " and ".join(shown[-2:])])
 
 
 def _cases(

@@ -13,7 +13,6 @@ import numpy.typing as npt
 import pandas as pd
 
 from simsched.costs import CostModel
-from simsched.costs.own_machine import machine_for
 from simsched.defaults import POLICY
 from simsched.document.result import Result
 from simsched.errors import SimschedError
@@ -91,8 +90,7 @@ def sensitivity(
     """
     if not 0 < change < 1:
         raise SimschedError(f"change is {change!r}; expected a share above 0 and below 1, as 0.1")
-    target = machine_for(graph, machine)
-    uncertain = Uncertain(graph, Scenario.of(target, layout, costs, runtime, engine, seed, progress))
+    uncertain = Uncertain(graph, Scenario.on(graph, machine, layout, costs, runtime, engine, seed, progress))
     replay = _replay_of(uncertain, policy)
     nominal = replay({})
     wanted = chosen(uncertain.parameters(), parameters)
@@ -175,10 +173,10 @@ def _ranked(rows: list[dict[str, object]], notes: Iterable[str], folds: bool, un
     still = (frame[["swing_s", "elasticity"]] == 0).all(axis=1)
     folded = int(still[::-1].cummin().sum()) if folds else 0
     idle = counted(folded, "number without effect is", "numbers without effect are")
-    said = [Note(f"{idle} not shown; .frame and --json have all")] if folded else []
-    return Result.of(
-        frame, [*notes, *said, *([] if frame["swing_s"].any() else [unmoved])], tornado, folded=folded
-    )
+    none = f"none of {counted(len(frame), 'number')} moves the makespan; .frame and --json have all"
+    said = [Note(f"{idle} not shown; .frame and --json have all")] if 0 < folded < len(frame) else []
+    said += [] if frame["swing_s"].any() else [unmoved]
+    return Result.of(frame, [*notes, *said], tornado, folded=folded, nothing=none)
 
 
 #: Gives the makespan with some numbers changed, by name.
@@ -242,8 +240,7 @@ def sobol(
     [[1, 'cores.clock'], [2, 'runtime.dispatch']]
     """
     _check(samples, seed)
-    target = machine_for(graph, machine)
-    uncertain = Uncertain(graph, Scenario.of(target, layout, costs, runtime, engine, seed, progress))
+    uncertain = Uncertain(graph, Scenario.on(graph, machine, layout, costs, runtime, engine, seed, progress))
     if parameters is None:
         swings = sensitivity(graph, machine, policy, layout, costs, runtime, engine, seed, progress=progress)
         parameters = swings.loc[swings["swing_s"] > 0, "parameter"].head(MOST).tolist()

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import get_args
 
 from simsched.costs import CostModel
-from simsched.costs.own_machine import machine_for
 from simsched.defaults import BASELINE, POLICY
 from simsched.document.result import Result
 from simsched.errors import LayoutError, SpecError
@@ -96,7 +95,7 @@ def tune(
     ['2x1', '1x2']
     """
     policies = _policies(policy, method, evaluations)
-    scenario = Scenario.of(machine_for(graph, machine), None, costs, runtime, engine, seed, progress)
+    scenario = Scenario.on(graph, machine, None, costs, runtime, engine, seed, progress)
     seeds, unsampled = default_seeds(seed, samples, policies, scenario.machine, graph)
     return _Tuned(scenario, graph, policies, unsampled).result(method, layouts, reserved, evaluations, seeds)
 

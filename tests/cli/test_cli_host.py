@@ -35,6 +35,22 @@ def test_calibrate(spinning, tmp_path, piped):
     done = piped("calibrate", spinning, "--out", tmp_path / "host.json", "--repeats", "2")
     assert done.returncode == 0, done.stderr
     assert ss.Calibration.load(tmp_path / "host.json").ops[0].op.kind == "spin"
+    kinds = (
+        "--kind",
+        "Softmax",
+        "--kind",
+        "Tanh",
+        "--out",
+        tmp_path / "kinds.json",
+        "-n",
+        "1",
+        "--pairs",
+        "0",
+    )
+    done = piped("calibrate", *kinds)
+    assert done.returncode == 0, done.stderr
+    assert {one.op.kind for one in ss.Calibration.load(tmp_path / "kinds.json").ops} == {"Softmax", "Tanh"}
+    assert "no graph was given" in piped("calibrate", "--out", tmp_path / "kinds.json").stderr
 
 
 def test_crosscheck_of_several_graphs_writes_reports(spinning, tmp_path, piped):

@@ -93,6 +93,26 @@ def test_a_processor_without_a_machine_is_replayed_on_as_many_cores_as_it_had_th
     assert elsewhere in str(ss.simulate(graph, "knl-7250").notes)
 
 
+@pytest.mark.parametrize(
+    ("name", "machines", "on"),
+    [
+        ("GenuineIntel, 48 cores, 1200 MHz", 1, "generic[cores=48]"),
+        ("GenuineIntel, 48 cores, 1200 MHz", 2, "knl-7250"),
+        ("GenuineIntel", 1, "knl-7250"),
+    ],
+)
+def test_cores_that_the_name_of_the_recorder_tells(name, machines, on):
+    """Files of WfFormat have no lanes, and name the processor with its cores: they ran on a Knights Landing."""
+    graph = ss.TaskGraph.from_edges([1.0, 2.0], recorded_on=ss.RecordedOn(name))
+    graph.report.facts["machines"] = machines
+    schedule = ss.simulate(graph, policy="fifo")
+    assert schedule.require_machine().spec == on
+    said = "knl-7250 is taken, as neither machine= (-m) nor the recording names a machine that is known"
+    assert (schedule.notes[0] == said) == (on == "knl-7250")
+    assert said not in ss.simulate(graph, "knl-7250", "fifo").notes
+    assert said not in ss.simulate(ss.TaskGraph.from_edges([1.0]), policy="fifo").notes
+
+
 def test_recorded_seconds_stay_on_generic_cores_whatever_is_known_of_the_recording_machine():
     """They were carried by rooflines to a core of 1 GHz by definition: 199 ms of a recording were 249."""
     laptop = ss.RecordedOn("laptop", 5e10, 1e10)

@@ -9,8 +9,11 @@ import simsched as ss
 from simsched.costs.fitting import Calibration
 from simsched.errors import SimschedError
 from simsched.execute import Case, Settings, calibrate, interleaved
+from simsched.execute.calibrate import measuring
 from simsched.execute.calibrate.calibrating import _gap_s, _seconds, calibration_cases
+from simsched.execute.calibrate.kinds import graph_of_kinds
 from simsched.execute.crosscheck.checking import _named, _suited, crosscheck
+from simsched.execute.kernels.operators import sizes
 from simsched.execute.run.execution import Execution, MeasuredRun
 from simsched.execute.run.run import _order
 
@@ -31,6 +34,41 @@ def test_every_width_is_measured():
         ("fifo[order=random]", (1, 3)),
     ]
     assert len(cases) == 6
+
+
+@pytest.mark.parametrize("kind", ["MatMul", "matmul", "gemm", "aten::mm"])
+def test_kinds_are_measured_in_shapes_of_generated_graphs(kind):
+    """Whatever they are called, tasks run the kernel of their kind, with the work of the shapes."""
+    graph = graph_of_kinds([kind, "Conv2D", kind])
+    mine = [task for task in range(graph.n_tasks) if graph.kinds[task] == kind]
+    assert len(mine) == 5
+    assert graph.n_tasks == 10
+    assert np.all(np.diff(graph.flops[mine]) > 0)
+    assert np.isfinite(graph.bytes_B).all()
+    assert all(sizes(graph.kinds[task], graph.shapes[task], graph.flops[task], {}) for task in mine)
+
+
+def test_a_kind_beside_graphs_and_kinds_that_are_unknown():
+    model = calibrate([spinning(), "Tanh"], "host[cores=1]", repeats=1)
+    assert [op.op.kind for op in model.calibration.ops] == ["long", "short", *["Tanh"] * 3]
+    with pytest.raises(
+        SimschedError, match=r"'Matmull' is no kind .*did you mean MatMul[?]\nKinds(.|\n)* Conv2D,"
+    ):
+        calibrate(["Tanh", "Matmull"])
+    with pytest.raises(SimschedError, match=r"as ss[.]workload\('rnn'\) returns"):
+        calibrate("rnn")
+
+
+def test_after_the_limit_there_are_three_turns_and_no_more_pairs(monkeypatch):
+    cases = [Case(spinning(4), "fifo", "1x1")]
+    settings = Settings(machine="host[cores=1]", precision=1e-9)
+    assert [len(run) for run in interleaved(cases, 9, settings, limit_s=0.0)] == [3]
+    assert [len(run) for run in interleaved(cases, 2, settings, limit_s=0.0)] == [2]
+    monkeypatch.setattr(measuring, "LIMIT_S", 0.0)
+    found = calibrate(spinning(4), pairs=None).calibration
+    point = found.ops[0].points[0]
+    assert point.runs + point.dropped == 3 * 2
+    assert found.pairs == ()
 
 
 def test_spinning_tasks_are_found_to_spin(tmp_path):

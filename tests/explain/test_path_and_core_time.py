@@ -16,6 +16,7 @@ def path(schedule):
 
 def core_time(schedule):
     frame = schedule.explain().core_time
+    assert not np.signbit(frame["core_s"][frame["core_s"].abs() < 1e-9]).any(), "a rounding error, or -0.0"
     return {cause: seconds for cause, seconds in zip(frame["cause"], frame["core_s"], strict=True) if seconds}
 
 

@@ -135,7 +135,12 @@ def test_variations_by_place_are_in_the_unit_of_the_file():
         ("knl-7250[smt=5]", r"smt=5\]: expected a whole number of smt from 1 to 4"),
         ("knl-7250[smt=0]", "from 1 to 4"),
         ("knl-7250[smt=true]", "from 1 to 4"),
-        ("knl-7250[memory=hbm]", "expected one of mcdram, ddr, cache"),
+        ("knl-7250[memory=hbm]", "expected one of mcdram, ddr, cache$"),
+        (
+            "generic[memory=15]",
+            "memory is a mode; expected one of memory; place_B is the size of a place, in bytes",
+        ),
+        ("generic[memory_B=1]", "no parameter 'memory_B'; did you mean place_B[?]"),
         ("knl-7250[cluster=snc8]", "structure.cluster: .*snc4"),
         ("xeon-8160x2[cluster=snc4]", "has no cluster modes"),
         ("knl-7250[bandwidth_Bps=0]", "too small; the least is"),

@@ -22,7 +22,7 @@ def teams(machine, layout, policy="fifo"):
 
 
 def test_the_text_of_a_layout_with_devices():
-    layout = ss.Layout.parse(" 2 x 36 + 1 ")
+    layout = ss.Layout.parse(" 2 X 36 + 1 ")
     assert (layout, str(layout)) == (ss.Layout(2, 36, 1), "2x36+1")
     assert (layout.n_executors, layout.cores) == (3, 73)
 

@@ -37,7 +37,6 @@ def act(engine, *starts):
         ([ss.Start(7)], "tasks are 0 to 2"),
         ([ss.Start(0), ss.Start(0)], r"task 0 \('a'\) was started on cores \[0\], to finish about 1 s"),
         ([ss.Start(0, width=3)], "3 cores were asked for, 2 are idle"),
-        ([ss.Start(0, width=0)], "0 cores were asked for"),
         ([ss.Start(0, width=2), ss.Start(1)], "1 core was asked for, 0 are idle"),
         ([ss.Start(0, cores=(1, 1))], "is listed twice"),
         ([ss.Start(0, cores=(2,))], "core 2 does not exist"),
@@ -55,6 +54,12 @@ def act(engine, *starts):
 def test_impossible_actions_tell_the_story(engine, starts, says):
     with pytest.raises(PolicyError, match=says):
         act(engine, *starts)
+
+
+def test_a_team_of_no_cores_is_refused_when_it_is_made():
+    with pytest.raises(PolicyError, match=r"Start\(3, width=0\): a team has 1 core or more"):
+        ss.Start(3, width=0)
+    assert ss.Start(3, width=0, cores=(1,)).cores == (1,)
 
 
 @pytest.mark.parametrize("made", [tuple, list, np.array, iter])

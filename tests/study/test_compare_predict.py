@@ -123,3 +123,16 @@ def test_a_plan_for_the_given_layout_alone_is_compared() -> None:
     machine = "generic[cores=2,data=sent,link_Bps=1e8]"
     assert ss.compare(graph, machine, [Split, "heft"], layout="2x1").frame.makespan_s.tolist() == [12.0, 3.0]
     assert ss.predict(graph, machine, Split, [2], width=1).frame.makespan_s.tolist() == [12.0]
+
+
+def test_policies_of_one_name_are_told_apart():
+    class Mine(ss.Policy):
+        name = "fifo"
+
+        def decide(self, view):
+            yield from map(ss.Start, view.ready[: len(view.idle_cores)])
+
+    found = ss.compare(GRAPH, "generic[cores=2]", ["fifo", Mine, "sequential"])
+    other = Mine.__qualname__
+    assert found["policy"].tolist() == ["fifo (Fifo)", f"fifo ({other})", "sequential"]
+    assert ss.compare(GRAPH, "generic[cores=2]", ["fifo", "fifo"])["policy"].tolist() == ["fifo", "fifo"]

@@ -1,6 +1,7 @@
 """Machines compared by a graph's makespan."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -132,3 +133,19 @@ def test_which_machines():
     names = {one.spec for one in chosen_machines(None)}
     assert {"grace", "knl-7250"} <= names
     assert not names & {"host", "generic"}
+
+
+@pytest.mark.parametrize("seconds", [[1.0, 2.0], [1.0, np.nan]])
+def test_seconds_of_nowhere_are_the_same_on_every_machine(seconds):
+    """The chips were ranked, with intervals of next to nothing."""
+    given = ss.TaskGraph.from_edges(seconds, flops=[1e9, 1e9])
+    said = (
+        "the graph's seconds are the same on every machine, so that this table compares only numbers of cores"
+    )
+    found = ss.machines(given, ["grace", "a64fx"], ["fifo"], samples=2)
+    assert found.notes[0].startswith(said)
+    for known in (
+        replace(given, recorded_on=ss.RecordedOn.of("grace")),
+        ss.TaskGraph.from_edges([np.nan], flops=[1e9]),
+    ):
+        assert said not in "".join(ss.machines(known, ["grace", "a64fx"], ["fifo"], samples=2).notes)

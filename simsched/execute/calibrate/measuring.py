@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from math import inf
+from time import monotonic
 from typing import Literal
 
 import numpy as np
@@ -37,6 +38,7 @@ from simsched.execute.calibrate.calibrating import (
     with_doubts,
     with_spreads,
 )
+from simsched.execute.calibrate.kinds import graph_of_kinds
 from simsched.execute.calibrate.pairs import measured_pairs, pairs_on
 from simsched.execute.kernels.module import module
 from simsched.execute.run.execution import Execution
@@ -261,10 +263,14 @@ def _case(graph: TaskGraph, threads: int, width: int, placement: str = "compact"
     return Case(graph, f"fifo[order=random,placement={placement}]", (threads // width, width))
 
 
+#: Runs of each case, and seconds of all of them, where no number of runs is given.
+REPEATS, LIMIT_S = 10, 60.0
+
+
 def calibrate(
-    graphs: TaskGraph | Sequence[TaskGraph],
+    graphs: TaskGraph | str | Sequence[TaskGraph | str],
     machine: str = "host",
-    repeats: int = 10,
+    repeats: int | None = None,
     *,
     widths: Widths | None = None,
     step: int | None = None,
@@ -273,16 +279,17 @@ def calibrate(
     settings: Settings | None = None,
     progress: Callable[[int], object] | None = None,
 ) -> CalibratedModel:
-    """Measure the ops of graphs on this host, and return a cost model that can be saved.
+    """Measure the ops of graphs, or kinds of ops, on this host, and return a cost model that can be saved.
 
     Parameters
     ----------
-    graphs : TaskGraph or sequence of TaskGraph
-        Their kinds and shapes are measured.
+    graphs : TaskGraph, str, or sequence of these
+        Graphs, whose ops are measured, or kinds, as `"MatMul"`, each in some five shapes of generated graphs.
     machine : str
         `host`, or a variation of it.
-    repeats : int
-        Measured runs of each graph on each width, and of each pair; graphs whose runs scatter run for more.
+    repeats : int, optional
+        Runs of each graph on each width, and of each pair; graphs whose runs scatter run for more. By default 10, but
+        after a minute 3, and no more pairs.
     widths : {"sweep", "climb"} or sequence of int, optional
         Every width, those that hill climbing asks for, or these; by default "climb" beyond 8 hardware threads.
     step : int, optional
@@ -304,32 +311,43 @@ def calibrate(
     Raises
     ------
     SimschedError
-        If there are no tasks, the host cannot run the widths, step or pairs, or a run does not end in time.
+        If there are no tasks, a kind is unknown, the host cannot run the widths or pairs, or a run does not end.
 
     Examples
     --------
     >>> import simsched as ss
     >>> graph = ss.TaskGraph.from_edges([1e-4], kinds="MatMul", shapes="32x32;32x32", flops=[65536.0])
-    >>> model = ss.calibrate(graph, "host[cores=1]", repeats=1)
-    >>> model.calibration.points()[["kind", "shape", "width"]].values.tolist()
-    [['MatMul', '32x32;32x32', 1]]
+    >>> model = ss.calibrate([graph, "Softmax"], "host[cores=1]", repeats=1)
+    >>> model.calibration.points()["shape"].tolist()
+    ['32x32;32x32', '2x8x32x32', '4x8x64x64', '4x8x128x128']
     """
-    every, host = _checked(graphs), machine_of(machine)
-    if not (isinstance(tolerance, (int, float)) and 0 <= tolerance < inf):
-        raise EngineError(f"tolerance is {tolerance!r}; expected a share of zero or more")
+    every, host = _graphs(graphs), machine_of(machine)
+    _check_tolerance(tolerance)
     paired = pairs_on(host, pairs)
-    run = _Turns(repeats, settings or Settings(machine=machine, precision=PRECISION), progress)
+    run = _Turns.of(repeats, settings or Settings(machine=machine, precision=PRECISION), progress)
     found = _measured(every, host, run, *chosen_widths(host, widths, step), tolerance)
     return _with_pairs(found, every, host, paired, run).cost_model()
 
 
-def _checked(graphs: TaskGraph | Sequence[TaskGraph]) -> list[TaskGraph]:
-    every = list(graphs) if isinstance(graphs, Iterable) and not isinstance(graphs, str) else [graphs]
-    for graph in every:
+def _check_tolerance(tolerance: object) -> None:
+    if not (isinstance(tolerance, (int, float)) and 0 <= tolerance < inf):
+        raise EngineError(f"tolerance is {tolerance!r}; expected a share of zero or more")
+
+
+def _graphs(asked: TaskGraph | str | Sequence[TaskGraph | str]) -> list[TaskGraph]:
+    """Return the graphs, and one more of all kinds among them."""
+    every = list(asked) if isinstance(asked, Iterable) and not isinstance(asked, str) else [asked]
+    kinds = [one for one in every if isinstance(one, str)]
+    graphs = [one for one in every if not isinstance(one, str)]
+    for graph in graphs:
         check_graph(graph)
-    if not sum(graph.n_tasks for graph in every):
-        raise EngineError("there are no tasks to calibrate on; give a graph, or several")
-    return every
+    if kinds:
+        graphs.append(graph_of_kinds(kinds))
+    if not sum(graph.n_tasks for graph in graphs):
+        raise EngineError(
+            "there are no tasks to calibrate on; give a graph or a kind, as 'MatMul', or several"
+        )
+    return graphs
 
 
 def _with_pairs(
@@ -337,7 +355,7 @@ def _with_pairs(
 ) -> Calibration:
     # A pair and its ops alone are compared turn by turn: none of them has further turns.
     in_step = replace(run, settings=replace(run.settings, precision=inf))
-    paired = measured_pairs(graphs, host, found.ops, pairs, in_step)
+    paired = measured_pairs(graphs, host, found.ops, pairs, in_step, lambda: run.left_s > 0)
     facts = {"pairs_left_out": "; ".join(paired.left_out)} if paired.left_out else {}
     return replace(found, pairs=paired.pairs, facts={**found.facts, **facts})
 
@@ -349,9 +367,22 @@ class _Turns:
     repeats: int
     settings: Settings
     progress: Callable[[int], object] | None
+    ends_s: float
+
+    @classmethod
+    def of(cls, repeats: int | None, settings: Settings, progress: Callable[[int], object] | None) -> _Turns:
+        """Return them, with an end where no number of runs is given."""
+        if repeats is None:
+            return cls(REPEATS, settings, progress, monotonic() + LIMIT_S)
+        return cls(repeats, settings, progress, inf)
+
+    @property
+    def left_s(self) -> float:
+        """Seconds until there are no more runs than necessary."""
+        return self.ends_s - monotonic()
 
     def __call__(self, cases: Sequence[Case]) -> list[Execution]:
-        return interleaved(cases, self.repeats, self.settings, self.progress)
+        return interleaved(cases, self.repeats, self.settings, self.progress, self.left_s)
 
 
 def _measured(

@@ -52,7 +52,8 @@ class Paired:
     ----------
     pairs : tuple of Pair
     left_out : tuple of str
-        Pairs of ops one of which is too fast for the other, or for this: a chain would have more than `MOST` tasks.
+        Pairs of ops one of which is too fast for the other, or for this: a chain would have more than `MOST` tasks;
+        and those for which there was no time.
     """
 
     pairs: tuple[Pair, ...]
@@ -137,6 +138,7 @@ def measured_pairs(
     ops: Sequence[MeasuredOp],
     most: int,
     run: Callable[[Sequence[Case]], Sequence[Execution]],
+    in_time: Callable[[], bool] = lambda: True,
 ) -> Paired:
     """Run the ops that take most of the time next to each other, each next to each and next to itself.
 
@@ -152,13 +154,15 @@ def measured_pairs(
         Ops that are paired, as `pairs_on` returns them; k of them make k (k + 1) / 2 pairs.
     run : callable
         Runs cases in turn, as `interleaved` with its repeats.
+    in_time : callable
+        Returns whether there is time to begin a further pair; the others are left out.
     """
     width, pairs, left_out = team_width(machine), [], []
     for one, other in combinations_with_replacement(strands(graphs, ops, width)[:most], 2):
         chosen = (one, other)
         lasting_s = max(LEAST_S, FEWEST * max(strand.team_s for strand in chosen))
         lengths = [ceil(lasting_s / strand.team_s) for strand in chosen]
-        if max(lengths) > MOST:
+        if max(lengths) > MOST or not in_time():
             left_out.append(f"{one.measured.op} beside {other.measured.op}")
             continue
         graph = chains(chosen, lengths)

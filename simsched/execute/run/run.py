@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import groupby
+from math import inf
 from time import monotonic
 from typing import Literal
 
@@ -23,6 +24,8 @@ from simsched.parameters import is_whole
 from simsched.policy import Layout, Policy
 from simsched.progress import check_progress
 
+#: Turns that count of each case, however long they take.
+FEWEST_TURNS = 3
 #: Disturbed runs in a row after which a case is run only once per turn, until one is not.
 HOPELESS = 20
 
@@ -212,6 +215,7 @@ def interleaved(
     repeats: int = 20,
     settings: Settings | None = None,
     progress: Callable[[int], object] | None = None,
+    limit_s: float = inf,
 ) -> list[Execution]:
     """Run several cases in turn, one run of each, repeatedly: disturbances of the host affect all alike.
 
@@ -229,6 +233,8 @@ def interleaved(
         How they run.
     progress : callable, optional
         Called with 1 after every run.
+    limit_s : float
+        Seconds after which each case has at least 3 turns, but no further ones, and no run is done again.
 
     Returns
     -------
@@ -255,18 +261,28 @@ def interleaved(
     report = check_progress(progress)
     settings = settings or Settings()
     ready = prepared([(case.graph, case.policy, case.layout) for case in cases], settings)
-    turns = _Turns(ready, [Tries(settings.most_stolen, settings.patience) for _ in cases], settings.settle_s)
-    for turn in range(settings.warmup + repeats):
+    tries = [Tries(settings.most_stolen, settings.patience) for _ in cases]
+    turns = _Turns(ready, tries, settings.settle_s, monotonic() + limit_s)
+    _take_turns(cases, turns, repeats, settings, report)
+    return [Execution(tuple(each.runs), settings.most_stolen, each.repeated) for each in tries]
+
+
+def _take_turns(
+    cases: Sequence[Case], turns: _Turns, repeats: int, settings: Settings, report: Callable[[int], object]
+) -> None:
+    """Run all cases in turn: to warm up, as often as asked for or as there is time for, and where they scatter."""
+    turn = counted = 0
+    while counted < (repeats if turns.in_time else min(repeats, FEWEST_TURNS)):
+        warms_up = turn < settings.warmup and turns.in_time
         for place in _order(cases, turn):
-            turns.take(place, "warm-up" if turn < settings.warmup else "asked for")
+            turns.take(place, "warm-up" if warms_up else "asked for")
             report(1)
-    turn = settings.warmup + repeats
-    while further := _further(cases, turns.tries, settings.precision):
+        turn, counted = turn + 1, counted + (not warms_up)
+    while turns.in_time and (further := _further(cases, turns.tries, settings.precision)):
         for place in _order(cases, turn):
             if place in further:
                 turns.take(place, "further")
         turn += 1
-    return [Execution(tuple(tries.runs), settings.most_stolen, tries.repeated) for tries in turns.tries]
 
 
 def _further(cases: Sequence[Case], tries: Sequence[Tries], precision: float) -> set[int]:
@@ -294,12 +310,20 @@ class _Turns:
     cases: Sequence[Prepared]
     tries: Sequence[Tries]
     settle_s: float
+    ends_s: float = inf
     crews: Crews = field(default_factory=Crews)
     before: Prepared | None = None
+
+    @property
+    def in_time(self) -> bool:
+        """Whether there is time for more than the fewest turns."""
+        return monotonic() < self.ends_s
 
     def take(self, place: int, turn: Literal["warm-up", "asked for", "further"]) -> None:
         """Run a case."""
         first, again = partial(self._first, place), partial(self._again, self.cases[place])
+        if not self.in_time:
+            self.tries[place].patience = 0.0
         if turn == "warm-up":
             first()
         elif turn == "asked for":
