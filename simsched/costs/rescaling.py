@@ -243,7 +243,7 @@ def _as_they_are(graph: TaskGraph, machine: Machine, count: int) -> Note:
             "others"
         )
     elif origin in (None, UNKNOWN):
-        said += "; recorded_on= or --recorded-on (host, a machine or its file) says where they were recorded"
+        said += "; load(..., recorded_on=) or --recorded-on (host, a machine or its file) says where they were recorded"
     elif not origin.is_known:
         said += f"; {origin.name}, on which they were recorded, has no known speed: recorded_on= can give it"
     else:

@@ -51,7 +51,7 @@ def test_by_hand():
     measured, recorded, curves = tasks.notes
     assert (measured, curves) == ("measured", "cost curves: 1 serial")
     assert recorded.startswith(
-        "1 given duration is taken as it is, and as exact; recorded_on= or --recorded-on"
+        "1 given duration is taken as it is, and as exact; load(..., recorded_on=) or --recorded-on"
     )
 
 

@@ -55,7 +55,8 @@ def test_an_instruction_set_that_no_task_needs_is_refused_too() -> None:
     [
         (lambda graph: ss.execute("a.json", "fifo"), "graph is 'a.json'"),
         (lambda graph: ss.execute(graph, "fifo", costs=3), "costs is 3; expected a CostModel"),
-        (lambda graph: ss.calibrate("a"), "graph is 'a'"),
+        (lambda graph: ss.calibrate(3), "graph is 3"),
+        (lambda graph: ss.calibrate("a"), "is no kind of which generated graphs have shapes"),
         (lambda graph: ss.calibrate(graph, step=1.5), "step=1.5"),
         (lambda graph: ss.calibrate(graph, tolerance=float("nan")), "tolerance is nan"),
         (lambda graph: ss.calibrate(graph, repeats=1, pairs=1.5), "pairs=1.5"),

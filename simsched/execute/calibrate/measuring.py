@@ -264,7 +264,7 @@ def _case(graph: TaskGraph, threads: int, width: int, placement: str = "compact"
 
 
 #: Runs of each case, and seconds of all of them, where no number of runs is given.
-REPEATS, LIMIT_S = 10, 60.0
+REPEATS, LIMIT_S = 10, 180.0
 
 
 def calibrate(
@@ -289,7 +289,7 @@ def calibrate(
         `host`, or a variation of it.
     repeats : int, optional
         Runs of each graph on each width, and of each pair; graphs whose runs scatter run for more. By default 10, but
-        after a minute 3, and no more pairs.
+        after three minutes 3, and no more pairs.
     widths : {"sweep", "climb"} or sequence of int, optional
         Every width, those that hill climbing asks for, or these; by default "climb" beyond 8 hardware threads.
     step : int, optional
