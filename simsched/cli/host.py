@@ -104,7 +104,10 @@ def calibrate(
     repeats: Annotated[
         int | None,
         typer.Option(
-            "--repeats", "-n", metavar="N", help="Measured runs; default: 10, and 3 after three minutes of all."
+            "--repeats",
+            "-n",
+            metavar="N",
+            help="Measured runs; default: 10, and 3 after three minutes of all.",
         ),
     ] = None,
     widths: Annotated[

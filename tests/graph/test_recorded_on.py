@@ -29,7 +29,9 @@ def test_its_absence_is_one_line_with_the_remedy(file):
 
 def test_seconds_of_an_unknown_machine_are_not_exact(file):
     (doubt,) = doubts(ss.load(file, recorded_on=UNKNOWN))
-    assert doubt.startswith("2 recorded durations are taken as they are; load(..., recorded_on=) or --recorded-on")
+    assert doubt.startswith(
+        "2 recorded durations are taken as they are; load(..., recorded_on=) or --recorded-on"
+    )
 
 
 def test_a_machine_converts_what_has_flops(file):
