@@ -117,7 +117,7 @@ def test_predictions_for_another_machine_say_that_seconds_are_those_of_the_host(
     learned = ss.learn([graph])
     found = learned.predict(graph, cores=[1], machine="knl-7250", samples=20)
     assert np.isnan(found["recorded_s"]).all()
-    assert any("durations are taken as they are; recorded_on=" in note for note in found.notes)
+    assert any("durations are taken as they are; load(..., recorded_on=)" in note for note in found.notes)
     here = learned.predict(graph, cores=[1], samples=20)
     width, narrow = ((row["high_s"] / row["low_s"]).iloc[0] for row in (found, here))
     assert width > 3 > narrow
