@@ -171,7 +171,8 @@ def kinds_of(graph: TaskGraph) -> Sequence[str]:
 def unknown_kinds(graph: TaskGraph, curves: Sequence[Curve]) -> tuple[str, ...]:
     """Return the kinds of a graph's tasks that are taken to be serial, as nothing is known of them.
 
-    Functions of a program's own, and what ran on a device, are none: each of them ran on one thread.
+    Functions of a program's own, and what ran on a device, are none: each of them ran on one thread. Nor are kinds
+    whose tasks ran on several.
 
     Parameters
     ----------
@@ -187,8 +188,9 @@ def unknown_kinds(graph: TaskGraph, curves: Sequence[Curve]) -> tuple[str, ...]:
     >>> unknown_kinds(graph, [model.curve(kind) for kind in graph.kinds.labels])
     ('DGEMM',)
     """
-    serial = [curve.family == default_curves()[1].family for curve in curves]
-    kinds = compress(kinds_of(graph), (graph.kinds.counts > 0) & np.array(serial, np.bool_))
+    serial = np.array([curve.family == default_curves()[1].family for curve in curves], np.bool_)
+    serial &= ~np.array(of_several(graph, curves), np.bool_)
+    kinds = compress(kinds_of(graph), (graph.kinds.counts > 0) & serial)
     return tuple(kind for kind in kinds if kind and not kind.startswith((DEVICE, OWN)))
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Shown:
-    """Pictures and files of a schedule, the class above."""
+    """Pictures and files of a schedule: the base of `Schedule`."""
 
     def corunning(self) -> pd.DataFrame:
         """Return the running tasks at every start and finish; see `simsched.plots.corunning_events_frame`.

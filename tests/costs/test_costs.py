@@ -6,7 +6,7 @@ from hypothesis import given, strategies as st
 
 import simsched as ss
 from simsched.costs import Curve
-from simsched.costs.curves import default_curves, normalised
+from simsched.costs.curves import default_curves, normalised, unknown_kinds
 from simsched.errors import CostError
 from simsched.testing.strategies import graphs, machines, runtimes
 from simsched.traces.samples import SAMPLES, sample_files
@@ -306,6 +306,7 @@ def test_seconds_on_several_threads_are_no_less_work_on_fewer():
     ]
     alone, three = (np.array([world.seconds(width)[0] for world in worlds]) for width in (1, 3))
     assert three == pytest.approx(6.0, rel=1e-12), "the seconds that are given"
+    assert unknown_kinds(graph, [ss.CostModel().curve(kind) for kind in graph.kinds.labels]) == ()
     assert 6.0 <= alone.min() < 12.0 < alone.max() == pytest.approx(18.0)
 
 
