@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -26,7 +26,7 @@ from simsched.costs.curves import (
     unknown_kinds,
 )
 from simsched.costs.discrepancy import Discrepancy
-from simsched.costs.kernels.library import DEFAULT, Parameters, parameters
+from simsched.costs.kernels.library import DEFAULT, LibraryChoice, parameters
 from simsched.costs.noise import Noise, noise_of
 from simsched.costs.rescaling import one_core_of_recorded, one_core_roofline_s, rescaled
 from simsched.costs.shapes.by_shape import ShapeCosts, by_shape, planner_of
@@ -46,14 +46,6 @@ from simsched.text import counted
 
 #: Name of the library on a machine whose local memories are planned.
 PLANNED = "a plan of the machine's local memories"
-
-
-class Choice(NamedTuple):
-    """The library that runs a graph on a machine: its parameters, who named it, and whether anyone did."""
-
-    params: Parameters
-    named_by: str
-    by_default: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -195,7 +187,9 @@ class CostModel:
         """
         if self.discrepancy is None:
             return self
-        return replace(self, discrepancy=replace(self.discrepancy, busy=threads))
+        model = replace(self, discrepancy=replace(self.discrepancy, busy=threads))
+        vars(model)["_last"] = self._last
+        return model
 
     def drawn(self, generator: np.random.Generator) -> Self:
         """Return `sampled(generator)`, under its old name.
@@ -254,7 +248,32 @@ class CostModel:
         """
         check_graph(graph)
         runtime = machine.runtime if runtime is None else runtime
-        library = _library_of(self.library, graph, machine)
+        if self.discrepancy is None:
+            return self._on(graph, machine, runtime)[0]
+        found, curves = self._once(graph, machine, runtime)
+        return self.discrepancy.on(found, graph, machine, curves)
+
+    @cached_property
+    def _last(self) -> dict[str, tuple[Any, Any]]:
+        """What a sampled model was last asked, and its costs: policies are compared in the same worlds."""
+        return {}
+
+    def _once(
+        self, graph: TaskGraph, machine: Machine, runtime: RuntimeProfile
+    ) -> tuple[TaskCosts, list[Curve]]:
+        """Return `_on`, which is found anew for other arguments than the last ones only."""
+        asked, (last, found) = (graph, machine, runtime), self._last.get("on", (None, None))
+        if last is None or last[0] is not graph or last[1] is not machine or last[2] != runtime:
+            found = self._on(*asked)
+            self._last["on"] = asked, found
+        costs, curves = found
+        return costs, curves
+
+    def _on(
+        self, graph: TaskGraph, machine: Machine, runtime: RuntimeProfile
+    ) -> tuple[TaskCosts, list[Curve]]:
+        """Return the costs without a discrepancy, and the curve of each label of the graph's kinds."""
+        library = LibraryChoice.of(self.library, graph, machine)
         curves = self._curves(graph, library.params.library.name)
         terms = Terms.of(curves, runtime)
         recorded = one_core_of_recorded(graph, terms)
@@ -286,7 +305,7 @@ class CostModel:
             devices=() if machine.kinds is None else tuple(bps > 0 for bps in machine.kinds.link_Bps),
             alone=alone,
         )
-        return found if self.discrepancy is None else self.discrepancy.on(found, graph, machine, curves)
+        return found, curves
 
     def _unused(self, graph: TaskGraph) -> tuple[str, ...]:
         """Return a note where curves are given, and none is of a kind of the graph."""
@@ -299,7 +318,7 @@ class CostModel:
         )
 
     def _by_width(
-        self, graph: TaskGraph, machine: Machine, runtime: RuntimeProfile, library: Choice
+        self, graph: TaskGraph, machine: Machine, runtime: RuntimeProfile, library: LibraryChoice
     ) -> tuple[WidthTable | None, ShapeCosts | None, tuple[str, ...]]:
         """Return seconds by width, measured or by shape, None without any; those by shape; and notes on both."""
         table, said = (None, ()) if self.measured is None else self.measured.on(graph, machine)
@@ -334,44 +353,13 @@ class CostModel:
         return found if measured is None else found & ~measured.covers
 
 
-def _library_of(given: str | None, graph: TaskGraph, machine: Machine) -> Choice:
-    """Return the library that runs a graph on a machine: the user's, else the graph's, else the machine file's.
-
-    Parameters
-    ----------
-    given : str or None
-        The user's choice.
-    graph : TaskGraph
-    machine : Machine
-
-    Raises
-    ------
-    CostError
-        If there is no such library.
-    """
-    named = (
-        (given, "as chosen"),
-        (graph.report.facts.get("library"), _as_graph_says(graph)),
-        (machine.content.get("library"), f"as the file of {machine.content.get('name', 'the machine')} says"),
-    )
-    for name, by in named:
-        if name:
-            return Choice(parameters(str(name)), by, by_default=False)
-    return Choice(parameters(DEFAULT), "by default; library= or --library names another", by_default=True)
-
-
-def _shaped(graph: TaskGraph, machine: Machine, library: Choice, wanted: Mask) -> ShapeCosts:
+def _shaped(graph: TaskGraph, machine: Machine, library: LibraryChoice, wanted: Mask) -> ShapeCosts:
     """Return a library's seconds of the wanted tasks, or those of the machine's planner if none is named."""
     planner = planner_of(machine) if library.by_default else None
     found = by_shape(graph, machine, library.params, wanted, planner)
     name = library.params.library.name if planner is None else PLANNED
     count = int(found.table.covers.sum())
     return replace(found, notes=(*_of_library(name, library.named_by, count), *found.notes))
-
-
-def _as_graph_says(graph: TaskGraph) -> str:
-    why = graph.report.facts.get("library_why")
-    return "as the graph says" + (f": {why}" if why else "")
 
 
 def _of_library(name: str, named_by: str, count: int) -> tuple[str, ...]:

@@ -70,7 +70,7 @@ def stands_in(graph: TaskGraph, machine: Machine) -> bool:
     >>> stands_in(ss.TaskGraph.from_edges([1.0]), ss.machine("generic"))
     False
     """
-    return recorded_threads(graph) is not None and not has_chip(machine)
+    return not has_chip(machine) and recorded_threads(graph) is not None
 
 
 def has_chip(machine: Machine) -> bool:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cache
-from itertools import product
+from functools import cache, partial
 
 import numpy as np
 import pandas as pd
@@ -87,20 +86,24 @@ def sampled_s(cases: Sequence[Case], seeds: Sequence[int]) -> list[list[float]]:
     scenario = cases[0].scenario
     numbers = MachineNumbers.of(scenario.machine)
     # Worlds of one seed are no worlds of the next: whoever tries another one wants to see how far the ends move.
-    worlds = {seed: (scenario.seed << 32) + seed - scenario.seed for seed in seeds}
-    costs = {seed: scenario.costs.sampled(np.random.default_rng([worlds[seed], 1])) for seed in seeds}
-    machine_in = cache(numbers.sampled)
+    base = (scenario.seed << 32) - scenario.seed
 
-    def makespan_s(pair: tuple[Case, int]) -> float:
-        case, seed = pair
-        machine = machine_in(case.scenario.machine, worlds[seed])
-        costs_in = costs[seed].while_busy(case.busy)
-        # Only the makespan is kept: schedules of a million tasks would fill the memory, and nobody reads their notes.
-        world = replace(case.scenario, machine=machine, costs=costs_in, seed=seed, memory_limit="ignore")
-        return replace(case, scenario=world).replay().makespan_s
+    def makespans_s(seed: int) -> list[float]:
+        costs = scenario.costs.sampled(np.random.default_rng([base + seed, 1]))
+        machine_in = cache(partial(numbers.sampled, seed=base + seed))
 
-    found = parallel_map(makespan_s, [*product(cases, seeds)], max(case.graph.n_tasks for case in cases))
-    return [found[i * len(seeds) : (i + 1) * len(seeds)] for i in range(len(cases))]
+        def makespan_s(case: Case) -> float:
+            machine, while_busy = machine_in(case.scenario.machine), costs.while_busy(case.busy)
+            # Only the makespan is kept: schedules of a million tasks would fill the memory.
+            world = replace(
+                case.scenario, machine=machine, costs=while_busy, seed=seed, memory_limit="ignore"
+            )
+            return replace(case, scenario=world).replay().makespan_s
+
+        return [makespan_s(case) for case in cases]
+
+    found = parallel_map(makespans_s, seeds, max(case.graph.n_tasks for case in cases))
+    return [list(row) for row in zip(*found, strict=True)]
 
 
 def against_recording(frame: pd.DataFrame, graph: TaskGraph, machine: Machine) -> list[Note]:

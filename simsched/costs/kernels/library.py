@@ -11,6 +11,8 @@ from importlib.resources import files
 from typing import Any
 
 from simsched.errors import CostError
+from simsched.graph import TaskGraph
+from simsched.machine import Machine
 
 #: The default library.
 DEFAULT = "onednn"
@@ -221,3 +223,35 @@ def _value(row: Any) -> Any:
     if not isinstance(row, dict):
         return row
     return row["value"] if "value" in row else {key: _value(inner) for key, inner in row.items()}
+
+
+@dataclass(frozen=True)
+class LibraryChoice:
+    """The library that runs a graph on a machine: its parameters, who named it, and whether anyone did."""
+
+    params: Parameters
+    named_by: str
+    by_default: bool = False
+
+    @classmethod
+    def of(cls, given: str | None, graph: TaskGraph, machine: Machine) -> LibraryChoice:
+        """Return the user's choice, else the graph's, else that of the machine's file.
+
+        Raises
+        ------
+        CostError
+            If there is no such library.
+        """
+        why = graph.report.facts.get("library_why")
+        named = (
+            (given, "as chosen"),
+            (graph.report.facts.get("library"), "as the graph says" + (f": {why}" if why else "")),
+            (
+                machine.content.get("library"),
+                f"as the file of {machine.content.get('name', 'the machine')} says",
+            ),
+        )
+        for name, by in named:
+            if name:
+                return cls(parameters(str(name)), by)
+        return cls(parameters(DEFAULT), "by default; library= or --library names another", by_default=True)
