@@ -2,9 +2,10 @@
 
 Four sources. *By shape*: each row of the measured tables in an interval around its model, fitted again without the
 row's group of shapes where `measured.py --leave-out` does so, as long as the errors of the other groups tell. *By
-default*: DeepBench's ops in the intervals that `predict` samples, machine and costs together. *On this host*: makespans
-on two threads, predicted from a calibration on one, and of graphs that a calibration on both widths has not seen.
-*Recordings*: the project's own of two hosts, each predicted from every other of its program and runtime.
+default*: DeepBench's ops in the intervals that `predict` samples, machine and costs together, of the library that
+DeepBench measured. *On this host*: makespans on two threads, predicted from a calibration on one, and of graphs that a
+calibration on both widths has not seen. *Recordings*: the project's own of two hosts, each predicted from every other
+of its program and runtime.
 
 Every group shall hold 90 to 99 % (all, where it has fewer than a hundred values); the median width of its intervals,
 over the prediction, stands beside: without it, a share says nothing. --sigmas prints what belongs into

@@ -1,4 +1,4 @@
-"""Measured ops beside the seconds that `simulate` takes by default, sampled as `predict` samples them."""
+"""Measured ops beside what `simulate` takes for them, but for their library, sampled as `predict` samples it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
-from measured.kernels import CONVOLUTION_THREADS, DIRECTIONS, GEMM_THREADS, KINDS, label, shape, written
+from measured.kernels import (
+    CONVOLUTION_THREADS,
+    DIRECTIONS,
+    GEMM_THREADS,
+    KINDS,
+    LIBRARY,
+    label,
+    shape,
+    written,
+)
 from measured.table import machine, read
 
 import simsched as ss
@@ -70,7 +79,7 @@ def _ops(folder: Path) -> Iterator[tuple[str, ss.TaskGraph, Values, int]]:
 
 def _sampled_s(graph: ss.TaskGraph, threads: int) -> Values:
     """Return seconds of every op, as they are and then as sampled, shape (samples, n)."""
-    chip, costs = machine("knl-7250"), ss.CostModel()
+    chip, costs = machine("knl-7250"), ss.CostModel(library=LIBRARY)
     numbers = MachineNumbers.of(chip)
     sampled = [
         costs.sampled(np.random.default_rng([seed, 1]))
