@@ -211,3 +211,33 @@ def test_no_op_is_faster_than_its_operations_and_bytes_allow(op):
             bytes_B / (memory.moved_over_named * machine.reach_Bps[width]),
         )
         assert found.seconds(width)[0] >= 0.9 * least_s
+
+
+@pytest.mark.parametrize("kind", ["Relu", "Add", "Transpose", "ReduceSum"])
+def test_streams_take_as_long_as_their_elements_are_wide(kind):
+    operands, results = 1 + (kind == "Add"), 0 if kind == "ReduceSum" else 1
+    each_B = np.array([1.0, 2.0, 4.0, 8.0])
+    graph = ss.TaskGraph.from_edges(
+        [np.nan] * 4, kinds=kind, shapes=[";".join(["8192x8192"] * operands)] * 4, flops=[2.0**26] * 4,
+        bytes_B=2.0**26 * (operands + results) * each_B,
+    )  # fmt: skip
+    found = ss.CostModel().on(graph, ss.machine("xeon-8160x2")).seconds(48)
+    assert found / found[2] == pytest.approx(each_B / 4, rel=0.15)
+
+
+def test_a_slice_writes_what_its_bytes_leave():
+    graph = ss.TaskGraph.from_edges(
+        [np.nan] * 2, kinds="Slice", shapes=["8192x8192"] * 2, bytes_B=[4.0 * 2**26, 8.0 * 2**26]
+    )
+    none, all_of_it = ss.CostModel().on(graph, ss.machine("xeon-8160x2")).seconds(48)
+    assert all_of_it / none == pytest.approx(3, rel=0.05)
+
+
+def test_products_of_elements_of_8_bytes_have_half_the_rate():
+    graph = ss.TaskGraph.from_edges(
+        [np.nan] * 2, kinds="MatMul", shapes=["4096x4096;4096x4096"] * 2, flops=[2.0**37] * 2,
+        bytes_B=[3 * 4 * 2.0**24, 3 * 8 * 2.0**24],
+    )  # fmt: skip
+    done = ss.simulate(graph, "grace", "sequential")
+    assert np.divide(*done.alone_s[::-1]) == pytest.approx(2, rel=0.02)
+    assert "half the FLOP rates of FP32 for 1 task of elements of 8 bytes" in done.notes

@@ -33,6 +33,10 @@ ITEMSIZE_B: dict[str, float] = {
 }
 
 
+#: Most elements of all vectors that operators make, of which shapes are inferred from values: each takes onnx 1 us.
+MAX_VECTORS = 1 << 20
+
+
 @dataclass(frozen=True)
 class Tensor:
     """Element type (`float`, `int64`) and dimensions of a tensor; None where a dimension is unknown."""
@@ -264,11 +268,32 @@ def infer(proto: Any, report: ImportReport) -> Any:
         _pass_as_standard(node)
     _import_standard(proto)
     try:
-        return infer_shapes(proto, data_prop=True).graph
+        known = infer_shapes(proto).graph
+        vectors = _vector_elements(known)
+        return (
+            infer_shapes(proto, data_prop=True).graph
+            if vectors <= MAX_VECTORS
+            else _left(known, vectors, report)
+        )
     except library_errors() as error:
         reason = shown(" ".join(str(error).split()), 160)[1:-1]
         report.note(f"Shapes could not be inferred; only those that the model declares are known: {reason}.")
         return proto.graph
+
+
+def _vector_elements(graph: Any) -> int:
+    dims = [value.type.tensor_type.shape.dim for value in (*graph.value_info, *graph.output)]
+    return sum(dim[0].dim_value for dim in dims if len(dim) == 1)
+
+
+def _left(graph: Any, vectors: int, report: ImportReport) -> Any:
+    """Return a graph's value descriptions as they are; report shapes that only values would tell."""
+    shapes = {value.name: value.type.tensor_type.shape.dim for value in (*graph.value_info, *graph.output)}
+    known = {name for name, dim in shapes.items() if all(one.dim_value for one in dim)}
+    if {name for node in graph.node for name in node.output if name} - known:
+        said = f"Shapes that follow from values are not inferred: its vectors have {vectors} elements in all"
+        report.note(f"{said}, of at most {MAX_VECTORS}.")
+    return graph
 
 
 def _drop_weights(graph: Any) -> None:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from simsched.costs.kernels.library import Parameters, parameters
 from simsched.costs.kernels.team import Work, widths_s
-from simsched.costs.shapes.kinds import Read, kernel_of, work_of
+from simsched.costs.shapes.kinds import Read, is_double, kernel_of, work_of
 from simsched.costs.shapes.parts import Part
 from simsched.costs.width_table import WidthTable
 from simsched.errors import CostError
@@ -227,18 +227,21 @@ def _quickest(ops: Sequence[Sequence[Sequence[Work]]], machine: Machine) -> Seco
 def _said(reads: Sequence[Read | None], counts: npt.NDArray[np.intp], kept: int) -> list[str]:
     """Return, in sentences, the assumptions and their numbers of tasks, and the number unreadable."""
     guesses: Counter[str] = Counter()
-    unread = small = 0
+    unread = small = wide = 0
     for read, count in zip(reads, counts.tolist(), strict=True):
         if read is None:
             unread += count
             continue
         guesses[read.guessed] += count
         small += count * (read.element_B < SMALL_B)
+        wide += count * is_double(read.element_B)
     said = [f"{count} {what}" for what, count in guesses.items() if what]
     if unread:
         said.append(
             f"cost curves for {counted(unread, 'task')} whose shapes are not those of their kind and FLOPs"
         )
+    if wide:
+        said.append(f"half the FLOP rates of FP32 for {counted(wide, 'task')} of elements of 8 bytes")
     doubts = []
     if small:
         what = "whose bytes are those of elements of 2 or 1 bytes: chips with units for these are faster"

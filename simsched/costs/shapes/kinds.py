@@ -14,7 +14,7 @@ from simsched.costs.curves import default_curves, normalised, plain
 from simsched.costs.kernels.library import Parameters
 from simsched.costs.kernels.team import Work
 from simsched.costs.shapes.convolutions import convolution, transposed_convolution
-from simsched.costs.shapes.parts import ELEMENT_B, INDEX_B, Convolved, Part, Walk, ways
+from simsched.costs.shapes.parts import DOUBLE_B, ELEMENT_B, INDEX_B, Convolved, Part, Walk, ways
 from simsched.costs.shapes.products import NEAR, attention, mean_B, product
 from simsched.costs.shapes.recurrent import recurrent
 from simsched.graph.shapes import Attributes, Shape, numel, parse_attributes, parse_shape, times
@@ -32,8 +32,8 @@ class Kernel:
         Of convolutions: "forward", "data", "weights" or "both"; of attention: "forward" or "both", all gradients.
     writes : str
         Of streams, the output: "broadcast" (as NumPy has it), "largest" (as the largest input), "all" (as all inputs
-        together), "window" (the largest by the stride), "none" (much less than the input), or the first operand, which
-        is not read: "into" (where others follow) or "fill".
+        together), "rest" (what the graph's bytes leave, else as all), "window" (the largest by the stride), "none"
+        (much less than the input), or the first operand, which is not read: "into" (where others follow) or "fill".
     passes : float
         How often the largest input comes from memory.
     inference_flops : float
@@ -137,8 +137,20 @@ def work_of(kind: str, shape: str, flops: float, bytes_B: float, params: Paramet
     found, element_B = ways(parts, params), _element_B(seen, parts)
     if more != 1 or element_B != ELEMENT_B:
         moved = more * element_B / ELEMENT_B
-        found = [[_times(work, more, moved) for work in works] for works in found]
+        done = more * (DOUBLE_B / ELEMENT_B if is_double(element_B) else 1.0)
+        found = [[_times(work, done, moved) for work in works] for works in found]
     return Read(parts, more, found, guessed, element_B)
+
+
+def is_double(element_B: float) -> bool:
+    """Return whether elements of so many bytes are of FP64: a vector holds half as many.
+
+    Examples
+    --------
+    >>> is_double(7.9), is_double(4.0)
+    (True, False)
+    """
+    return abs(element_B / DOUBLE_B - 1) < NEAR
 
 
 def columns_B(kind: str, shape: str, flops: float, bytes_B: float) -> float:
@@ -256,19 +268,24 @@ def stream(seen: Seen) -> list[Walk] | None:
         "broadcast": _broadcast(seen),
         "largest": largest,
         "all": read,
+        "rest": read,
         "window": _pooled(seen, largest),
         "none": 0.0,
         "into": sizes[0],
         "fill": sizes[0],
     }[writes]
-    named_B = ELEMENT_B * (read + written)
+    named_B, written_B, each_B = ELEMENT_B * (read + written), ELEMENT_B * written, ELEMENT_B
     if seen.bytes_B > 0:
         # The graph's bytes are more informative than the shapes.
-        named_B = seen.bytes_B
-        written = max(named_B / ELEMENT_B - read, 0.0)
+        named_B, mean = seen.bytes_B, seen.bytes_B / (read + written)
+        if writes != "rest" and (mean < ELEMENT_B * (1 - NEAR) or is_double(mean)):
+            written_B, each_B = mean * written, mean
+        else:
+            # Of elements of FP32 there are results that the shapes do not show, or less of them.
+            written_B = max(named_B - ELEMENT_B * read, 0.0)
     given = 0 < seen.flops <= seen.kernel.inference_flops * largest
-    again_B = 0.0 if given else ELEMENT_B * largest * (seen.kernel.passes - 1)
-    return [Walk(max(largest, written), seen.kernel.flops, named_B + again_B, ELEMENT_B * written)]
+    again_B = 0.0 if given else each_B * largest * (seen.kernel.passes - 1)
+    return [Walk(max(largest, written_B / each_B), seen.kernel.flops, named_B + again_B, written_B)]
 
 
 def update(seen: Seen) -> list[Walk] | None:

@@ -11,8 +11,8 @@ from simsched.costs.kernels.convolution import Convolution, Direction, convoluti
 from simsched.costs.kernels.library import Parameters
 from simsched.costs.kernels.team import Work
 
-#: Bytes of an element, FP32, and of an index.
-ELEMENT_B, INDEX_B = 4.0, 8.0
+#: Bytes of an element of FP32 and of FP64, and of an index.
+ELEMENT_B, DOUBLE_B, INDEX_B = 4.0, 8.0, 8.0
 
 #: Tasks that differ in FLOPs alone are often the same convolution.
 _convolved = lru_cache(maxsize=1 << 12)(convolution_work)

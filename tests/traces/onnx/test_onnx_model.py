@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+import simsched as ss
 from simsched.errors import FormatError, MissingExtraError
 from simsched.traces.onnx.model import Model, read_model
 from simsched.traces.onnx.proto import Tensor
@@ -120,6 +121,32 @@ def test_other_files_are_refused(tmp_path: Path, data: bytes) -> None:
     file.write_bytes(data)
     with pytest.raises(FormatError, match=r"model\.onnx"):
         read_model(file)
+
+
+def test_values_are_not_followed_through_long_vectors(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The library would make a symbol of each element: 268 s of them."""
+    asked, infer = [], onnx.shape_inference.infer_shapes
+    monkeypatch.setattr(
+        onnx.shape_inference, "infer_shapes", lambda proto, **how: asked.append(how) or infer(proto, **how)
+    )
+    inputs, t = [value(name, [1 << 28]) for name in "ab"], onnx.TensorProto
+    add = [node("Add", ["a", "b"], ["y"])]
+    for nodes, made, open_ in (
+        (add, value("y"), False),
+        (
+            [*add, node("NonZero", ["y"], ["z"])],
+            onnx.helper.make_tensor_value_info("z", t.INT64, None),
+            True,
+        ),
+    ):
+        model = onnx.helper.make_model(onnx.helper.make_graph(nodes, "g", inputs, [made]))
+        (tmp_path / "model.onnx").write_bytes(model.SerializeToString())
+        graph = ss.load(tmp_path / "model.onnx")
+        assert graph.bytes_B[0] == 3 * 4 * 2.0**28
+        assert any("not inferred" in note for note in graph.report.notes) == open_
+    assert asked == [{}, {}]
 
 
 def test_missing_library_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
