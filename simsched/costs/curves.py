@@ -31,7 +31,7 @@ import numpy as np
 from simsched.costs.kernels.library import DEFAULT, parameters
 from simsched.errors import CostError
 from simsched.graph import TaskGraph
-from simsched.graph.recording import DEVICE
+from simsched.graph.recording import NO_OPS
 from simsched.graph.report import KINDS_ARE
 from simsched.machine import RuntimeProfile
 from simsched.machine.confidence import ends
@@ -171,8 +171,8 @@ def kinds_of(graph: TaskGraph) -> Sequence[str]:
 def unknown_kinds(graph: TaskGraph, curves: Sequence[Curve]) -> tuple[str, ...]:
     """Return the kinds of a graph's tasks that are taken to be serial, as nothing is known of them.
 
-    Functions of a program's own, and what ran on a device, are none: each of them ran on one thread. Nor are kinds
-    whose tasks ran on several.
+    Functions of a program's own, and what ran on a device or launched it, are none: each of them ran on one thread. Nor
+    are kinds whose tasks ran on several.
 
     Parameters
     ----------
@@ -191,7 +191,7 @@ def unknown_kinds(graph: TaskGraph, curves: Sequence[Curve]) -> tuple[str, ...]:
     serial = np.array([curve.family == default_curves()[1].family for curve in curves], np.bool_)
     serial &= ~np.array(of_several(graph, curves), np.bool_)
     kinds = compress(kinds_of(graph), (graph.kinds.counts > 0) & serial)
-    return tuple(kind for kind in kinds if kind and not kind.startswith((DEVICE, OWN)))
+    return tuple(kind for kind in kinds if kind and not kind.startswith((*NO_OPS, OWN)))
 
 
 def taken_to_be_serial(kinds: Sequence[str]) -> tuple[Note, ...]:
@@ -255,14 +255,14 @@ def normalised(kind: str) -> str:
 def plain(kind: str) -> str:
     """Return a kind without namespace, case, in-place underscore and the mark of TensorFlow's MKL kernels.
 
-    Kinds of what ran on a device, and of functions, keep their namespace: they are no ops of a CPU.
+    Kinds of what ran on a device or launched it, and of functions, keep their namespace: they are no ops of a CPU.
 
     Examples
     --------
-    >>> plain("aten::tanh_backward"), plain("_MklNativeFusedConv2D"), plain("device::relu")
-    ('tanh_backward', '_fusedconv2d', 'device::relu')
+    >>> plain("aten::tanh_backward"), plain("_MklNativeFusedConv2D"), plain("device::relu"), plain("launch::mm")
+    ('tanh_backward', '_fusedconv2d', 'device::relu', 'launch::mm')
     """
-    if kind.startswith((DEVICE, OWN)):
+    if kind.startswith((*NO_OPS, OWN)):
         return kind
     name = kind.rpartition("::")[2].rpartition(".")[2].lower().removesuffix("_")
     if not name.startswith("_mkl"):

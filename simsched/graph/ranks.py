@@ -18,6 +18,7 @@ from simsched.graph.data import NOBODY, DataObjects
 from simsched.graph.recording import UNKNOWN, Recording, measured_on
 from simsched.graph.report import KINDS_ARE, ImportReport
 from simsched.graph.taskgraph import TaskGraph
+from simsched.multimap import multimap
 from simsched.notes import Note, weight_of
 
 MOST_RANKS = 10_000
@@ -25,6 +26,8 @@ _RANK = re.compile(
     r"(?:rank|worker|node|npu|proc(?:ess)?|device|gpu|pe)[^0-9a-z]?([0-9]{1,9})(?![0-9])", re.IGNORECASE
 )
 _NUMBER = re.compile(r"[0-9]{1,18}")
+#: Name of a process and time of a window, as PyTorch's `tensorboard_trace_handler` names its files.
+_WINDOW = re.compile(r"(.*[0-9])\.[0-9]{10,20}\.pt\.trace\.json(\.gz)?")
 #: Clocks of ranks are one clock where they start within so much of the longest recording, and a minute.
 _CLOSE, _CLOSE_S = 10, 60.0
 
@@ -95,13 +98,19 @@ def ranks_of(names: Sequence[str]) -> list[int]:
     Raises
     ------
     FormatError
-        If they have such words, and the same numbers.
+        If they have such words, and the same numbers; or some are windows of one process.
 
     Examples
     --------
     >>> ranks_of(["rank0.json", "rank10.json"]), ranks_of(["et.4.v2", "et.7.v2"]), ranks_of(["a.json", "b.json"])
     ([0, 10], [4, 7], [0, 1])
     """
+    processes = multimap((found[1], name) for name in names if (found := _WINDOW.fullmatch(name)))
+    if windows := next((some for some in processes.values() if len(some) > 1), None):
+        raise FormatError(
+            f"several windows of one process, as {' and '.join(windows[:2])}; load one, or choose one of each process "
+            "by a pattern"
+        )
     told = [_RANK.findall(name) for name in names]
     for numbers in (told, [_NUMBER.findall(name) for name in names]):
         if len({len(found) for found in numbers}) == 1 and numbers[0]:

@@ -29,6 +29,10 @@ Seconds = Floats
 
 #: Namespace of the kinds of what ran on a device.
 DEVICE = "device::"
+#: Namespace of the kinds of what launched work on a device: their seconds are those of the host alone, on one thread.
+LAUNCH = "launch::"
+#: Namespaces of kinds that are no ops of a CPU, whatever their names.
+NO_OPS = (DEVICE, LAUNCH)
 #: Fact of a report: the threads of a recording that a clean-up has changed.
 THREADS = "recorded_threads"
 #: Number of cores in the name of a processor, as WfFormat's: "GenuineIntel, 48 cores, 1200 MHz".

@@ -184,10 +184,21 @@ def test_recorded_and_not(tmp_path: Path) -> None:
         (["run1-rank0.json", "run1-rank1.json"], [0, 1]),
         (["node0-rank0.json", "node0-rank1.json", "node1-rank0.json", "node1-rank1.json"], [0, 1, 2, 3]),
         (["x.json"], [0]),
+        ([f"host_{pid}.17000000000{pid}.pt.trace.json" for pid in (12, 34)], [12, 34]),
     ],
 )
 def test_ranks_by_names(names: list[str], ranks: list[int]) -> None:
     assert ranks_of(names) == ranks
+
+
+@pytest.mark.parametrize("process", ["host_1234", "rank0"])
+def test_windows_of_one_process_are_no_ranks(process: str) -> None:
+    """As `tensorboard_trace_handler` writes them, one after the other."""
+    names = [
+        f"{process}.{time}.pt.trace.json{gz}" for time, gz in ((1700000000000, ""), (1700000000977, ".gz"))
+    ]
+    with pytest.raises(FormatError, match=f"several windows of one process, as {process}.* load one"):
+        ranks_of([*names, "host_7.1700000000000.pt.trace.json"])
 
 
 def test_a_companion_is_no_rank(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ import numpy as np
 from simsched.errors import FormatError
 from simsched.graph import ImportReport, TaskGraph
 from simsched.graph.loading import plain_name
-from simsched.graph.recording import DEVICE
+from simsched.graph.recording import DEVICE, LAUNCH
 from simsched.multimap import multimap
 from simsched.text import counted
 from simsched.traces.pytorch.aten import short
@@ -216,7 +216,7 @@ def with_devices(
     return TaskGraph.from_edges(
         (np.array(finish_ns, np.int64) - np.array(start_ns, np.int64)) / 1e9,
         list(edges.pairs),
-        kinds=[*(short(nesting.tasks[s.task].event.name) for s in host.segments), *(DEVICE + k.kind for k in kernels)],
+        kinds=[*(nesting.tasks[s.task].kind for s in host.segments), *(DEVICE + k.kind for k in kernels)],
         names=[
             *(f"{short(nesting.tasks[s.task].event.name)}@{nesting.tasks[s.task].event.order}.{s.part}"
               for s in host.segments),
@@ -224,7 +224,9 @@ def with_devices(
         ],
         scopes=[*(nesting.tasks[s.task].scope for s in host.segments), *("" for _ in kernels)],
         bytes_B=[*(float("nan") for _ in host.segments), *(k.size_B for k in kernels)],
-        widths=np.array([*(width for _ in host.segments), *(1 for _ in kernels)]),
+        widths=np.array(
+            [*(1 if nesting.tasks[s.task].launches else width for s in host.segments), *(1 for _ in kernels)]
+        ),
         name=plain_name(path, ".json", ".kineto"),
         report=report,
         recording=recording(path, start_ns, finish_ns, lane, names),
@@ -334,7 +336,7 @@ def _tell(
     report.note(
         f"{counted(len(streams.kernels), 'kernel or copy', 'kernels and copies')} of devices as tasks on "
         f"{counted(len(streams.by_stream()), 'stream')}: each runs after the call that launched it and in the order of "
-        "its stream; operators were cut at launches"
+        f"its stream; operators were cut at launches, and those that launch (kinds {LAUNCH}...) run on one thread each"
     )
     report.note(
         f"{counted(len(waited), 'call')} waited for devices: {host.waited_ns / 1e9:.6g} s of waiting within operators "

@@ -81,12 +81,15 @@ class Step:
         Names of the threads.
     lane_numbers : list of int
         Numbers of them by the file's lanes.
+    before : list of Event
+        Operators that began before the step and reach into it, without arguments; their lanes may be further ones.
     """
 
     window: Window | None
     events: list[Event] = field(default_factory=list)
     lanes: list[str] = field(default_factory=list)
     lane_numbers: list[int] = field(default_factory=list)
+    before: list[Event] = field(default_factory=list)
 
 
 class Lanes:
@@ -253,7 +256,21 @@ class Table:
             )  # fmt: skip
         lanes = self._lanes.names()
         step.lanes, step.lane_numbers = [lanes[lane] for lane in used], list(used)
+        if window is not None:
+            step.before = self._reaching(starts < window.start_ns, window.start_ns, names, used)
         return step
+
+    def _reaching(
+        self, among: npt.NDArray[np.bool_], moment_ns: int, names: list[str], used: dict[int, int]
+    ) -> list[Event]:
+        """Return those of some operators that end after a moment; `used` has the numbers of lanes, and is continued."""
+        operators = among & (np.array(self._columns["annotation"]) == 0)
+        rows = np.flatnonzero(operators & (np.array(self._columns["finish_ns"]) > moment_ns))
+        columns = (np.array(self._columns[key])[rows].tolist() for key in _COLUMNS[:5])
+        return [
+            Event(start, finish, used.setdefault(lane, len(used)), order, names[name], False)
+            for start, finish, lane, order, name in zip(*columns, strict=True)
+        ]
 
 
 def arguments(event: RawEvent, place: Place) -> RawArguments:

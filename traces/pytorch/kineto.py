@@ -8,17 +8,20 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from simsched.errors import FormatError
 from simsched.graph.budget import budget
 from simsched.graph.loading import Mend
 from simsched.multimap import multimap
 from simsched.traces.pytorch.events import Lanes, Table, Window, arguments, times
+from simsched.traces.pytorch.launches import HostCalls, blocks, is_runtime
 from simsched.traces.shared.json_elements import Elements, require_msgspec
 from simsched.traces.shared.places import Place
 
@@ -55,13 +58,6 @@ DEVICE = frozenset(
     }
 )
 SYNC = "cuda_sync"
-_RUNTIME = re.compile(r"(cuda|hip|xpu|mtia|privateuse1)_(runtime|driver)|Runtime")
-#: Of CUDA (also with a default stream for each thread), HIP, Level Zero and Unified Runtime.
-_BLOCKS = re.compile(
-    r"(cuda|hip|cu)(Device|Stream|Event|Ctx)Synchronize(_pt(ds|sz))?"
-    r"|(cuda|hip)Mem(cpy|set)(2D|3D)?(WithStream)?(_pt(ds|sz)|_spt)?|(cu|hip)Memcpy[DH]to[DH](_v2)?(_pt(ds|sz))?"
-    r"|ze(CommandQueue|(CommandList|Event|Fence)Host)Synchronize|ur(EventWait|QueueFinish)"
-)
 UNKNOWN = -1
 
 
@@ -153,9 +149,8 @@ class Streams:
             waits_for, recorded_by = _number(args.waits_for), _number(args.recorded_by)
             self.waits[correlation] = Wait(device, stream, waits_for, recorded_by, correlation)
         elif correlation != UNKNOWN:
-            blocks = bool(_BLOCKS.fullmatch(place.text(event.name, "name")))
-            lane = lanes.number(event.pid, event.tid, place)
-            self.calls[correlation] = RuntimeCall(*when_ns, lane, correlation, blocks)
+            lane, waits = lanes.number(event.pid, event.tid, place), blocks(place.text(event.name, "name"))
+            self.calls[correlation] = RuntimeCall(*when_ns, lane, correlation, waits)
 
     def within(self, window: Window | None) -> Streams:
         """Return the kernels launched or awaited within a step."""
@@ -169,6 +164,10 @@ class Streams:
         ]  # fmt: skip
         return Streams(kernels, calls, self.waits)
 
+    def launched_ns(self) -> npt.NDArray[np.int64]:
+        """Return when each kernel was launched, or started where its launch is unknown."""
+        return np.array([self.calls.get(k.correlation, k).start_ns for k in self.kernels], np.int64)
+
     def by_stream(self) -> dict[int, list[int]]:
         """Return the indices of the kernels of each lane, by start; simultaneous ones by their launch."""
         when = [(kernel.start_ns, kernel.correlation, kernel.order) for kernel in self.kernels]
@@ -179,9 +178,7 @@ class Streams:
 
 def _is_of_device(category: object) -> bool:
     """Return whether events of a category are a device's, or calls of its runtime."""
-    return isinstance(category, str) and (
-        category in DEVICE or category == SYNC or _RUNTIME.fullmatch(category) is not None
-    )
+    return isinstance(category, str) and (category in DEVICE or category == SYNC or is_runtime(category))
 
 
 def _number(value: object) -> int:
@@ -221,6 +218,10 @@ class Survey:
         Operators without a duration, or with one below zero, that were left out.
     streams : Streams
         Activity of devices, if requested.
+    calls : HostCalls
+        Calls of their runtimes.
+    processes : set of str
+        Processes that marked steps.
     """
 
     table: Table
@@ -231,10 +232,13 @@ class Survey:
     repeated_steps: int = 0
     untimed: int = 0
     streams: Streams = field(default_factory=Streams)
+    calls: HostCalls = field(default_factory=HostCalls)
+    processes: set[str] = field(default_factory=set)
 
     def complete_steps(self) -> list[int]:
-        """Return the numbers of the steps that hold operators, ascending."""
-        starts, windows = self.table.starts_ns(), list(self.windows.values())
+        """Return the numbers of the steps that hold operators, or launched kernels if requested, ascending."""
+        windows = list(self.windows.values())
+        starts = np.sort(np.concatenate([self.table.starts_ns(), self.streams.launched_ns()]))
         first, last = (
             np.searchsorted(starts, [getattr(w, key) for w in windows]) for key in ("start_ns", "finish_ns")
         )
@@ -258,7 +262,8 @@ def survey(path: Path, mend: Mend | None = None, devices: bool = False) -> Surve
     Raises
     ------
     FormatError
-        If the file is not JSON, an operator in it is malformed, or it has no operators.
+        If the file is not JSON, an operator in it is malformed, it has no operators (nor kernels, if devices are
+        kept), or several processes mark steps in it.
     """
     require_msgspec()
     from simsched.traces.pytorch.raw import EVENTS
@@ -276,7 +281,13 @@ def survey(path: Path, mend: Mend | None = None, devices: bool = False) -> Surve
             number += 1
     if METADATA in events.members:
         found.metadata = Place(path, "simsched").record(events.members[METADATA])
-    if not found.counts["operators"]:
+    if len(found.processes) > 1:
+        raise FormatError(
+            f"{path}: ProfilerStep of several processes ({', '.join(sorted(found.processes)[:8])}), as in merged files "
+            "of ranks: each has steps, record function ids and correlations of its own; load the file of one rank, or "
+            "a folder with a file for each"
+        )
+    if not found.counts["operators"] and not found.streams.kernels:
         raise FormatError(
             f"{path}: no operator among its {number} events; record with torch.profiler and ProfilerActivity.CPU"
         )
@@ -290,6 +301,10 @@ def _take(found: Survey, place: Place, number: int, event: RawEvent, tolerant: b
         if event.ph == "M" and event.name == "thread_name":
             name = place.text(arguments(event, place).name, "args.name")
             found.lanes.name(event.pid, event.tid, name, place)
+        elif event.ph == "X" and isinstance(event.cat, str) and is_runtime(event.cat):
+            # What is not read otherwise may be damaged.
+            with suppress(FormatError):
+                _take_call(found, place, event, times(event, place))
         return
     if (when_ns := _when(found, place, event, tolerant)) is None:
         found.counts[role] -= 1
@@ -297,6 +312,7 @@ def _take(found: Survey, place: Place, number: int, event: RawEvent, tolerant: b
     if (step := _STEP.fullmatch(place.text(event.name, "name"))) is None:
         found.table.add(event, when_ns, role == "annotations", number, place)
         return
+    found.processes.add(str(event.pid))
     window = Window(int(step[1]), *when_ns)
     other = found.windows.setdefault(window.number, window)
     if other is not window:
@@ -324,3 +340,11 @@ def _take_device(found: Survey, place: Place, number: int, event: RawEvent, tole
     found.counts[_role(event)] += 1
     if (when_ns := _when(found, place, event, tolerant)) is not None:
         found.streams.add(event, when_ns, found.lanes, number, place)
+        if is_runtime(event.cat):
+            _take_call(found, place, event, when_ns)
+
+
+def _take_call(found: Survey, place: Place, event: RawEvent, when_ns: tuple[int, int]) -> None:
+    if _number(arguments(event, place).correlation) != UNKNOWN:
+        waits = blocks(place.text(event.name, "name"))
+        found.calls.add(when_ns, found.lanes.number(event.pid, event.tid, place), waits)

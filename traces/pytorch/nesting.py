@@ -11,8 +11,10 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 
+from simsched.graph.recording import LAUNCH
+from simsched.traces.pytorch.aten import short
 from simsched.traces.pytorch.events import Event
 
 BACKWARD = "backward"
@@ -24,6 +26,8 @@ _COMPILED_KERNEL = re.compile(r"(graph_\d+_)?(triton|cpp)_\w+")
 _COMPILED_REGION = re.compile(
     r"(## )?(Torch-Compiled Region|(Call )?CompiledFxGraph)\b.*|CompiledFunction(Backward)?\d*", re.DOTALL
 )
+#: Names of an `autograd.Function`'s class, and of functions in C++ or TorchScript.
+_CLASS, _FUNCTION = re.compile(r"(?=\w*[A-Z])[A-Za-z_]\w*"), re.compile(r"[A-Za-z_]\w*")
 _AUTOGRAD = re.compile(r"autograd::.*|torch::autograd::.*|.*Backward\d*", re.DOTALL)
 
 
@@ -57,12 +61,20 @@ class Task:
         Index of the compiled region that contains it.
     inner : int
         Operators within it.
+    launches : bool
+        Whether it calls the runtime of a device.
     """
 
     event: Event
     scope: str
     region: int | None = None
     inner: int = 0
+    launches: bool = False
+
+    @property
+    def kind(self) -> str:
+        """Its kind in the graph: of an operator that launches work on a device, with the namespace of those."""
+        return f"{LAUNCH if self.launches else ''}{short(self.event.name)}"
 
 
 @dataclass
@@ -140,17 +152,50 @@ def nest(events: Iterable[Event]) -> Nesting:
     found, forward = Nesting(), _Forward()
     pending: list[tuple[Task, _Open]] = []
     lane, stack = -1, [_OUTSIDE]
-    for event in sorted(events, key=lambda e: (e.lane, e.start_ns, -e.finish_ns, e.order)):
+    ordered = sorted(events, key=lambda e: (e.lane, e.start_ns, -e.finish_ns, e.order))
+    operator = [not event.annotation and is_operator(event.name) for event in ordered]
+    for place in _functions(ordered, operator):
+        operator[place] = True
+    for event, one in zip(ordered, operator, strict=True):
         if event.lane != lane:
             lane, stack = event.lane, [_OUTSIDE]
         found.overlaps += _close(stack, event)
-        stack.append(_enter(event, stack[-1], found, forward, pending))
+        stack.append(_enter(event, one, stack[-1], found, forward, pending))
     for task, around in pending:
         if around.backward:
             task.scope = "/".join([forward.scope_of(around.sequence), *around.scope])
     found.tasks = sorted(
         (task for task, _ in pending), key=lambda t: (t.event.start_ns, t.event.lane, t.event.order)
     )
+    return found
+
+
+def _functions(events: list[Event], operator: list[bool]) -> set[int]:
+    """Return which events are functions without a namespace that call no operator: these are operators, too.
+
+    PyTorch names the forward of an `autograd.Function` by its class. A function of TorchScript may call none on its own
+    thread because it waits for those that it has forked, which run on others.
+
+    Parameters
+    ----------
+    events : list of Event
+        By lane, start, then longest first.
+    operator : list of bool
+        Which of them are operators by their names.
+    """
+    host = [place for place, event in enumerate(events) if not event.annotation]
+    begun = sorted((event.start_ns, event.lane) for event, one in zip(events, operator, strict=True) if one)
+    found = set()
+    for place, after in zip_longest(host, host[1:]):
+        event, name = events[place], events[place].name
+        if not _FUNCTION.fullmatch(name) or is_autograd(name) or _COMPILED_REGION.fullmatch(name):
+            continue
+        inner = None if after is None or events[after].lane != event.lane else events[after]
+        calls = inner is not None and inner.start_ns < event.finish_ns >= inner.finish_ns
+        first, last = (bisect_left(begun, (moment, -1)) for moment in (event.start_ns, event.finish_ns))
+        forked = not _CLASS.fullmatch(name) and any(lane != event.lane for _, lane in begun[first:last])
+        if event.start_ns < event.finish_ns and not calls and not forked:
+            found.add(place)
     return found
 
 
@@ -166,14 +211,17 @@ def _close(stack: list[_Open], event: Event) -> bool:
 
 
 def _enter(
-    event: Event, around: _Open, found: Nesting, forward: _Forward, pending: list[tuple[Task, _Open]]
+    event: Event,
+    operator: bool,
+    around: _Open,
+    found: Nesting,
+    forward: _Forward,
+    pending: list[tuple[Task, _Open]],
 ) -> _Open:
-    scope, operator, autograd, task = around.scope, False, False, around.task
+    scope, task = around.scope, around.task
     if event.annotation:
         scope = (*scope, event.name)
-    else:
-        operator = is_operator(event.name)
-        autograd = not operator and is_autograd(event.name)
+    autograd = not event.annotation and not operator and is_autograd(event.name)
     region = around.region
     if region is None and around.task is None and not operator and _COMPILED_REGION.fullmatch(event.name):
         region = len(found.regions)

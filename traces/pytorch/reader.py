@@ -28,7 +28,7 @@ from simsched.traces.pytorch.events import Step, Window
 from simsched.traces.pytorch.join import Columns, alone, joined
 from simsched.traces.pytorch.kineto import Survey, survey
 from simsched.traces.pytorch.nesting import Nesting, Task, nest
-from simsched.traces.pytorch.report import fill_report, tell_devices_covered, tell_step
+from simsched.traces.pytorch.report import fill_report, tell_step
 from simsched.traces.shared.json_stream import shown
 from simsched.traces.shared.libraries import of_pytorch
 from simsched.traces.shared.options import TOLERANT, flag, given, mends_if, whole_number
@@ -150,14 +150,14 @@ def _timed(
     width = threads or _noted_threads(held.metadata, Place(path, "simsched"))
     events = held.table.step(Place(path, "step"), _chosen(path, held, step))
     nesting = nest(events.events)
+    held.calls.mark(nesting.tasks, events.lane_numbers)
     of_pytorch(report, (event.name for event in events.events))
-    if not nesting.tasks:
+    if not nesting.tasks and not held.streams.within(events.window).kernels:
         raise FormatError(f"{path}: no operator in the step; its events are wrappers and annotations only")
     _require_distinct(path, nesting.tasks)
-    if devices and held.streams.kernels:
+    if held.streams.kernels:
         graph = with_devices(path, held, events, nesting, width or 1, report)
         tell_step(graph, held, events, nesting)
-        tell_devices_covered(graph)
     else:
         columns = alone(path, nesting.tasks) if companion is None else joined(path, companion, nesting)
         graph = _graph(path, held, events, nesting, columns, width or 1, report)
@@ -211,17 +211,18 @@ def _graph(
     tasks = nesting.tasks
     start_ns = np.array([t.event.start_ns for t in tasks], np.int64)
     finish_ns = np.array([t.event.finish_ns for t in tasks], np.int64)
+    launch = [t.launches for t in tasks]
     lanes, lane = np.unique([t.event.lane for t in tasks], return_inverse=True)
     graph = TaskGraph.from_edges(
         (finish_ns - start_ns) / 1e9,
         columns.edges,
-        kinds=[short(t.event.name) for t in tasks],
+        kinds=[t.kind for t in tasks],
         names=_names(tasks),
         shapes=columns.shapes,
         scopes=[t.scope for t in tasks],
-        flops=columns.flops,
-        bytes_B=columns.bytes_B,
-        widths=width,
+        flops=np.where(launch, np.nan, columns.flops),
+        bytes_B=np.where(launch, np.nan, columns.bytes_B),
+        widths=np.where(launch, 1, width),
         name=plain_name(path, ".json", ".kineto"),
         recorded_on=_recorded_on(held.metadata, Place(path, "simsched")),
         report=report,

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 
 from simsched.graph import ImportReport, TaskGraph
-from simsched.graph.import_facts import covered_s
+from simsched.graph.recording import LAUNCH
 from simsched.text import counted
 from simsched.traces.pytorch.events import Step
 from simsched.traces.pytorch.kineto import Survey
-from simsched.traces.pytorch.nesting import Nesting
+from simsched.traces.pytorch.nesting import Nesting, nest
 from simsched.traces.pytorch.tensors import Dependencies
 from simsched.traces.shared.places import Place
 from simsched.traces.shared.timeline import covered
@@ -47,6 +48,7 @@ def fill_report(
     graph: TaskGraph, path: Path, held: Survey, step: Step, nesting: Nesting, edges: Edges
 ) -> None:
     """Add the facts and sentences of an import to the graph's report."""
+    _devices_left_out(graph, held, nesting)
     tell_step(graph, held, step, nesting)
     _events(graph, held, step, nesting)
     _edges(graph, edges)
@@ -59,26 +61,33 @@ def tell_step(graph: TaskGraph, held: Survey, step: Step, nesting: Nesting) -> N
     """Add the chosen step, its share covered by operators, and the graph's parallelism to its report."""
     _parallelism(graph)
     _steps(graph, held, step)
-    _coverage(graph, step, nesting)
+    _coverage(graph, held, step, nesting)
 
 
-def tell_devices_covered(graph: TaskGraph) -> None:
-    """Count what devices ran into the covered time, too; what operators alone cover is `host_covered_s`.
-
-    The span reaches to the last kernel where that ends after the step.
-    """
-    facts, run = graph.report.facts, graph.recording
-    assert run is not None  # noqa: S101 - narrows the type: graphs with devices are recorded
-    host_s, both_s = facts["covered_s"], covered_s(run.start_s, run.finish_s)
-    span_s = max(facts["span_s"], float(run.finish_s.max() - run.start_s.min()))
-    facts.update(host_covered_s=host_s, covered_s=both_s, span_s=span_s, covered_share=both_s / span_s)
+def _devices_left_out(graph: TaskGraph, held: Survey, nesting: Nesting) -> None:
+    """Say that the times of a step whose devices are left out are those of the host alone."""
+    report, events = graph.report, held.counts["device"]
+    launching = sum(task.launches for task in nesting.tasks)
+    if not events and not launching:
+        return
+    report.facts.update(device_events=events, launching_operators=launching)
+    said = (
+        f"{counted(launching, 'operator launches', 'operators launch')} work there, on one thread each (kinds "
+        f"{LAUNCH}...), which no team of cores shortens"
+        if launching
+        else "calls that launched them are not recorded, so that operators which only launch are taken for ops of a CPU"
+    )
+    report.doubt(
+        f"{counted(events, 'event')} of a device (kernels, copies) left out: durations are those of the host alone, "
+        f"which does not wait for the device; {said}; devices=true takes what ran on devices as tasks"
+    )
 
 
 def _parallelism(graph: TaskGraph) -> None:
     facts = graph.report.facts
     facts.update(
         lanes=len(graph.recording.lane_names) if graph.recording else 0,
-        threads=int(graph.widths[0]),
+        threads=int(graph.widths.max()),
         work_s=graph.work_s,
         critical_path_s=graph.critical_path_s,
     )
@@ -105,29 +114,67 @@ def _steps(graph: TaskGraph, held: Survey, step: Step) -> None:
     )
 
 
-def _coverage(graph: TaskGraph, step: Step, nesting: Nesting) -> None:
-    tasks = [(t.event.start_ns, t.event.finish_ns) for t in nesting.tasks]
-    first = step.window.start_ns if step.window else min(e.start_ns for e in step.events)
-    last = step.window.finish_ns if step.window else max(e.finish_ns for e in step.events)
-    span, in_tasks = last - first, covered(tasks, first, last)
-    with_autograd = covered(tasks + nesting.autograd_ns, first, last)
-    facts = graph.report.facts
-    facts.update(
-        span_s=span / 1e9,
-        covered_s=in_tasks / 1e9,
-    )
+def _coverage(graph: TaskGraph, held: Survey, step: Step, nesting: Nesting) -> None:
+    """Tell the shares of the step that tasks take, and of the rest, what else ran: of the first in the list.
+
+    A step lasts until its last task has ended.
+    """
+    tasks, before = _ran_ns(graph), _begun_before(step)
+    marks = [step.window] if step.window else step.events
+    starts, finishes = zip(*tasks, *((it.start_ns, it.finish_ns) for it in marks), strict=True)
+    first, last = min(starts), max(finishes)
+    facts, span, ran, reached = graph.report.facts, last - first, list[tuple[int, int]](), [0]
+    for others in (tasks, before, held.calls.waits_ns, nesting.autograd_ns):
+        ran += others
+        reached.append(covered(ran, first, last))
+    facts.update(span_s=span / 1e9, covered_s=reached[1] / 1e9)
+    if held.streams.kernels:
+        host = [(t.event.start_ns, t.event.finish_ns) for t in nesting.tasks]
+        facts["host_covered_s"] = covered(host, first, last) / 1e9
     if not span:
         return
+    _, begun, waits, autograd = ((after - before) / span for before, after in pairwise(reached))
     facts.update(
-        covered_share=in_tasks / span,
-        lost_share=1 - in_tasks / span,
-        lost_autograd_share=(with_autograd - in_tasks) / span,
-        lost_python_share=(span - with_autograd) / span,
+        covered_share=reached[1] / span,
+        lost_share=1 - reached[1] / span,
+        lost_autograd_share=autograd,
+        lost_python_share=(span - reached[-1]) / span,
     )
+    said = f"{autograd:.1%} in autograd's wrappers, {facts['lost_python_share']:.1%} in Python and other code"
+    if held.calls.waits_ns:
+        facts["lost_waits_share"] = waits
+        said = f"{waits:.1%} in waits for devices, {said}"
+    if before:
+        facts.update(operators_begun_before=len(before), lost_begun_before_share=begun)
+        said = f"{begun:.1%} in operators that began before it, {said}"
+        seconds = covered(before, first, last) / 1e9
+        graph.report.doubt(
+            f"{counted(len(before), 'operator reaches', 'operators reach')} across the step's begin ({seconds:.6g} s "
+            f"within it) and {'was' if len(before) == 1 else 'were'} left out"
+        )
+    nothing = "no operator and no kernel" if held.streams.kernels else "no operator"
     graph.report.note(
-        f"{facts['lost_share']:.1%} of the step lies in no operator: {facts['lost_autograd_share']:.1%} in autograd's "
-        f"wrappers, {facts['lost_python_share']:.1%} in Python and other code; the graph leaves it out"
+        f"{facts['lost_share']:.1%} of the step lies in {nothing}: {said}; the graph leaves it out"
     )
+
+
+def _ran_ns(graph: TaskGraph) -> list[tuple[int, int]]:
+    """Return when each task of a recorded graph ran, in nanoseconds of its clock."""
+    run = graph.recording
+    assert run is not None  # noqa: S101 - narrows the type: Kineto traces are recorded
+    columns = (
+        np.rint(column * 1e9).astype(np.int64) + (run.origin_ns or 0)
+        for column in (run.start_s, run.finish_s)
+    )
+    return list(zip(*(column.tolist() for column in columns), strict=True))
+
+
+def _begun_before(step: Step) -> list[tuple[int, int]]:
+    """Return when the topmost operators ran that began before the step and reach into it."""
+    if not step.before or step.window is None:
+        return []
+    events = (task.event for task in nest([*step.before, *step.events]).tasks)
+    return [(e.start_ns, e.finish_ns) for e in events if e.start_ns < step.window.start_ns]
 
 
 def _events(graph: TaskGraph, held: Survey, step: Step, nesting: Nesting) -> None:
@@ -144,12 +191,6 @@ def _events(graph: TaskGraph, held: Survey, step: Step, nesting: Nesting) -> Non
         f"of {operators} operators in the step {graph.n_tasks} are tasks; {nesting.inner} lie within tasks, whose time "
         f"includes them, and {nesting.wrappers} are wrappers (autograd nodes, forked functions, compiled regions)"
     )
-    if held.counts["device"]:
-        report.facts["device_events"] = held.counts["device"]
-        report.note(
-            f"{counted(held.counts['device'], 'event')} of a device (kernels, copies) left out: durations are those of "
-            "the calls on the host, which do not wait for the device"
-        )
     if held.untimed:
         report.facts["untimed_operators"] = held.untimed
         report.note(

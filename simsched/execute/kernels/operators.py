@@ -12,6 +12,7 @@ from typing import Any
 
 from simsched.errors import EngineError
 from simsched.execute.kernels import rules, window_rules
+from simsched.graph.recording import NO_OPS
 from simsched.graph.shapes import parse_shape
 from simsched.parameters import is_whole
 
@@ -38,13 +39,15 @@ class _Operator:
 
 
 def plain(kind: str) -> str:
-    """Return a kind as the table spells it.
+    """Return a kind as the table spells it; those of what ran on a device or launched it stay, as the table has none.
 
     Examples
     --------
-    >>> plain("aten::add_"), plain("MatMul"), plain("aten::tanh_backward")
-    ('add', 'matmul', 'tanh_backward')
+    >>> plain("aten::add_"), plain("MatMul"), plain("aten::tanh_backward"), plain("launch::mm")
+    ('add', 'matmul', 'tanh_backward', 'launch::mm')
     """
+    if kind.startswith(NO_OPS):
+        return kind
     return kind.rpartition("::")[2].rpartition(".")[2].lower().removesuffix("_")
 
 

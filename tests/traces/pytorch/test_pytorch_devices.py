@@ -83,6 +83,7 @@ def test_operators_are_cut_at_launches_and_waits(gpu):
     assert facts["impossible_edges"] == 0
     assert graph.bytes_B[-1] == 64
     assert len(graph.recording.lane_names) == 2
+    assert graph.kinds.to_list()[:6] == ["launch::mm"] * 2 + ["launch::item"] * 3 + ["relu"]
 
 
 @pytest.mark.parametrize(
@@ -100,10 +101,74 @@ def test_calls_of_any_runtime_wait(mini, name):
     assert edges == {("item.0", "item.1"), ("item.0", "Memcpy DtoH"), ("Memcpy DtoH", "item.1")}
 
 
-def test_without_the_option_devices_are_left_out(gpu):
-    graph = gpu.load_alone()
-    assert graph.kinds.to_list() == ["mm", "item", "relu"]
-    assert graph.report.facts["device_events"] == 2
+def test_without_the_option_what_launches_takes_its_seconds_on_any_team(gpu):
+    """100 launches of 10 us took 125 us on 8 cores, at an efficiency of 100 %."""
+    gpu.events[0]["args"]["Input Dims"] = [[2, 3], [3, 4]]
+    graph = gpu.load_alone(threads=4)
+    facts, notes = graph.report.facts, graph.report.notes
+    assert graph.kinds.to_list() == ["launch::mm", "launch::item", "relu"]
+    assert graph.task_name(0).startswith("mm#")
+    assert (facts["device_events"], facts["launching_operators"], facts["threads"]) == (2, 2, 4)
+    assert notes[0].startswith("2 events of a device")
+    assert "those of the host alone" in notes[0]
+    assert "2 operators launch work there" in notes[0]
+    assert (graph.widths.tolist(), graph.shapes[0], np.isnan(graph.flops[0])) == ([1, 1, 4], "2x3;3x4", True)
+    alone_s = ss.simulate(graph, "generic[cores=8]", "sequential").alone_s
+    assert alone_s[:2].tolist() == graph.durations_s[:2].tolist()
+    assert alone_s[2] < graph.durations_s[2]
+
+
+def test_launches_go_by_the_clock_of_another_machine(gpu):
+    """No roofline of the product says how long its launch takes."""
+    gpu.events[0]["args"]["Input Dims"] = [[2, 3], [3, 4]]
+    speeds = {"core_flops": 1e11, "core_bandwidth_Bps": 1e10, "clock_Hz": 2.6e9}
+    gpu.top["simsched"] = {"threads": 1, "cpu_model": "some", **speeds}
+    graph, machine = gpu.load_alone(), ss.machine("knl-7250")
+    clocks = 2.6e9 / machine.scalar_clock_Hz(machine.n_cores)
+    assert ss.CostModel().on(graph, machine).one_core_s[0] == pytest.approx(10e-6 * clocks)
+
+
+def test_where_launches_are_not_recorded_the_note_says_so(mini):
+    mini.op("aten::mm", 0, 10)
+    kernel(mini, "gemm", 3, 6, 1)
+    mini.event("cuda_runtime", "cudaLaunchKernel", 2, "soon", 1, correlation=1)
+    graph = mini.load_alone()
+    assert graph.kinds.to_list() == ["mm"]
+    assert "calls that launched them are not recorded" in graph.report.notes[0]
+
+
+@pytest.mark.parametrize("devices", [True, False])
+def test_waits_and_kernels_are_not_lost_in_python(mini, devices):
+    """An operator of 20 us, a kernel of 1 ms that a call waits for, 10 us of nothing, an operator of 10 us."""
+    mini.op("aten::mm", 0, 20)
+    call(mini, "cudaLaunchKernel", 5, 5, 1)
+    kernel(mini, "gemm", 30, 1000, 1)
+    call(mini, "cudaDeviceSynchronize", 30, 1030, 2)
+    mini.op("aten::item", 1070, 10)
+    report = mini.load_alone(devices=devices).report
+    told = {
+        name: round(report.facts[f"{name}_share"] * 1080) for name in ("covered", "lost_waits", "lost_python")
+    }
+    assert told == {
+        "covered": 1030 if devices else 30,
+        "lost_waits": 30 if devices else 1030,
+        "lost_python": 20,
+    }
+    assert any(f"{'no kernel' if devices else 'no operator'}: " in note for note in report.notes)
+
+
+def test_kernels_alone_are_a_step_where_devices_are_asked_for(mini):
+    """A CUDA graph is replayed in each of two steps, without an operator."""
+    for step in (1, 2):
+        mini.annotate(f"ProfilerStep#{step}", 1000 * step, 500)
+        call(mini, "cudaGraphLaunch", 1000 * step + 5, 10, step)
+        for start, name, stream in ((50, "A", 7), (160, "B", 7), (70, "C", 13)):
+            kernel(mini, name, 1000 * step + start, 100, step, stream=stream)
+    graph = mini.load_alone(devices=True)
+    assert told(graph) == ({"A": (0, 100), "B": (110, 210), "C": (20, 120)}, {("A", "B")})
+    assert (graph.report.facts["step"], graph.report.facts["steps"]) == (2, "1, 2")
+    with pytest.raises(FormatError, match="no operator among its 10 events"):
+        mini.load_alone()
 
 
 def test_a_kernel_that_outlives_its_operator_holds_up_nothing(gpu):
@@ -248,10 +313,11 @@ def test_changed_events_are_read_or_refused(gpu, data):
 
 
 def test_no_team_of_cores_shortens_a_kernel(mini):
-    """A kernel called as an op of a CPU, of 6 us, takes as long on any number of cores."""
+    """A kernel called as an op of a CPU, of 6 us, takes as long on any number of cores, and so does its launch."""
     mini.op("aten::relu", 0, 4)
     call(mini, "cudaLaunchKernel", 2, 1, 1)
     kernel(mini, "relu", 4, 6, 1)
     graph = mini.load_alone(devices=True)
     assert graph.kinds[-1] == "device::relu"
-    assert ss.simulate(graph, "generic[cores=8]", "sequential").alone_s[-1] == pytest.approx(6e-6)
+    alone_s = ss.simulate(graph, "generic[cores=8]", "sequential").alone_s
+    assert alone_s.tolist() == pytest.approx([2e-6, 2e-6, 6e-6])

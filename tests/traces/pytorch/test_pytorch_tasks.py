@@ -51,6 +51,21 @@ def test_wrappers_and_annotations_are_not_tasks(mini):
     )
 
 
+def test_functions_without_a_namespace_are_tasks_where_they_call_no_operator(mini):
+    """PyTorch names the forward of an `autograd.Function` by its class."""
+    mini.op("FlashAttnFunc", 0, 700)
+    mini.op("aten::detach", 100, 5, lane=2)
+    mini.op("Outer", 700, 50)
+    mini.op("my_kernel", 710, 20)
+    mini.op("FlashAttnFuncBackward", 800, 10)
+    mini.op("CompiledFunction", 820, 10)
+    mini.op("forward", 840, 30)  # of TorchScript: it waits for what it forked
+    mini.op("aten::mm", 845, 20, lane=2)
+    graph = mini.load_alone()
+    assert graph.kinds.to_list() == ["FlashAttnFunc", "detach", "my_kernel", "mm"]
+    assert graph.report.facts["wrappers"] == 4
+
+
 def test_backward_of_an_unknown_forward_has_no_more_than_that_scope(mini):
     mini.op("aten::addmm", 0, 2, [A], [B], sequence=5)
     mini.op("aten::addmm", 0, 2, [A], [C], sequence=6, lane=2)
@@ -113,6 +128,37 @@ def test_the_last_complete_step_is_taken_unless_another_is_chosen(mini):
     for wrong in (True, 1.0, "", "-1", "one", "9" * 5000, -1):
         with pytest.raises(FormatError, match=r"step is .*; expected the number of a ProfilerStep"):
             mini.load(step=wrong)
+
+
+def test_what_reaches_across_the_marks_of_a_step_is_told(mini):
+    """Of 100 us, 75 are of an operator that began before; another one ends 20 us after the mark."""
+    mini.annotate("ProfilerStep#1", 0, 100)
+    mini.op("gloo::wait", -5, 80, lane=2)
+    mini.op("gloo::inner", -4, 20, lane=2)
+    mini.op("aten::relu", 80, 40, [A], [B])
+    graph = mini.load_alone()
+    facts = graph.report.facts
+    assert (graph.kinds.to_list(), facts["operators_begun_before"]) == (["relu"], 1)
+    assert (facts["span_s"], facts["critical_path_s"]) == (120e-6, 40e-6)
+    assert facts["lost_begun_before_share"] == pytest.approx(75 / 120)
+    assert facts["lost_python_share"] == pytest.approx(5 / 120)
+    assert any(
+        "1 operator reaches across the step's begin (7.5e-05 s within it)" in note
+        for note in graph.report.notes
+    )
+
+
+def test_steps_of_several_processes_are_refused(mini):
+    """Two ranks in a file: the step of one took its operators out of the other's."""
+    for rank in (1, 2):
+        mini.annotate("ProfilerStep#0", 5 * rank, 900)
+        mini.op("aten::mm", 5 * rank + 5, 400)
+        for event in mini.events[-2:]:
+            event["pid"] = rank
+    with pytest.raises(
+        FormatError, match=r"ProfilerStep of several processes \(1, 2\).*load the file of one rank"
+    ):
+        mini.load_alone()
 
 
 def test_a_trace_without_steps_is_one_step(mini):
