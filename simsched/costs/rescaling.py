@@ -130,10 +130,15 @@ def _doubts(graph: TaskGraph, machine: Machine, recorded: Mask) -> Iterator[Note
     total_s, device = seconds.sum(), on_device(graph) & recorded
     if seconds[device].any():
         did = f"{counted(device.sum(), 'task')} ran on a device, {seconds[device].sum() / total_s:.0%} of all seconds"
-        yield Note(
-            f"{did}, which are kept on {_core_of(machine)}: nothing tells how long its cores take",
-            Weight.DOUBT,
-        )
+        means = f", which are kept on {_core_of(machine)}: nothing tells how long its cores take"
+        if (
+            beside_host(graph)
+            and stands_in(graph, machine)
+            and machine.n_cores <= (recorded_threads(graph) or 1)
+        ):
+            what = "they occupy cores of the host, so that more cores seem to help where a device"
+            means = f": on {_core_of(machine)} {what} runs them beside the host (replay-recorded does)"
+        yield Note(did + means, Weight.DOUBT)
     long = _far_longer(graph, seconds) & recorded
     if (lost_s := seconds[long].sum()) > INTERRUPTED * total_s:
         those = counted(long.sum(), "task takes", "tasks take")
@@ -288,6 +293,37 @@ def recorded_run(graph: TaskGraph, machine: Machine) -> tuple[float, int] | None
         return None
     took_s = float(graph.recording.finish_s.max() - graph.recording.start_s.min())
     return took_s, recorded_threads(graph) or 1
+
+
+def why_other(graph: TaskGraph) -> str:
+    """Return why a replay takes another time than the recording, in words.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> why_other(ss.TaskGraph.from_edges([1.0]))[:44]
+    'its tasks started in another order or later,'
+    """
+    if graph.recording is None or not beside_host(graph):
+        why = "its tasks started in another order or later, or time passed between them"
+        return f"{why} (replay-recorded tells them apart)"
+    device = on_device(graph)
+    lanes = counted(len(np.unique(graph.recording.lanes[device])), "lane")
+    why = f"beside that, {lanes} of devices ran {counted(device.sum(), 'task')}, which occupy cores of the host here"
+    return f"{why} (replay-recorded gives each lane an executor)"
+
+
+def beside_host(graph: TaskGraph) -> bool:
+    """Return whether some tasks ran on a device, and others did not.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> beside_host(ss.TaskGraph.from_edges([1.0, 2.0], kinds=["device::gemm", "gemm"]))
+    True
+    """
+    device = on_device(graph)
+    return bool(device.any() and not device.all())
 
 
 def _check_estimable(graph: TaskGraph, missing: Mask, roofline: Seconds) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from simsched.costs.rescaling import recorded_run
+from simsched.costs.rescaling import recorded_run, why_other
 from simsched.errors import PolicyError
 from simsched.notes import Note, Weight
 from simsched.policy.layout import BEST
@@ -64,10 +64,8 @@ def _of_recording(schedule: Schedule) -> Iterator[str]:
         return
     took_s, threads = recorded
     if abs(took_s - schedule.makespan_s) > WORTH * took_s:
-        yield (
-            f"the recording itself took {format_time(took_s)} on {counted(threads, 'thread')}: its tasks started in "
-            "another order or later, or time passed between them (replay-recorded tells them apart)"
-        )
+        said = f"the recording itself took {format_time(took_s)} on {counted(threads, 'thread')}"
+        yield f"{said}: {why_other(schedule.graph)}"
 
 
 def advised(schedule: Schedule, progress: Callable[[int], object] | None = None) -> Schedule:

@@ -210,10 +210,10 @@ def comparison_frame(
     sampled = _sampled(frame["makespan_s"], worlds_s)
     _insert(frame, sampled)
     recorded = against_recording(frame, sequential.graph, sequential.require_machine())
-    notes = *others, *notes_of(schedules), *recorded, *_one_core(sequential).notes
+    notes = *others, *notes_of(schedules), *_one_core(sequential).notes
     return Result.of(
         frame,
-        [*undecided(frame, "policy"), *few_samples(worlds_s), *notes],
+        [*recorded, *undecided(frame, "policy"), *few_samples(worlds_s), *notes],
         comparison,
         (*HIDDEN, *_certain(sampled)),
     )

@@ -141,14 +141,13 @@ def _result(
     notes = [*nearest, *few_samples(worlds_s), *one_sample(len(worlds_s[0]))]
     notes += _of_most_cores(said) if graph is None else chain(*said.values())
     frame = with_growth(_with_knee(pd.DataFrame(rows).drop(columns="worlds_s"), graph is None))
-    if graph is not None:
-        notes += against_recording(frame, graph, machine)
+    recorded = [] if graph is None else against_recording(frame, graph, machine)
     of_rows = [
         Note(f"{counted(cores, 'core')}: {note}", Weight.ASSUMPTION)
         for cores, note in zip(frame["cores"], frame["note"], strict=True)
         if note
     ]
-    told = [*notes, *of_rows, *advice(frame, "cores", "at {} cores")]
+    told = [*recorded, *notes, *of_rows, *advice(frame, "cores", "at {} cores")]
     return Result.of(frame.drop(columns=[*FOR_ADVICE]), told, scaling, (*HIDDEN, *quiet(frame)))
 
 

@@ -9,7 +9,7 @@ from functools import cache, partial
 import numpy as np
 import pandas as pd
 
-from simsched.costs.rescaling import recorded_run
+from simsched.costs.rescaling import recorded_run, why_other
 from simsched.errors import SimschedError
 from simsched.graph import TaskGraph
 from simsched.graph.taskgraph import Seconds
@@ -126,10 +126,9 @@ def against_recording(frame: pd.DataFrame, graph: TaskGraph, machine: Machine) -
     said = f"the recording itself took {format_time(took_s)} on {counted(threads, 'thread')}"
     if ((rows["low_s"] <= took_s) & (took_s <= rows["high_s"])).any():
         return [Note(said)]
-    why = "its tasks started in another order or later, or time passed between them (replay-recorded tells them apart)"
     which = "the interval" if len(rows) == 1 else "the intervals"
     holds = f"which {which} at {counted(threads, 'core')} {'does' if len(rows) == 1 else 'do'} not hold"
-    return [Note(f"{said}, {holds}: {why}", Weight.DOUBT)]
+    return [Note(f"{said}, {holds}: {why_other(graph)}", Weight.DOUBT)]
 
 
 def fastest_shares(worlds_s: Sequence[Sequence[float]]) -> Seconds:

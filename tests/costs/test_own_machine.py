@@ -166,13 +166,30 @@ def test_a_stream_of_a_device_is_no_thread():
     graph = recorded([0, 2, 1, 2], [1, 1, 1, 1], kinds=["MatMul", "device::gemm", "Add", "device::relu"])
     schedule = ss.simulate(graph, policy="fifo")
     assert schedule.require_machine().spec == "generic[cores=2]"
-    assert schedule.notes[0].startswith(
-        "2 tasks ran on a device, 50% of all seconds, which are kept on generic"
-    )
+    said = "2 tasks ran on a device, 50% of all seconds"
+    assert schedule.notes[0].startswith(f"{said}: on generic they occupy cores of the host")
+    known = ss.simulate(graph, "knl-7250", "fifo").notes[0]
+    assert known == f"{said}, which are kept on knl-7250: nothing tells how long its cores take"
     assert (
         ss.simulate(recorded([0, 1], [1, 1], kinds="device::gemm")).require_machine().spec
         == "generic[cores=2]"
     )
+
+
+def test_tasks_of_a_device_that_ran_beside_the_host_are_named_first():
+    """One thread and one stream, each busy for 2 s at the same time, take 4 s on the thread's core."""
+    kinds, start = ["Add", "device::gemm"] * 2, np.array([0.0, 0.0, 1.0, 1.0])
+    run = Recording(start, start + 1.0, np.array([0, 1, 0, 1], np.int32), ("main", "stream"))
+    graph = ss.TaskGraph.from_edges([1.0] * 4, [(0, 2), (1, 3)], kinds=kinds, recording=run)
+    said = "the recording itself took 2 s on 1 thread"
+    why = ": beside that, 1 lane of devices ran 2 tasks, which occupy cores of the host here"
+    assert ss.simulate(graph).notes[0].startswith(said + why)
+    for found in (ss.predict(graph, cores=[1, 2]), ss.compare(graph, policies=["fifo"])):
+        assert found.notes[0].startswith(said)
+        assert why in found.notes[0]
+    replayed = ss.replay_recorded(graph).plain
+    assert replayed.makespan_s == 2.0
+    assert not any("cores of the host" in note for note in replayed.notes), "each lane is an executor there"
 
 
 @pytest.mark.parametrize(("long_s", "alike", "noted"), [(20.0, 19, True), (9.0, 19, False), (20.0, 8, False)])

@@ -7,7 +7,7 @@ import pytest
 
 import simsched as ss
 from simsched.errors import GraphError, LayoutError, SimschedError
-from simsched.execute.recorded.gaps import DISPATCH, FIRST, INTERRUPTED, WAKE_UP, Gaps, absences_s
+from simsched.execute.recorded.gaps import DISPATCH, FIRST, INTERRUPTED, OF_DEVICE, WAKE_UP, Gaps, absences_s
 from simsched.graph import Recording
 from simsched.traces.samples import SAMPLES, sample_files
 
@@ -46,6 +46,19 @@ def test_gaps_by_cause():
         1,
     ]
     assert np.isnan(table.loc["interrupted", "mean_s"])
+
+
+def test_what_waits_on_a_device_is_no_cost_of_starts():
+    """Lane 1 is a stream, whose gap of 2 s is its queue; lane 0 takes 0.5 s before task 1, and so in a replay."""
+    graph = recorded(
+        [0, 1.5, 0.5, 4], [1, 2.5, 2, 5], [(0, 1), (2, 3)], [0, 0, 1, 1],
+        kinds=["a", "a", "device::k", "device::k"],
+    )  # fmt: skip
+    replayed = ss.replay_recorded(graph)
+    assert replayed.gaps.cause.tolist() == [FIRST, DISPATCH, FIRST, OF_DEVICE]
+    assert replayed.gaps.table.set_index("cause").loc["device", "total_s"] == 2
+    assert replayed.overheads.dispatch_s == 0.5
+    assert replayed.calibrated.finish_s.tolist() == [1.5, 3.0, 1.5, 2.5]
 
 
 def test_two_lanes_replayed():

@@ -281,6 +281,7 @@ def test_what_a_recording_took_is_said_where_its_cores_are_asked_for():
         ):
             (note,) = (note for note in found.notes if "the recording itself" in note)
             assert said in note
+            assert not gap_s or note == found.notes[0], "what the recording contradicts comes first"
     for machine, cores, samples in ((None, 2, 20), ("knl-7250", 1, 20), (None, 1, 1)):
         found = ss.predict(graph, machine, cores=[cores], samples=samples)
         assert not any("the recording itself" in note for note in found.notes)

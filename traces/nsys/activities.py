@@ -155,8 +155,13 @@ class Reading:
         )
 
     def _ran(self, table: str, told: dict[str, Whole]) -> dict[str, Whole]:
-        """Return the rows with times; CUPTI gives 0 where it could not take them."""
-        kept = (told["start"] > 0) & (told["end"] >= told["start"]) & (told["end"] <= MAX_NS)
+        """Return the rows with times; CUPTI gives 0 for both where it could not take them."""
+        kept = (
+            (told["start"] >= 0)
+            & (told["end"] >= told["start"])
+            & (told["end"] > 0)
+            & (told["end"] <= MAX_NS)
+        )
         self.counts[f"rows of {table} without times"] += int((~kept).sum())
         return told if kept.all() else {name: column[kept] for name, column in told.items()}
 

@@ -204,6 +204,8 @@ class _Graph:
             backwards=backwards,
         )
         report.facts.update(dropped(found.counts))
+        lost = sum(count for what, count in found.counts.items() if "CUPTI" in what)
+        report.doubt(f"left out: {counted(lost, 'activity', 'activities')} without times", when=lost)
         report.note(
             f"{counted(left_out, 'call')} without a launch or a wait; calls=all takes such, too",
             when=left_out,

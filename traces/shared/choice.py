@@ -27,6 +27,27 @@ OPTIONS = {
 _DEPTH = re.compile(r"(?P<least>[0-9]{1,6})(?:-(?P<most>[0-9]{1,6}))?", re.ASCII)
 #: Most names, lanes and depths in messages, and most characters.
 MOST_LISTED, MOST_CHARACTERS = 8, 300
+#: Line of a device on which XLA's profiler puts the operations of TPUs and, again, those of a GPU's streams.
+XLA_OPS = "XLA Ops"
+#: Lines on which it says again what a device's operations and streams do, in all versions of its xplane_schema.cc.
+SUMMARIES = (
+    "Steps", "XLA Modules", "XLA TraceMe", "Framework Ops", "TensorFlow Ops", "Framework Name Scope",
+    "TensorFlow Name Scope", "Source code", "Source Code", "Launch Stats", "Sparse Core Steps", "Sparse Core Modules",
+)  # fmt: skip
+#: What is left out of a trace although it is or may be work, by its name in counts: one of it, several.
+LOST = {
+    "unfinished": ("span without an end", "spans without an end"),
+    "ended, never begun": ("end without a beginning", "ends without a beginning"),
+    "without duration": ("span without a duration", "spans without a duration"),
+    "negative duration": ("span of a negative duration", "spans of a negative duration"),
+    "without time": ("event without a time", "events without a time"),
+    "events without a time on the trace's clock": (
+        "event without a time on the trace's clock",
+        "events without a time on the trace's clock",
+    ),
+    "events whose names were lost": ("event whose name was lost", "events whose names were lost"),
+    "asynchronous": ("asynchronous event", "asynchronous events"),
+}
 
 
 @dataclass(frozen=True)
@@ -94,6 +115,23 @@ def spelled(depths: range) -> str:
     return f"{depths[0]}-{depths[-1]}" if len(depths) > 1 else str(depths[0])
 
 
+def said_again(lanes: Iterable[tuple[str, str]]) -> list[bool]:
+    """Return which lanes, processes and threads, say again what others of their process do: summaries of operations.
+
+    Examples
+    --------
+    >>> said_again([("TPU", "Steps"), ("TPU", "XLA Ops"), ("GPU", "XLA Ops"), ("GPU", "Stream #7"), ("app", "Steps")])
+    [True, False, True, False, False]
+    """
+    every = list(lanes)
+    streams = {process for process, thread in every if thread.startswith("Stream #")}
+    of_ops = streams | {process for process, thread in every if thread == XLA_OPS}
+    return [
+        (process in of_ops and thread in SUMMARIES) or (process in streams and thread == XLA_OPS)
+        for process, thread in every
+    ]
+
+
 def listed(values: Iterable[str], most: int) -> str:
     """Return the first of some values in a line, and the number of the others."""
     every = list(values)
@@ -136,6 +174,8 @@ def tell_chains(
     counts : mapping of str to int
     """
     report.facts.update(dropped(counts))
+    lost = ", ".join(counted(counts[what], *words) for what, words in LOST.items() if counts.get(what))
+    report.doubt(f"left out, with the work in them: {lost}", when=lost)
     report.doubt(
         f"a {trace} trace records no dependencies: edges are the recorded order of each {lane}, a chain{flows}; "
         f"no policy can run the tasks of a {lane} in parallel",

@@ -27,6 +27,8 @@ _NO_NUMBER = re.compile(rb"(:[ ]{0,64})-?(?:nan(?:\([a-z]{0,8}\))?|inf|NaN|Infin
 _OPEN_MEMBER = re.compile(rb'(?<!\\)(?:\\\\)*"[ ]{0,64}(?::[ ]{0,64}(?:[-A-Za-z()]{1,15}[ ]{0,64})?)?\Z')
 #: Its largest distance from the end.
 _BACK_B = 256
+#: The parser's message, where its excerpt has an opening bracket at the place of the error.
+_SECOND = re.compile(r"trailing garbage\n.{39}[{\[]")
 #: Prefixes whose builders are remembered.
 _MOST_ROUTES = 10_000
 
@@ -329,7 +331,10 @@ def _parse(step: Callable[..., object], path: Path, offset_B: int, *chunk: bytes
 def _story(path: Path, offset_B: int, error: Exception) -> FormatError:
     # The parser adds an excerpt of the file on further lines, as bytes where it is not UTF-8.
     said = error.args[0] if error.args else ""
-    line = (said.decode("ascii", "replace") if isinstance(said, bytes) else str(error)).strip().split("\n")[0]
+    text = (said.decode("ascii", "replace") if isinstance(said, bytes) else str(error)).strip()
+    line = text.split("\n")[0]
     if "premature" in line or "ncomplete" in line:
         return cut_off(path, offset_B)
+    if _SECOND.search(text):
+        line = "two documents follow each other, as where a file was put behind another"
     return FormatError(f"{path}: not valid JSON near byte {offset_B}: {line[:100] or type(error).__name__}")

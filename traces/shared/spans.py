@@ -21,7 +21,8 @@ from simsched.graph.cleanup.matching import matcher
 from simsched.graph.edges import adjacency
 from simsched.graph.loading import MANY
 from simsched.system import give_back
-from simsched.traces.shared.choice import MOST_LISTED, Choice, listed, spelled
+from simsched.text import counted
+from simsched.traces.shared.choice import MOST_LISTED, Choice, listed, said_again, spelled
 from simsched.traces.shared.json_stream import shown
 from simsched.traces.shared.timeline import ascending, by_lane, in_order, picked, recording, sizes, timed
 
@@ -241,7 +242,8 @@ def choose(path: Path, spans: Spans, choice: Choice, report: ImportReport) -> Sm
     report.facts.update(
         spans=len(spans), spans_by_depth=listed((f"{depth}: {n}" for depth, n in by_depth if n), MOST_LISTED)
     )
-    every, rows = len(spans), np.arange(len(spans), dtype=np.int32)
+    rows = _without_summaries(spans, choice, report)
+    every = len(rows)
     for option, value, chosen, codes, called in _filters(spans, choice):
         kept = chosen[rows]
         if not kept.any():
@@ -253,7 +255,7 @@ def choose(path: Path, spans: Spans, choice: Choice, report: ImportReport) -> Sm
         report.facts[f"left_out_{option}"] = int((~kept).sum())
         rows = rows[kept]
     left = spans
-    if len(rows) < every:
+    if len(rows) < len(spans):
         left = spans.taken(rows)
         nest(left)
     kept = left.depth == 0 if choice.level == "outermost" else ~left.inner
@@ -269,6 +271,23 @@ def choose(path: Path, spans: Spans, choice: Choice, report: ImportReport) -> Sm
         )
     spans.depth, spans.inner = spans.depth[:0].copy(), spans.inner[:0].copy()
     return by_start(spans, rows)
+
+
+def _without_summaries(spans: Spans, choice: Choice, report: ImportReport) -> Small:
+    """Return the rows of the spans that do not say again what others do; all where lanes were chosen."""
+    rows = np.arange(len(spans), dtype=np.int32)
+    there = np.flatnonzero(sizes(spans.lane)).tolist()
+    found = zip(there, said_again(spans.lanes[lane] for lane in there), strict=True)
+    again = [lane for lane, is_said in found if is_said and not choice.lanes]
+    if not again:
+        return rows
+    rows = rows[~np.isin(spans.lane, again)]
+    names = listed(dict.fromkeys(spans.lanes[lane][1] for lane in again), MOST_LISTED)
+    left_out = counted(len(spans) - len(rows), "span")
+    report.note(
+        f"{left_out} of lines that say again what others of their device do: {names}; lanes= takes them"
+    )
+    return rows
 
 
 def by_start(spans: Spans, rows: Small) -> Small:

@@ -16,6 +16,7 @@ from typing import Any
 from simsched.graph.budget import budget
 from simsched.graph.columns import plain_text
 from simsched.graph.loading import Mend
+from simsched.traces.shared.attributes import BY_KIND, LANE_NAMES
 from simsched.traces.shared.json_stream import stream
 from simsched.traces.shared.places import ObjectFields
 
@@ -80,7 +81,13 @@ OWN = "Written by simsched "
 RECORDED = ", seconds are recorded"
 #: Then, before whose names the kinds are, unless they are those of ops.
 KINDS = ", kinds are "
-SINGLE = ("name", "description", "schemaVersion", *MAKESPAN, *SYSTEM)
+#: Columns of tasks that simsched's writer adds to the format.
+OWN_TEXTS, OWN_NUMBERS = ("scope", "shapes"), ("flops", "bytes_B", "start_s", "finish_s", "lane")
+#: These columns where they are unknown.
+NOTHING_OWN: dict[str, Any] = (
+    dict.fromkeys(OWN_TEXTS, "") | dict.fromkeys(OWN_NUMBERS, math.nan) | {BY_KIND: []}
+)
+SINGLE = ("name", "description", "schemaVersion", LANE_NAMES, *MAKESPAN, *SYSTEM)
 #: Beyond this many seconds, 30,000 years, something is wrong.
 MAX_S = 1e12
 
@@ -107,6 +114,8 @@ class Task:
         Ids of files.
     machines : list of str
         That ran it.
+    own : dict of str to str, float or list of float
+        What simsched's writer adds to the format, by column; NaN and "" where unknown.
     """
 
     place: int
@@ -122,6 +131,7 @@ class Task:
     cpu_share: float = math.nan
     moved_B: float = math.nan
     machines: list[str] = field(default_factory=list)
+    own: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass
@@ -186,6 +196,9 @@ def read_instance(path: Path, mend: Mend | None) -> Instance:
             found.tasks.append(fields.task(place, found.sizes_B))
             if prefix in OLD_TASKS:
                 fields.execute(found.tasks[-1])
+    for task in found.tasks:
+        # Whose file it is may stand behind its tasks.
+        task.own = _Fields(path, f"task {task.place}", task.own if found.own else {}).own()
     by_id = {task.id: task for task in found.tasks}
     executed_before = set[str]()
     for place, value in executions:
@@ -238,6 +251,7 @@ class _Fields(ObjectFields):
         task = Task(
             place, name or id_, id_ or name, self.text("category"), self.texts("parents"), self.texts("children"),
             self.texts("inputFiles"), self.texts("outputFiles"),
+            own={column: self.values[column] for column in NOTHING_OWN if column in self.values},
         )  # fmt: skip
         files = self.values.get("files")
         for i, file in enumerate(files if isinstance(files, list) else []):
@@ -245,6 +259,17 @@ class _Fields(ObjectFields):
             linked = fields.file(sizes_B, "name", "id")
             (task.reads if fields.text("link").lower() == "input" else task.writes).append(linked)
         return task
+
+    def own(self) -> dict[str, Any]:
+        """Return what simsched's writer adds to a task."""
+        found = NOTHING_OWN | {column: self.text(column) for column in OWN_TEXTS}
+        for column in (*OWN_NUMBERS, BY_KIND):
+            value = self.values.get(column, found[column])
+            numbers = value if isinstance(value, list) and column == BY_KIND else [value]
+            if not all(type(number) in (int, Decimal, float) and not number < 0 for number in numbers):
+                raise self.wrong(column, value, "numbers of zero or more")
+            found[column] = [*map(float, numbers)] if column == BY_KIND else float(value)
+        return found
 
     def file(self, sizes_B: dict[str, float], *names: str) -> str:
         """Record the size of a file and return its id."""

@@ -14,13 +14,15 @@ from typing import Any
 import numpy as np
 
 from simsched.errors import FormatError
-from simsched.graph import NOBODY, ImportReport, TaskGraph
+from simsched.graph import NOBODY, ImportReport, Recording, TaskGraph
 from simsched.graph.budget import budget
 from simsched.graph.columns import plain_text
+from simsched.graph.interop import node_seconds
 from simsched.graph.loading import Reader
 from simsched.graph.recording import UNKNOWN, RecordedOn
 from simsched.graph.report import KINDS_ARE
 from simsched.text import counted
+from simsched.traces.shared.attributes import BY_KIND, LANE_NAMES
 from simsched.traces.shared.json_stream import shown
 from simsched.traces.shared.libraries import recorded_on
 from simsched.traces.shared.objects import Objects
@@ -28,6 +30,8 @@ from simsched.traces.shared.options import TOLERANT, mends_if
 from simsched.traces.wfformat.layouts import (
     MAKESPAN,
     MAX_S,
+    OWN_NUMBERS,
+    OWN_TEXTS,
     SYSTEM,
     Instance,
     Task,
@@ -194,13 +198,17 @@ def _read(path: Path, *, tolerant: bool | str = False) -> TaskGraph:
         raise FormatError("; ".join([f"{path}: {where}", *report.notes]))
     edges = _edges(path, found, report)
     _tell(found, report)
+    own = _additions(found)
     graph = TaskGraph.from_edges(
-        [task.runtime_s for task in found.tasks],
+        node_seconds([task.own[BY_KIND] or task.runtime_s for task in found.tasks]),
         edges,
         kinds=[_kind(task) for task in found.tasks],
         names=[task.name for task in found.tasks],
-        # Files that other systems wrote count what was moved from and to discs, which says nothing of memory.
-        bytes_B=[task.moved_B for task in found.tasks] if found.own else None,
+        scopes=own["scope"],
+        shapes=own["shapes"],
+        flops=own["flops"],
+        bytes_B=own["bytes_B"],
+        recording=_recording(path, found, own),
         widths=[_width(path, task) for task in found.tasks],
         name=plain_text(found.first("name")) or path.name.split(".")[0],
         recorded_on=_recorded_on(found, report),
@@ -262,6 +270,31 @@ def _files(found: Instance) -> Objects:
     return files
 
 
+def _additions(found: Instance) -> dict[str, list[Any]]:
+    """Return the columns that simsched's writer has added, each known or not."""
+    own = {column: [task.own[column] for task in found.tasks] for column in (*OWN_TEXTS, *OWN_NUMBERS)}
+    # Files that other systems wrote count what was moved from and to discs, which says nothing of memory.
+    for place, task in enumerate(found.tasks if found.own else ()):
+        if math.isnan(own["bytes_B"][place]):
+            own["bytes_B"][place] = task.moved_B
+    return own
+
+
+def _recording(path: Path, found: Instance, own: Mapping[str, list[Any]]) -> Recording | None:
+    """Return the recording that simsched's writer has added; None where it has not, or not of all tasks."""
+    times = np.array([own[column] for column in ("start_s", "finish_s", "lane")])
+    if np.isnan(times).any():
+        return None
+    names, lanes = found.first(LANE_NAMES), times[2]
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise FormatError(f"{path}: {LANE_NAMES} is {shown(names)}; expected a list of strings")
+    if (lanes != lanes.round()).any() or lanes.max() >= len(names):
+        raise FormatError(
+            f"{path}: a task has lane {lanes.max():g}; expected an index of the {len(names)} {LANE_NAMES}"
+        )
+    return Recording(times[0], times[1], lanes.astype(np.int32), tuple(map(plain_text, names)))
+
+
 def _kind(task: Task) -> str:
     """Return a task's category, or its name without the tag and the number."""
     name = task.name[:-MAX_TAG] + _untagged(task.name[-MAX_TAG:])
@@ -302,7 +335,8 @@ def _tell(found: Instance, report: ImportReport) -> None:
     system = found.first(*SYSTEM)
     if isinstance(system, str):
         facts["runtime_system"] = plain_text(system)
-    _tell_makespan(found.first(*MAKESPAN), report)
+    if not found.own:
+        _tell_makespan(found.first(*MAKESPAN), report)
     runtimes = np.array([task.runtime_s for task in found.tasks])
     facts["machines"] = len(found.machines) or len(_used(found))
     shares = np.array([task.cpu_share for task in found.tasks])

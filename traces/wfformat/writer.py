@@ -6,9 +6,10 @@ the makespan of a graph without a recording its critical path.
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any
 
@@ -24,7 +25,8 @@ from simsched.graph.report import KINDS_ARE
 from simsched.graph.saving import Writer
 from simsched.graph.taskgraph import TaskGraph
 from simsched.text import printable
-from simsched.traces.wfformat.layouts import KINDS, MAX_S, OWN, RECORDED
+from simsched.traces.shared.attributes import BY_KIND, LANE_NAMES, rows
+from simsched.traces.wfformat.layouts import KINDS, MAX_S, OWN, OWN_NUMBERS, OWN_TEXTS, RECORDED
 from simsched.version import version
 
 EPOCH = "1970-01-01T00:00:00Z"
@@ -32,10 +34,10 @@ SUFFIX = ".wfformat.json"
 
 
 def _write(graph: TaskGraph, path: Path) -> None:
-    """Write a graph with at least one task; `FormatError` if it could not be replayed, `SimschedError` if not written.
+    """Write a graph with at least one task; `FormatError` if it could not be read, `SimschedError` if not written.
 
-    Names, kinds (as `category`), edges, durations, widths, bytes and data objects (as files) come back; shapes, scopes,
-    FLOPs, seconds by kind of core and the recording do not, so that tasks need seconds if they have work.
+    All columns come back, and the recording: data objects as files, kinds as `category`, and further additions to the
+    format under the names of the columns (`OWN_TEXTS`, `OWN_NUMBERS`, seconds by kind of core, names of lanes).
 
     Examples
     --------
@@ -56,18 +58,13 @@ def _write(graph: TaskGraph, path: Path) -> None:
             f"{path}: task {task} takes {graph.durations_s[task]:g} s; a workflow is read with at most {MAX_S:g} s; "
             "write .simsched, .parquet or .csv"
         )
-    by_work = np.isnan(graph.durations_s) & ~(np.isnan(graph.flops) & np.isnan(graph.bytes_B))
-    if by_work.any():
-        task = int(by_work.argmax())
-        raise FormatError(
-            f"{path}: {graph.task_name(task)}, as {by_work.sum()} of {graph.n_tasks} tasks, has FLOPs or bytes and "
-            "no seconds; a workflow has only seconds, so that it could not be replayed; write .simsched or .parquet"
-        )
     with replacing(path) as file:
-        _put(file, {"name": graph.name or "graph", "description": _description(graph)})
+        lanes = {} if graph.recording is None else {LANE_NAMES: graph.recording.lane_names}
+        _put(file, {"name": graph.name or "graph", "description": _description(graph), **lanes})
         file.write(b',"schemaVersion":"1.5","workflow":{"specification":{"tasks":[\n')
         reads, writes = _files(graph)
-        _put_all(file, (_specified(graph, task, reads, writes) for task in range(graph.n_tasks)))
+        specified = (_specified(graph, task, reads, writes) for task in range(graph.n_tasks))
+        _put_all(file, (one | more for one, more in zip(specified, _additions(graph), strict=True)))
         if graph.data is not None:
             file.write(b'\n],"files":[\n')
             sizes = enumerate(graph.data.size_B.tolist())
@@ -148,6 +145,15 @@ def _specified(graph: TaskGraph, task: int, reads: Csr | None, writes: Csr | Non
         if files is not None:
             entry[key] = [_file(i) for i in files.neighbours(task).tolist()]
     return entry
+
+
+def _additions(graph: TaskGraph) -> Iterator[dict[str, Any]]:
+    """Yield what the format has no place for, of each task: columns that are known, by their names."""
+    wanted = (*OWN_TEXTS, *OWN_NUMBERS)
+    by_kind = itertools.repeat([]) if graph.seconds_by_kind is None else graph.seconds_by_kind.tolist()
+    for row, seconds in zip(rows(graph), by_kind, strict=False):
+        found: dict[str, Any] = {column: row[column] for column in wanted if column in row}
+        yield found | ({BY_KIND: seconds} if seconds and not math.isnan(seconds[0]) else {})
 
 
 def _executed(graph: TaskGraph, task: int) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from simsched.errors import FormatError
 from simsched.graph.budget import budget
 from simsched.graph.columns import plain_text
 from simsched.graph.loading import Mend
+from simsched.traces.shared.choice import SUMMARIES, XLA_OPS
 from simsched.traces.shared.protobuf import message_classes
 from simsched.traces.shared.spans import Small, Spans
 from simsched.traces.shared.timeline import picked
@@ -45,10 +46,6 @@ MAX_NS = 2**62
 #: Planes of a file: a host has one for each device and a few of its own.
 MOST_PLANES = 10_000
 _NUMBER = re.compile(r"\(([0-9]{1,19})\)$", re.ASCII)
-#: Line of a device on which TPUs and GPUs put the operations of XLA.
-XLA_OPS = "XLA Ops"
-#: Lines that say again what those of a device's streams and operations do.
-SUMMARIES = ("Steps", "XLA Modules", "XLA TraceMe", "Framework Ops", "Framework Name Scope", "Source code")
 OP, PROGRAM, RUN, DEVICE = _WANTED = ("hlo_op", "program_id", "run_id", "device_ordinal")
 
 

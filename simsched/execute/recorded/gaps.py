@@ -11,12 +11,13 @@ import pandas as pd
 
 from simsched.costs.fitting import Overheads
 from simsched.graph.adjacency import Index
+from simsched.graph.recording import on_device
 from simsched.graph.taskgraph import Seconds
 from simsched.schedule import Schedule
 
 #: Causes of a lane's idle time before a task; a gap's cause is an index into these.
-CAUSES = ("first", "dispatch", "wake-up", "interrupted")
-FIRST, DISPATCH, WAKE_UP, INTERRUPTED = range(4)
+CAUSES = ("first", "dispatch", "wake-up", "interrupted", "device")
+FIRST, DISPATCH, WAKE_UP, INTERRUPTED, OF_DEVICE = range(5)
 #: Longer than so many usual dispatches, a gap is none: the system gave the CPU to another process (docs/recorded.md).
 INTERRUPTION = 100.0
 
@@ -32,6 +33,7 @@ class Gaps:
     dispatch       had finished, and the task was ready by then; since the lane had finished
     wake-up        was idle when another lane finished what the task waited for; since then
     interrupted    as dispatch, but more than `INTERRUPTION` times the median of those that are above zero
+    device         is a device's: as dispatch, but the task waited for its launch or in a queue, which no start costs
     =============  ================================================================================
 
     Parameters
@@ -64,6 +66,7 @@ class Gaps:
         """Return the gaps of a schedule, in the order of its tasks."""
         free = free_s(schedule)
         cause = np.where(np.isnan(free), FIRST, np.where(schedule.ready_s > free, WAKE_UP, DISPATCH))
+        cause[(cause == DISPATCH) & on_device(schedule.graph)] = OF_DEVICE
         seconds = np.maximum(schedule.start_s - np.fmax(free, schedule.ready_s), 0.0)
         cause[(cause == DISPATCH) & (seconds > _longest_usual_s(seconds[cause == DISPATCH]))] = INTERRUPTED
         overlap = np.maximum(np.nan_to_num(free) - schedule.start_s, 0.0)
@@ -111,9 +114,13 @@ class Gaps:
 
     @property
     def table(self) -> pd.DataFrame:
-        """One row per cause: cause, gaps, total_s, mean_s, median_s, p90_s, p99_s, max_s; NaN where none."""
+        """One row per cause: cause, gaps, total_s, mean_s, median_s, p90_s, p99_s, max_s; NaN where none.
+
+        Devices have a row where they have gaps.
+        """
+        causes = CAUSES if (self.cause == OF_DEVICE).any() else CAUSES[:OF_DEVICE]
         return pd.DataFrame([
-            {"cause": name, **_statistics(self.of_cause(cause))} for cause, name in enumerate(CAUSES)
+            {"cause": name, **_statistics(self.of_cause(cause))} for cause, name in enumerate(causes)
         ])  # fmt: skip
 
 

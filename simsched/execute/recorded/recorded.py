@@ -17,6 +17,7 @@ from simsched.errors import GraphError, LayoutError
 from simsched.execute.recorded.gaps import Gaps, absences_s, started
 from simsched.graph import TaskGraph
 from simsched.graph.adjacency import from_edges
+from simsched.graph.recording import on_device
 from simsched.graph.required import check_graph
 from simsched.machine import RuntimeProfile
 from simsched.plots import stacked
@@ -178,11 +179,20 @@ def replay_recorded(
     gaps = Gaps.of(recorded)
     overheads = (gaps if calibrated_on is None else _pooled(calibrated_on)).overheads()
     tasks = _timed(recorded)
-    plain = _replayed(tasks, recorded, policy, layout, RuntimeProfile())
+    plain = _replayed(tasks, RuntimeProfile(), recorded, policy, layout)
     if interruptions:
         tasks = _interrupted(recorded, gaps, overheads, own_tasks=policy is None)
-    calibrated = _replayed(tasks, recorded, policy, layout, overheads.runtime())
+    calibrated = _replayed(*_charged(tasks, overheads), recorded, policy, layout)
     return RecordedReplay(recorded, plain, calibrated, gaps, overheads)
+
+
+def _charged(tasks: TaskGraph, overheads: Overheads) -> tuple[TaskGraph, RuntimeProfile]:
+    """Return tasks and what their starts cost: those of a device nothing, others beside them their lane alone."""
+    device = on_device(tasks)
+    if not device.any():
+        return tasks, overheads.runtime()
+    start_s = np.where(device, 0.0, overheads.dispatch_s or 0.0)
+    return replace(tasks, durations_s=tasks.durations_s + start_s), RuntimeProfile()
 
 
 def _pooled(graphs: Sequence[TaskGraph]) -> Gaps:
@@ -204,10 +214,10 @@ def _recorded(graph: TaskGraph) -> Schedule:
 
 def _replayed(
     tasks: TaskGraph,
+    runtime: RuntimeProfile,
     recorded: Schedule,
     policy: str | Policy | type[Policy] | None,
     layout: str | Layout | tuple[int, int] | None,
-    runtime: RuntimeProfile,
 ) -> Schedule:
     if policy is None:
         if layout:

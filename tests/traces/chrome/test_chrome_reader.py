@@ -155,11 +155,35 @@ def test_names_of_lanes_and_a_process_alone(tmp_path: Path) -> None:
         load(tmp_path, events, process="disk")
 
 
+def test_lines_that_sum_up_others_of_their_device_are_no_work(tmp_path: Path) -> None:
+    """Five lines of a TPU covered the same 300 us, 1.5 ms of work; threads of that name elsewhere are threads."""
+    lines = ["Steps", "XLA Modules", "XLA Ops", "TensorFlow Ops", "TensorFlow Name Scope"]
+    events: list[Event] = [
+        {"ph": "M", "pid": 7, "tid": tid, "name": "thread_name", "args": {"name": name}}
+        for tid, name in enumerate(lines)
+    ]
+    events += [span("fusion.1", 0, 100, 2), *(span(f"s{tid}", 0, 300, tid) for tid in (0, 1, 3, 4))]
+    events += [span("dot.2", 100, 200, 2)]
+    graph = load(tmp_path, events)
+    assert graph.kinds.to_list() == ["fusion.1", "dot.2"]
+    said = (
+        "4 spans of lines that say again what others of their device do: Steps, XLA Modules, TensorFlow Ops, "
+    )
+    assert f"{said}TensorFlow Name Scope; lanes= takes them" in graph.report.notes
+    assert load(tmp_path, events, lanes="Steps").kinds.to_list() == ["s0"]
+    assert load(tmp_path, [event for event in events if event["tid"] != 2]).n_tasks == 4
+
+
 def test_what_is_odd_is_counted(tmp_path: Path) -> None:
     events = [span("a", 0, 1), span("b", 0, -5), {k: v for k, v in span("c", 1, 1).items() if k != "dur"},
               {"ph": "C", "name": "counter", "ts": 0, "args": {}}, {"ph": "i", "ts": 0}, {"ph": "b", "ts": 0},
               {"ph": "e", "ts": 1}, {"ph": "N"}, {"ph": "?"}, {}, {"ph": "s", "ts": 0}]  # fmt: skip
-    facts = load(tmp_path, events, format="chrome").report.facts
+    report = load(tmp_path, events, format="chrome").report
+    facts = report.facts
+    assert report.doubts[0] == (
+        "left out, with the work in them: 1 span without a duration, 1 span of a negative duration, "
+        "2 asynchronous events"
+    )
     dropped = {
         fact.removeprefix("dropped, "): count for fact, count in facts.items() if "dropped" in str(fact)
     }

@@ -118,6 +118,13 @@ def test_characters_that_json_does_not_allow(two):
     assert ss.load(path, tolerant=True).n_tasks == 1
 
 
+def test_a_file_behind_itself(two):
+    path = two.write()[0]
+    path.write_bytes(gzip.compress(path.read_bytes()) * 2)
+    with pytest.raises(FormatError, match="two documents follow each other"):
+        ss.load(path)
+
+
 def test_events_after_a_broken_one_are_left_out(two):
     path = two.write()[0]
     path.write_bytes(path.read_bytes().replace(b'"name": "aten::relu"', b'"name": aten::relu'))
