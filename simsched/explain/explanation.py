@@ -78,9 +78,9 @@ class Explanation:
     def critical_path(self) -> pd.DataFrame:
         """One row per segment, from first start to last finish without a gap; they sum to the makespan.
 
-        begin_s, end_s, seconds_s; part ("run", "data", "dispatch", "queue"); task, name, kind; after, what the task
-        had waited for until then ("dependency", "no core", "scheduler", "start"), and other, the task that ended
-        that, -1 for none.
+        begin_s, end_s, seconds_s; part ("run", "data", "dispatch", "queue"); task, name, kind; after, what the task,
+        or the object that it waited for last, had waited for until then ("dependency", "no core", "scheduler",
+        "start"), and other, the task that ended that, of an object mostly the one that wrote it; -1 for none.
         """
         return self.path.frame(self.waits)
 

@@ -15,7 +15,7 @@ from simsched.graph import TaskGraph
 from simsched.graph.adjacency import entries
 from simsched.parameters import is_whole
 from simsched.text import printable
-from simsched.units import format_time
+from simsched.units import format_bytes, format_time
 
 #: Lines of a card about the holders of the cores.
 MOST_HOLDERS = 5
@@ -42,6 +42,15 @@ class TaskExplanation:
         Cost of the decision to start it.
     data_s : float
         Seconds in which its team waited for what it reads.
+    data_object : int
+        Number in the graph's `data` of the object that it waited for last; -1 for none.
+    data_from : int
+        The task that wrote this object; -1 for none, or an input of the graph.
+    data_from_name : str
+    data_B : float
+        Its bytes.
+    data_left_s : float or None
+        When it left.
     aborted_s : float
         Seconds in which it ran and was aborted.
     reason : str
@@ -71,6 +80,11 @@ class TaskExplanation:
     queue_s: float
     dispatch_s: float
     data_s: float
+    data_object: int
+    data_from: int
+    data_from_name: str
+    data_B: float
+    data_left_s: float | None
     aborted_s: float
     reason: str
     holders: pd.DataFrame
@@ -80,7 +94,8 @@ class TaskExplanation:
     def of(cls, waits: Waits, task: int, notes: tuple[str, ...] = ()) -> TaskExplanation:
         """Return the explanation of one task."""
         graph, first = waits.schedule.graph, waits.first[task]
-        before = int(waits.depends_on[first])
+        before, one, data = int(waits.depends_on[first]), int(waits.arrivals.object[task]), graph.data
+        wrote, size_B = (data.producer[one], data.size_B[one]) if data is not None and one >= 0 else (-1, 0.0)
         return cls(
             task=task,
             name=graph.task_name(task),
@@ -92,6 +107,11 @@ class TaskExplanation:
             queue_s=float(waits.queue_s[task]),
             dispatch_s=float(waits.dispatch_s[task]),
             data_s=float(waits.data_s[task]),
+            data_object=one,
+            data_from=int(wrote),
+            data_from_name=task_names(graph, [wrote])[0],
+            data_B=float(np.nan_to_num(size_B)),
+            data_left_s=float(waits.arrivals.left_s[task]) if one >= 0 else None,
             aborted_s=float(waits.aborted_s[task]),
             reason=REASONS[int(waits.reason[task])],
             holders=_holders(waits, task),
@@ -108,6 +128,10 @@ class TaskExplanation:
             "for data": self.data_s,
         }
         facts |= {f"waited {what}": format_time(seconds) for what, seconds in parts.items() if seconds}
+        if self.data_left_s is not None:
+            of = self.data_from_name if self.data_from >= 0 else "the graph's inputs"
+            sent = f"{format_bytes(self.data_B)} of {of}, sent at {format_time(self.data_left_s)}"
+            facts[f"the last was object {self.data_object}"] = sent
         if self.aborted_s:
             facts["ran, and was aborted"] = format_time(self.aborted_s)
         if self.start_s == self.ready_s:

@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
+from simsched.explain.arrivals import Arrivals
 from simsched.graph.adjacency import Csr, Index, Ints, Mask, entries
 from simsched.graph.taskgraph import Seconds
 from simsched.policy import RankPolicy
@@ -171,6 +172,11 @@ class Waits:
     def costs_known(self) -> bool:
         """Whether the costs of decisions are known; in a real run they are not, and count as queue."""
         return self.schedule.engine != "measured"
+
+    @cached_property
+    def arrivals(self) -> Arrivals:
+        """What each run waited for from its decision on."""
+        return Arrivals.of(self.schedule, self.runs, self.ready_s, self.depends_on)
 
     @cached_property
     def first(self) -> Ints:

@@ -6,6 +6,7 @@ from simsched.defaults import BASELINE
 from simsched.document.parts import Bullets, Folded, Paragraph, Part, Picture, Section, Table
 from simsched.explain import explain
 from simsched.explain.core_time import LEAST_SHARE, SHARED, labelled, seen_parts
+from simsched.explain.path import task_names
 from simsched.intervals import SAME, Interval
 from simsched.plots import core_time, what_if
 from simsched.plots.canvas import plain
@@ -303,12 +304,13 @@ def _path(found: Findings) -> list[Part]:
     by_part = path.groupby("part", observed=True)["seconds_s"].sum()
     words = ", ".join(f"{part} {format_time(seconds)}" for part, seconds in by_part.items())
     longest = path.nlargest(MOST_SEGMENTS, "seconds_s").sort_index()
+    others = task_names(found.why.schedule.graph, longest["other"])
     rows = [
         (format_time(row["begin_s"]), format_time(row["seconds_s"]), str(row["part"]), plain(str(row["name"]), 60),
-         str(row["after"]))
-        for row in longest.to_dict("records")
+         str(row["after"]), plain(other, 60))
+        for row, other in zip(longest.to_dict("records"), others, strict=True)
     ]  # fmt: skip
-    columns = ("begins", "takes", "part", "task", "had waited for")
+    columns = ("begins", "takes", "part", "task", "had waited for", "of task")
     return [
         Paragraph(
             f"The critical path through time leads from the first start to the last finish without a gap, in "

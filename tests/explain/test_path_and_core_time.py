@@ -49,6 +49,68 @@ def test_through_a_decision_on_a_task_that_waits_for_data(engine):
     ]  # fmt: skip
 
 
+class Planned(ss.PlannedPolicy):
+    name = "planned"
+
+    def plan(self, platform, seed):
+        return ss.Assignment(np.array([1, 0, 0]), np.arange(3))
+
+
+@pytest.mark.parametrize(("route", "seconds"), [("", 20), (",route=host", 40)])
+def test_through_the_object_that_arrived_last(engine, route, seconds):
+    """0 ends at 1 s, and its 20 B come at 21, or at 41 by way of the host; 2 has had its core since 10 s."""
+    graph = ss.TaskGraph.from_edges(
+        [1.0, 10, 1], [(0, 2), (1, 2)], edge_bytes=[20.0, 0], names=["a", "b", "c"]
+    )
+    machine = f"generic[cores=2,data=sent{route},link_Bps=1,link_latency_s=0]"
+    schedule = ss.simulate(graph, machine, Planned, "2x1", engine=engine)
+    assert path(schedule) == [
+        ("run", 0, 1, "start", -1), ("data", 2, seconds, "dependency", 0), ("run", 2, 1, "dependency", 0)
+    ]  # fmt: skip
+    why = schedule.explain(2)
+    assert (why.data_object, why.data_from, why.data_B, why.data_left_s) == (0, 0, 20, 1)
+    assert "object 0        20 B of a, sent at 1 s" in str(why)
+    assert schedule.explain(0).data_left_s is None
+    # A task that reads its objects on its core begins with that when 1 has ended.
+    read = ss.simulate(graph, machine.replace("sent", "read"), Planned, "2x1", engine=engine)
+    assert path(read)[0] == ("run", 1, 10, "start", -1)
+
+
+def test_through_the_decision_with_which_an_object_was_sent(engine):
+    """Cores 2 and 3 are one place: 3 has core 2 at 3 s, from when on 9 B of 0 are under way to 4, too, placed at 6."""
+    first_core = {0: 0, 1: 2, 2: 3, 3: 2, 4: 3}
+
+    class There(ss.Policy):
+        name = "there"
+
+        def decide(self, view):
+            for task in view.ready:
+                if first_core[task] in view.idle_cores:
+                    yield ss.Start(task, cores=(first_core[task],))
+
+    graph = ss.TaskGraph.from_edges([1, 3, 6, 2, 5], [(0, 3), (0, 4)], edge_bytes=9, edge_objects=[0, 0])
+    machine = "generic[cores=4,cores.per_tile=2,places=tile,data=sent,link_Bps=1,link_latency_s=0]"
+    schedule = ss.simulate(graph, machine, There, engine=engine)
+    assert path(schedule) == [
+        ("run", 1, 3, "start", -1), ("data", 4, 9, "scheduler", 3), ("run", 4, 5, "scheduler", 3)
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("policy", ["heft", "dmda", "fifo"])
+def test_from_the_departure_of_an_input_to_the_arrival_of_an_output(engine, policy):
+    """3 B of an input come from the host; 1 s and 1 s on one core; 5 B of an output go there: 10 s, as the makespan."""
+    graph = ss.TaskGraph.from_edges([1.0, 1], [(0, 1)], edge_bytes=4, input_bytes=[3, 0], output_bytes=[0, 5])
+    machine = "generic[cores=2,home=host,data=sent,link_Bps=1,link_latency_s=0]"
+    schedule = ss.simulate(graph, machine, policy, "2x1", engine=engine)
+    assert [row[:3] for row in path(schedule)] == [
+        ("data", 0, 3),
+        ("run", 0, 1),
+        ("run", 1, 1),
+        ("data", 1, 5),
+    ]
+    assert schedule.makespan_s == 10
+
+
 def test_work_dependencies_and_tail(replay):
     """Two cores for 4 s: 6 s work; until 1 s all busy, then core 1 until 2 s; after the last start at 1 s, 2 s tail."""
     schedule = replay([1, 2, 3], [(0, 2)], "fifo")

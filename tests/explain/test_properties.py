@@ -63,8 +63,11 @@ def check_path(why):
     if not schedule.makespan_s:
         assert len(path) == 0
         return
-    assert path["begin_s"].iloc[0] == first_start_s(schedule)
-    assert path["end_s"].iloc[-1] == schedule.finish_s.max()
+    begin_s, end_s = first_start_s(schedule), schedule.finish_s.max()
+    if schedule.messages is not None:
+        begin_s, end_s = schedule.messages.span(begin_s, end_s)
+    assert path["begin_s"].iloc[0] == begin_s
+    assert path["end_s"].iloc[-1] == end_s
     assert (path["begin_s"].to_numpy()[1:] == path["end_s"].to_numpy()[:-1]).all()
     assert (path["seconds_s"] > 0).all()
 
@@ -148,3 +151,19 @@ def test_both_engines_are_explained_alike(case):
     assert one.tasks.equals(other.tasks)
     assert one.critical_path.equals(other.critical_path)
     assert one.core_time.equals(other.core_time)
+
+
+@pytest.mark.parametrize("data", ["sent", "sent,route=host", "sent,home=host", "read"])
+def test_a_task_on_the_path_that_takes_longer_lengthens_the_makespan_as_much(data):
+    """Of plans, in which nothing changes its order: the path is a longest one through tasks, cores and messages."""
+    random, n = np.random.default_rng(0), 12
+    for _ in range(5):
+        edges = np.argwhere(np.triu(random.random((n, n)) < 0.25, 1))
+        seconds, bytes_B = random.integers(5, 20, n) * 1.0, random.integers(5, 30, len(edges))
+        graph = ss.TaskGraph.from_edges(seconds, edges, edge_bytes=bytes_B)
+        arguments = graph, f"generic[cores=3,data={data},link_Bps=1,link_latency_s=1]", "heft", "3x1"
+        schedule = ss.simulate(*arguments)
+        path = schedule.explain().critical_path
+        for task in path["task"][path["part"] == "run"]:
+            longer = ss.simulate(*arguments, factors=1 + 1e-3 * (np.arange(n) == task)).makespan_s
+            assert longer - schedule.makespan_s == pytest.approx(1e-3 * seconds[task], rel=1e-6)
