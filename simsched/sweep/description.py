@@ -19,6 +19,7 @@ from simsched.files import read_small, write_text
 from simsched.graph.storage import digest, save
 from simsched.parameters import is_whole
 from simsched.sweep.axes import Range
+from simsched.sweep.code import code_id
 from simsched.text import one_line, printable
 from simsched.version import version
 
@@ -52,7 +53,11 @@ def description(sweep: Sweep) -> dict[str, Any]:
             {"spec": Path(one.spec).name, "id": _machine_id(one)} for one in sweep.axis("machine").listed
         ],
         "policies": [
-            {"spec": str(one), "class": f"{type(one).__module__}:{type(one).__qualname__}"}
+            {
+                "spec": str(one),
+                "class": f"{type(one).__module__}:{type(one).__qualname__}",
+                "code": code_id(one)[:ID],
+            }
             for one in sweep.axis("policy").listed
         ],
         **said,
@@ -121,7 +126,8 @@ def content(value: Any) -> Any:
         return [content(one) for one in (sorted(value) if isinstance(value, set | frozenset) else value)]
     if isinstance(value, np.generic | Enum):
         return value.item() if isinstance(value, np.generic) else value.name
-    return [f"{type(value).__module__}:{type(value).__qualname__}", *_attributes(value)]
+    name = f"{type(value).__module__}:{type(value).__qualname__}"
+    return [name, *filter(None, [code_id(type(value))]), *_attributes(value)]
 
 
 def _attributes(value: Any) -> list[Any]:
@@ -229,11 +235,25 @@ def check_head(folder: Path, sweep: Sweep) -> bool:
         )
     if there.get("sweep_id") != identity(sweep):
         other = [key for key in here if json.loads(json.dumps(here[key], default=str)) != there.get(key)]
+        if other == ["policies"] and (changed := _changed(here["policies"], there.get("policies"))):
+            raise SweepError(
+                f"{folder} has rows of another version of policy {', '.join(changed)}: its code, or a value that it "
+                "uses, has changed since (or it ran under another Python); give a new folder, or remove this one"
+            )
         raise SweepError(
             f"{folder} is the store of another sweep: {', '.join(other) or 'something'} "
             f"differ{'s' * (len(other) < 2)}; give a new folder"
         )
     return True
+
+
+def _changed(here: list[dict[str, str]], there: Any) -> list[str]:
+    """Return the policies of which nothing but the code differs, by their specs; none if more differs."""
+    if not isinstance(there, list) or not all(isinstance(one, dict) and "code" in one for one in there):
+        return []
+    pairs = [*zip(here, there, strict=False)]
+    alike = [*there] == [{**one, "code": other["code"]} for one, other in pairs]
+    return [one["spec"] for one, other in pairs if one != other] if alike and len(here) == len(there) else []
 
 
 def read_head(folder: Path) -> dict[str, Any]:
