@@ -149,6 +149,8 @@ def _families(library: str) -> tuple[Mapping[str, Curve], Mapping[str, str]]:
 #: Namespace of functions and commands of a program's own, each on a thread, whatever their names: as of what ran on a
 #: device, no curve says on how many cores they would run.
 OWN = "own::"
+#: Namespaces of kinds whose tasks take a single thread each: no team shortens them.
+SINGLE = (*NO_OPS, OWN)
 
 
 def kinds_of(graph: TaskGraph) -> Sequence[str]:
@@ -191,7 +193,7 @@ def unknown_kinds(graph: TaskGraph, curves: Sequence[Curve]) -> tuple[str, ...]:
     serial = np.array([curve.family == default_curves()[1].family for curve in curves], np.bool_)
     serial &= ~np.array(of_several(graph, curves), np.bool_)
     kinds = compress(kinds_of(graph), (graph.kinds.counts > 0) & serial)
-    return tuple(kind for kind in kinds if kind and not kind.startswith((*NO_OPS, OWN)))
+    return tuple(kind for kind in kinds if kind and not kind.startswith(SINGLE))
 
 
 def taken_to_be_serial(kinds: Sequence[str]) -> tuple[Note, ...]:
@@ -262,7 +264,7 @@ def plain(kind: str) -> str:
     >>> plain("aten::tanh_backward"), plain("_MklNativeFusedConv2D"), plain("device::relu"), plain("launch::mm")
     ('tanh_backward', '_fusedconv2d', 'device::relu', 'launch::mm')
     """
-    if kind.startswith((*NO_OPS, OWN)):
+    if kind.startswith(SINGLE):
         return kind
     name = kind.rpartition("::")[2].rpartition(".")[2].lower().removesuffix("_")
     if not name.startswith("_mkl"):

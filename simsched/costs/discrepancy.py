@@ -29,7 +29,7 @@ from zlib import crc32
 import numpy as np
 import numpy.typing as npt
 
-from simsched.costs.curves import OWN, SEVERAL, Curve, default_curves, kinds_of, normalised, ranges
+from simsched.costs.curves import OWN, SEVERAL, SINGLE, Curve, default_curves, kinds_of, normalised, ranges
 from simsched.costs.own_machine import peak_s
 from simsched.costs.rescaling import WAYS, conversion
 from simsched.costs.task_costs import TaskCosts, Terms
@@ -413,7 +413,7 @@ def _group(
     # Curves given as numbers are exact; beyond a table, none are given. So are given seconds of kinds without a curve.
     tabled = ORIGINS[origin] in ("measured", "modelled")
     exact = ORIGINS[origin] == "given" and curves[label].family in ("serial", SEVERAL)
-    divided = family not in UNDIVIDED and not kind.startswith(OWN) and not exact
+    divided = family not in UNDIVIDED and not kind.startswith(SINGLE) and not exact
     divides = divided and (tabled or curves[label].family in ranges())
     regime = REGIMES[bound] if doublings == ANY else "overhead"
     return Group(

@@ -319,5 +319,7 @@ def test_no_team_of_cores_shortens_a_kernel(mini):
     kernel(mini, "relu", 4, 6, 1)
     graph = mini.load_alone(devices=True)
     assert graph.kinds[-1] == "device::relu"
-    alone_s = ss.simulate(graph, "generic[cores=8]", "sequential").alone_s
-    assert alone_s.tolist() == pytest.approx([2e-6, 2e-6, 6e-6])
+    machine = ss.machine("generic[cores=8]")
+    assert ss.simulate(graph, machine, "sequential").alone_s.tolist() == pytest.approx([2e-6, 2e-6, 6e-6])
+    sampled = ss.CostModel().sampled(np.random.default_rng(1)).on(graph, machine)
+    assert sampled.seconds(8).tolist() == sampled.seconds(1).tolist()
