@@ -1,5 +1,6 @@
 """Recorded runs beside their replays: made recordings by hand, the bundled ones, and further samples."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -48,12 +49,15 @@ def test_gaps_by_cause():
     assert np.isnan(table.loc["interrupted", "mean_s"])
 
 
-def test_what_waits_on_a_device_is_no_cost_of_starts():
+@pytest.mark.parametrize("named", [False, True])
+def test_what_waits_on_a_device_is_no_cost_of_starts(named):
     """Lane 1 is a stream, whose gap of 2 s is its queue; lane 0 takes 0.5 s before task 1, and so in a replay."""
-    graph = recorded(
+    by_kind = recorded(
         [0, 1.5, 0.5, 4], [1, 2.5, 2, 5], [(0, 1), (2, 3)], [0, 0, 1, 1],
         kinds=["a", "a", "device::k", "device::k"],
     )  # fmt: skip
+    run = replace(by_kind.recording, lane_names=("main", "/device:GPU:0: Stream #7"))
+    graph = replace(by_kind, recording=run, kinds=by_kind.scopes) if named else by_kind
     replayed = ss.replay_recorded(graph)
     assert replayed.gaps.cause.tolist() == [FIRST, DISPATCH, FIRST, OF_DEVICE]
     assert replayed.gaps.table.set_index("cause").loc["device", "total_s"] == 2

@@ -90,6 +90,8 @@ NOTHING_OWN: dict[str, Any] = (
 SINGLE = ("name", "description", "schemaVersion", LANE_NAMES, *MAKESPAN, *SYSTEM)
 #: Beyond this many seconds, 30,000 years, something is wrong.
 MAX_S = 1e12
+#: Sums of larger ones overflow.
+MAX_NUMBER = 1e300
 
 
 @dataclass
@@ -198,7 +200,8 @@ def read_instance(path: Path, mend: Mend | None) -> Instance:
                 fields.execute(found.tasks[-1])
     for task in found.tasks:
         # Whose file it is may stand behind its tasks.
-        task.own = _Fields(path, f"task {task.place}", task.own if found.own else {}).own()
+        own = found.own and task.own
+        task.own = _Fields(path, f"task {task.place}", task.own).own() if own else NOTHING_OWN
     by_id = {task.id: task for task in found.tasks}
     executed_before = set[str]()
     for place, value in executions:
@@ -264,10 +267,11 @@ class _Fields(ObjectFields):
         """Return what simsched's writer adds to a task."""
         found = NOTHING_OWN | {column: self.text(column) for column in OWN_TEXTS}
         for column in (*OWN_NUMBERS, BY_KIND):
-            value = self.values.get(column, found[column])
+            if (value := self.values.get(column)) is None:
+                continue
             numbers = value if isinstance(value, list) and column == BY_KIND else [value]
-            if not all(type(number) in (int, Decimal, float) and not number < 0 for number in numbers):
-                raise self.wrong(column, value, "numbers of zero or more")
+            if not all(type(n) in (int, Decimal, float) and 0 <= n < MAX_NUMBER for n in numbers):
+                raise self.wrong(column, value, f"numbers from 0 to {MAX_NUMBER:g}")
             found[column] = [*map(float, numbers)] if column == BY_KIND else float(value)
         return found
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from simsched.costs.fitting import Overheads
-from simsched.graph.adjacency import Index
+from simsched.graph.adjacency import Index, Mask
 from simsched.graph.recording import on_device
 from simsched.graph.taskgraph import Seconds
 from simsched.schedule import Schedule
@@ -66,7 +66,7 @@ class Gaps:
         """Return the gaps of a schedule, in the order of its tasks."""
         free = free_s(schedule)
         cause = np.where(np.isnan(free), FIRST, np.where(schedule.ready_s > free, WAKE_UP, DISPATCH))
-        cause[(cause == DISPATCH) & on_device(schedule.graph)] = OF_DEVICE
+        cause[(cause == DISPATCH) & of_devices(schedule)] = OF_DEVICE
         seconds = np.maximum(schedule.start_s - np.fmax(free, schedule.ready_s), 0.0)
         cause[(cause == DISPATCH) & (seconds > _longest_usual_s(seconds[cause == DISPATCH]))] = INTERRUPTED
         overlap = np.maximum(np.nan_to_num(free) - schedule.start_s, 0.0)
@@ -122,6 +122,13 @@ class Gaps:
         return pd.DataFrame([
             {"cause": name, **_statistics(self.of_cause(cause))} for cause, name in enumerate(causes)
         ])  # fmt: skip
+
+
+def of_devices(schedule: Schedule) -> Mask:
+    """Return which tasks ran on a device, by their kinds or by the name that XLA's profiler gives their lane."""
+    lanes = [name.startswith("/device:") for name in schedule.lane_names]
+    named = np.array(lanes, np.bool_)[schedule.executor] if any(lanes) else np.False_
+    return on_device(schedule.graph) | named
 
 
 def _longest_usual_s(dispatches: Seconds) -> float:

@@ -14,10 +14,9 @@ from simsched.costs.fitting import Overheads
 from simsched.document.html import pictured_card
 from simsched.drawing import Axes
 from simsched.errors import GraphError, LayoutError
-from simsched.execute.recorded.gaps import Gaps, absences_s, started
+from simsched.execute.recorded.gaps import Gaps, absences_s, of_devices, started
 from simsched.graph import TaskGraph
-from simsched.graph.adjacency import from_edges
-from simsched.graph.recording import on_device
+from simsched.graph.adjacency import Mask, from_edges
 from simsched.graph.required import check_graph
 from simsched.machine import RuntimeProfile
 from simsched.plots import stacked
@@ -182,13 +181,12 @@ def replay_recorded(
     plain = _replayed(tasks, RuntimeProfile(), recorded, policy, layout)
     if interruptions:
         tasks = _interrupted(recorded, gaps, overheads, own_tasks=policy is None)
-    calibrated = _replayed(*_charged(tasks, overheads), recorded, policy, layout)
+    calibrated = _replayed(*_charged(tasks, of_devices(recorded), overheads), recorded, policy, layout)
     return RecordedReplay(recorded, plain, calibrated, gaps, overheads)
 
 
-def _charged(tasks: TaskGraph, overheads: Overheads) -> tuple[TaskGraph, RuntimeProfile]:
+def _charged(tasks: TaskGraph, device: Mask, overheads: Overheads) -> tuple[TaskGraph, RuntimeProfile]:
     """Return tasks and what their starts cost: those of a device nothing, others beside them their lane alone."""
-    device = on_device(tasks)
     if not device.any():
         return tasks, overheads.runtime()
     start_s = np.where(device, 0.0, overheads.dispatch_s or 0.0)

@@ -407,10 +407,22 @@ def _places(value: Any) -> list[tuple[Any, Any]]:
 @settings(max_examples=35, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.integers(0, 10**6),
-    st.sampled_from([None, -1, 1e400, "", "map_ID2", [], {}, [[]], 2**70, "\ud800", True]),
+    st.sampled_from([None, -1, 1e400, "", "map_ID2", [], {}, [[]], 2**70, 10**400, "\ud800", True]),
+    st.booleans(),
 )
-def test_any_value_anywhere(tmp_path: Path, at: int, new: Any) -> None:
+def test_any_value_anywhere(tmp_path: Path, at: int, new: Any, own: bool) -> None:
     made = copy.deepcopy(instance())
+    if own:
+        made["description"], made["lane_names"] = "Written by simsched 1", ["a"]
+        for one in made["workflow"]["specification"]["tasks"]:
+            one |= {
+                "flops": 1,
+                "start_s": 0,
+                "finish_s": 1,
+                "lane": 0,
+                "seconds_by_kind": [1, 2],
+                "scope": "s",
+            }
     places = _places(made)
     container, key = places[at % len(places)]
     container[key] = new
