@@ -599,6 +599,12 @@ class PolicyView:
     def where(self, one: int) -> int:
         """Return whence an object is sent or read; -1 for nowhere."""
 
+    def on_way(self, one: int, place: int) -> tuple[int, float, float, bool] | None:
+        """Return how far an object is on its way to a place; None where it is not."""
+
+    def far(self, task: int, place: int) -> list[tuple[int, int]]:
+        """Return the objects that a task would read from afar at a place, each with whence."""
+
     def held_B(self, place: int) -> int:
         """Return the bytes taken at a place, where these are counted during the replay."""
     def became_ready_s(self, task: object) -> float | None:

@@ -3,6 +3,9 @@
 #include "asked_policy.hpp"
 
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
 
 #include <optional>
 #include <span>
@@ -264,6 +267,21 @@ void bind_data(nb::class_<PolicyView> &view) {
                 return self.data ? self.data->where(object) : nowhere;
             },
             "one"_a, nb::lock_self(), "Return whence an object is sent or read; -1 for nowhere.")
+        .def(
+            "on_way",
+            [](const PolicyView &self, std::int32_t object, std::int32_t place) {
+                return self.data ? self.data->on_way(object, place) : std::nullopt;
+            },
+            "one"_a, "place"_a, nb::lock_self(),
+            "Return how far an object is on its way to a place; None where it is not.")
+        .def(
+            "far",
+            [](const PolicyView &self, std::int32_t task, std::int32_t place) {
+                return self.data ? self.data->far(task, place)
+                                 : std::vector<std::pair<std::int32_t, std::int32_t>>();
+            },
+            "task"_a, "place"_a, nb::lock_self(),
+            "Return the objects that a task would read from afar at a place, each with whence.")
         .def(
             "held_B",
             [](const PolicyView &self, std::int32_t place) {

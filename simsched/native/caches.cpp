@@ -18,6 +18,20 @@ void Caches::read(std::span<const std::int32_t> objects, std::int32_t place,
     }
 }
 
+std::vector<std::pair<std::int32_t, std::int32_t>>
+Caches::far(std::span<const std::int32_t> objects, std::int32_t place,
+            const std::vector<std::int32_t> &at_place) const {
+    std::vector<std::pair<std::int32_t, std::int32_t>> found;
+    if (plan_.cache_B < never_s) {
+        Caches(*this).read(objects, place, at_place, found);
+        return found;
+    }
+    for (const auto object : objects)
+        if (const auto from = at_place[at(object)]; from != nowhere && from != place && !has(object, place))
+            found.push_back({object, from});
+    return found;
+}
+
 void Caches::write(std::span<const std::int32_t> objects, std::int32_t place) {
     for (const auto object : objects)
         keep(object, place, copy(object, place));

@@ -23,6 +23,10 @@ class Caches {
     void read(std::span<const std::int32_t> objects, std::int32_t place,
               const std::vector<std::int32_t> &at_place,
               std::vector<std::pair<std::int32_t, std::int32_t>> &found);
+    // Returns the same as read would append, and leaves all as it is.
+    std::vector<std::pair<std::int32_t, std::int32_t>> far(std::span<const std::int32_t> objects,
+                                                           std::int32_t place,
+                                                           const std::vector<std::int32_t> &at_place) const;
     bool has(std::int32_t object, std::int32_t place) const { return is_near(copy(object, place)); }
     void write(std::span<const std::int32_t> objects, std::int32_t place);
     // Notes that an object is not near a place any more.

@@ -65,6 +65,16 @@ class DataState {
     }
     // Whence an object is sent or read, or nowhere.
     std::int32_t where(std::int32_t object) const { return at_place_[at(object)]; }
+    // How far an object is on its way to a place, if it is.
+    std::optional<OnWay> on_way(std::int32_t object, std::int32_t place) const {
+        return mail_.on_way(object, place);
+    }
+    // The objects that a task would read from afar at a place, each with whence; none where they are sent.
+    std::vector<std::pair<std::int32_t, std::int32_t>> far(std::int32_t task, std::int32_t place) const {
+        if (!caches_)
+            return {};
+        return caches_->far(row(plan_.inputs, at(task)), place, at_place_);
+    }
     // Seconds that what a task misses takes to a thread's place, one after another or the longest.
     double missing_s(std::int32_t task, std::int32_t thread, bool longest) const;
     // The bytes that a task reads and that are not at a thread's place, and those not on their way either.

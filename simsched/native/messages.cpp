@@ -39,6 +39,15 @@ std::size_t Mail::send(std::int32_t object, std::int32_t source, std::int32_t pl
     return number;
 }
 
+std::optional<OnWay> Mail::on_way(std::int32_t object, std::int32_t place) const {
+    for (std::size_t slot = 0; slot < moving_.size(); ++slot) {
+        const auto &message = sent_[moving_[slot].number];
+        if (message.object == object && message.place == place && !message.there())
+            return OnWay{message.source, due_[slot], moving_[slot].slowdown, moving_[slot].moving};
+    }
+    return std::nullopt;
+}
+
 void Mail::add_slot() {
     free_.push_back(moving_.size());
     moving_.emplace_back();

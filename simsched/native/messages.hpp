@@ -5,7 +5,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -20,6 +22,10 @@ struct Message {
     bool there() const { return arrive_s < never_s; }
 };
 
+// Whence a message comes; when its latency is over, or, where its bytes pass, these are; how much longer they
+// take than alone; and whether they pass.
+using OnWay = std::tuple<std::int32_t, double, double, bool>;
+
 class Mail {
   public:
     explicit Mail(const DataPlan &plan);
@@ -28,6 +34,8 @@ class Mail {
                      std::int32_t reader = nowhere);
     const Message &operator[](std::size_t number) const { return sent_[number]; }
     const std::vector<Message> &sent() const { return sent_; }
+    // How far an object is on its way to a place, if it is.
+    std::optional<OnWay> on_way(std::int32_t object, std::int32_t place) const;
     // When something happens next; never_s if nothing does.
     double next() { return due_.first(); }
     // Fills in the messages of which something happens now, ascending, each with its slot.

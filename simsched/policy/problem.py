@@ -221,7 +221,11 @@ class View(Protocol):
         """Return the bytes that a task reads and that are neither at a core's place nor on their way there."""
 
     def fetch_s(self, task: int, core: int) -> float:
-        """Return the estimated seconds to move these bytes there, one object after another, if nothing else moves."""
+        """Return the seconds until all that a task reads would be at a core's place, if nothing else moved.
+
+        That is the wait of a task placed there now: objects on their way there count with what is left of it. Objects
+        that are sent move side by side, in equal shares of links that they share; those that are read, one by one.
+        """
 
     def free_B(self, core: int) -> float:
         """Return the bytes that a core's place can still hold; without `memory_limit="wait"` or `"spill"`, its size."""

@@ -19,6 +19,8 @@ from simsched.graph.taskgraph import Seconds
 from simsched.parameters import is_whole
 from simsched.policy import Problem, Start, View
 from simsched.policy.placement import take_idle
+from simsched.replay.data import OnWay
+from simsched.replay.fetching import Fetching
 from simsched.text import counted
 
 
@@ -36,6 +38,12 @@ class State(View, Protocol):
 
     def where(self, one: int) -> int:
         """Return whence an object is sent or read; -1 for nowhere."""
+
+    def on_way(self, one: int, place: int) -> OnWay | None:
+        """Return how far an object is on its way to a place; None where it is not."""
+
+    def far(self, task: int, place: int) -> list[tuple[int, int]]:
+        """Return the objects that a task would read from afar at a place, each with whence; none if sent."""
 
     def held_B(self, place: int) -> int:
         """Return the bytes taken at a place, where these are counted during the replay."""
@@ -159,17 +167,16 @@ class ActionChecks:
         return 0.0 if data is None else float(np.nan_to_num(data.size_B[found]).sum())
 
     def fetch_s(self, task: int, core: int, state: State) -> float:
-        """Return the seconds to move a task's missing objects one after another, if nothing else moves."""
-        data, network = self.problem.graph.data, self.problem.machine.network
-        found = self.missing(task, core, state)
-        if data is None or network is None or not found:
+        """Return the seconds until all that a task reads would be at a core's place, if nothing else moved."""
+        self.missing(task, core, state)
+        data, network, inputs = self.problem.graph.data, self.problem.machine.network, self._inputs
+        if data is None or network is None or inputs is None:
             return 0.0
-        latency_s, s_per_B = network.tables
-        place = network.place_of[core % len(network.place_of)]
-        # What is nowhere yet is on its way to the host.
-        sources = [network.host if (at := state.where(one)) < 0 else at for one in found]
-        sizes = np.nan_to_num(data.size_B[found])
-        return float((latency_s[sources, place] + sizes * s_per_B[sources, place]).sum())
+        place = int(network.place_of[core % len(network.place_of)])
+        ways = Fetching(data, network, share_links=self.problem.machine.effects.share_links)
+        if network.ways.mode == "read":
+            return ways.reading_s(place, state.far(task, place))
+        return ways.sending_s(place, inputs.neighbours(task).tolist(), state)
 
     def free_B(self, core: int, state: State) -> float:
         """Return the bytes that a core's place can still hold."""

@@ -149,6 +149,11 @@ def _cache_B(problem: Problem, network: Network) -> float:
 Later = Callable[[float, tuple[int, int]], None]
 
 
+#: Whence a message comes; when its latency is over, or, where its bytes pass, these are; how much longer they take than
+#: alone; and whether they pass.
+OnWay = tuple[int, float, float, bool]
+
+
 @dataclass(slots=True)
 class Message:
     """An object on its way.
@@ -199,6 +204,7 @@ class Mail:
         self._ways = plan.ways
         self._capacity_Bps: list[float] = plan.network.capacity_Bps.tolist()
         self._moving: dict[int, Message] = {}
+        self._on_way: dict[tuple[int, int], Message] = {}  # by object and place
         self.sent: list[Message] = []
 
     def send(self, one: int, source: int, place: int, now_s: float) -> int:
@@ -212,10 +218,16 @@ class Mail:
             message.links = self._ways.neighbours(source * self._n_places + place).tolist()
             message.due_s = now_s + latency_s
         if message.due_s > now_s:
+            self._on_way[one, place] = message
             self._later(message.due_s - now_s, (number, message.version))
         else:
             self.happened(number, now_s)
         return number
+
+    def on_way(self, one: int, place: int) -> OnWay | None:
+        """Return how far an object is on its way to a place; None where it is not."""
+        message = self._on_way.get((one, place))
+        return None if message is None else (message.source, message.due_s, message.slowdown, message.moving)
 
     def _bytes_s(self, message: Message) -> float:
         return self._size_B[message.object] * self._s_per_B[message.source][message.place]
@@ -235,6 +247,7 @@ class Mail:
                 self._later(message.due_s - now_s, (number, message.version))
                 return None
         self._moving.pop(number, None)
+        self._on_way.pop((message.object, message.place), None)
         message.arrive_s = now_s
         return message
 

@@ -9,7 +9,7 @@ from math import ceil, inf
 
 from simsched.errors import EngineError
 from simsched.graph.adjacency import Csr
-from simsched.replay.data import DataPlan, Later, Mail, Message
+from simsched.replay.data import DataPlan, Later, Mail, Message, OnWay
 from simsched.replay.decision import Decision
 from simsched.replay.room import Entry, Room
 from simsched.schedule.transfers import Messages
@@ -39,6 +39,16 @@ class Caches:
                 if source != place:
                     found.append((one, source))
             self._keep(one, place)
+        return found
+
+    def far(self, objects: Sequence[int], place: int, at: Sequence[int]) -> list[tuple[int, int]]:
+        """Return the same as `read` would, and leave all as it is."""
+        if self._capacity_B == inf:
+            near = self._near[place]
+            return [(one, at[one]) for one in objects if one not in near and at[one] != place]
+        near, used_B = self._near[place].copy(), self._used_B[place]
+        found = self.read(objects, place, at)
+        self._near[place], self._used_B[place] = near, used_B
         return found
 
     def has(self, one: int, place: int) -> bool:
@@ -160,6 +170,14 @@ class DataState:
     def where(self, one: int) -> int:
         """Return whence an object is sent or read; -1 for nowhere."""
         return self._at[one]
+
+    def on_way(self, one: int, place: int) -> OnWay | None:
+        """Return how far an object is on its way to a place; None where it is not."""
+        return self.mail.on_way(one, place)
+
+    def far(self, task: int, place: int) -> list[tuple[int, int]]:
+        """Return the objects that a task would read from afar at a place, each with whence; none if sent."""
+        return self._caches.far(self._moved(task), place, self._at) if self._caches else []
 
     def missing_s(self, task: int, thread: int, *, longest: bool) -> float:
         """Return the seconds to move a task's missing data to a thread's place, one after another or the longest."""

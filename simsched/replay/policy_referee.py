@@ -14,6 +14,7 @@ from simsched.graph.taskgraph import Seconds
 from simsched.policy import Problem, Running
 from simsched.policy.placement import take_idle
 from simsched.replay.action_checks import ActionChecks
+from simsched.replay.data import OnWay
 from simsched.replay.data_state import DataState
 from simsched.replay.decision import Decision
 from simsched.replay.plan import DynamicPlan
@@ -107,7 +108,7 @@ class PolicyReferee(Chooser):
         return self._checks.missing_B(task, core, self)
 
     def fetch_s(self, task: int, core: int) -> float:
-        """Return the estimated seconds to move a task's missing data to a core's place."""
+        """Return the seconds until all that a task reads would be at a core's place, if nothing else moved."""
         return self._checks.fetch_s(task, core, self)
 
     def free_B(self, core: int) -> float:
@@ -121,6 +122,14 @@ class PolicyReferee(Chooser):
     def where(self, one: int) -> int:
         """Return whence an object is sent or read; -1 for nowhere."""
         return -1 if self._data is None else self._data.where(one)
+
+    def on_way(self, one: int, place: int) -> OnWay | None:
+        """Return how far an object is on its way to a place; None where it is not."""
+        return None if self._data is None else self._data.on_way(one, place)
+
+    def far(self, task: int, place: int) -> list[tuple[int, int]]:
+        """Return the objects that a task would read from afar at a place, each with whence."""
+        return [] if self._data is None else self._data.far(task, place)
 
     def held_B(self, place: int) -> int:
         """Return the bytes taken at a place, where these are counted."""

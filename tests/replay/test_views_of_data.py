@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from math import inf
+from typing import ClassVar
 
+import numpy as np
 import pytest
 
 import simsched as ss
@@ -44,6 +46,75 @@ def test_policies_see_bytes_to_fetch_and_their_seconds(engine):
     )
     assert seen == ((0, 0, 0), (0, 0, 0), (1, 0, 0), (1, 4, 2.5), (2, 0, 0), (2, 6, 3.5))
     assert schedule.start_s.tolist() == [0, 1, 4.5]
+
+
+class Fetches(ss.Policy):
+    """0, 1 and 2 write, 3 fetches what 2 wrote to the place where 4 starts, when 5 has ended."""
+
+    name = "fetches"
+    cores = (0, 2, 1, 4, 5, 3)
+    seen: ClassVar[list[tuple[float, float]]] = []
+
+    def decide(self, view):
+        """Return all that can start, 4 last."""
+        for task in view.ready:
+            if task != 4:
+                yield ss.Start(task, cores=(self.cores[task],))
+            elif all(running.task != 5 for running in view.running):
+                self.seen.append((view.now_s, view.fetch_s(4, 5)))
+                yield ss.Start(4, cores=(5,))
+
+
+@pytest.mark.rule("Information")
+@pytest.mark.parametrize("at_s", [1.2, 1.9, 9.0])
+@pytest.mark.parametrize("home", ["everywhere", "host"])
+@pytest.mark.parametrize(
+    ("machine", "bytes_B"),
+    [
+        ("generic[cores=6,cores.per_tile=2,data=sent", 1),
+        ("generic[cores=6,cores.per_tile=2,data=sent,share_links=true", 1),
+        ("generic[cores=6,cores.per_tile=2,data=sent,route=host", 1),
+        ("generic[cores=6,cores.per_tile=2,data=sent,route=host,share_links=true", 1),
+        ("generic[cores=6,cores.per_tile=2,data=read", 1),
+        ("knl-7250[cores=6,data=sent,hop_Bps=3e5,hop_latency_s=0.1,share_links=true", 2e5),
+        ("knl-7250[cores=6,data=read,share_links=false", 1e5),
+    ],
+)
+def test_a_task_waits_as_long_as_policies_see_if_nothing_else_moves(engine, machine, bytes_B, home, at_s):
+    """Also for what is on its way; with an L2 of 1 MB, what a task reads pushes out what it reads after that."""
+    sizes = {
+        "edge_bytes": np.array([6, 4, 2, 2]) * bytes_B,
+        "input_bytes": np.array([0, 0, 0, 0, 3, 0]) * bytes_B,
+    }
+    edges = [(0, 4), (1, 4), (2, 3), (2, 4)]
+    graph = ss.TaskGraph.from_edges([1, 1, 1, 1, 1, at_s], edges, edge_objects=[0, 1, 2, 2], **sizes)
+    machine = ss.machine(f"{machine},places=tile,home={home},link_Bps={bytes_B},link_latency_s=0.5]")
+    Fetches.seen.clear()
+    schedule = ss.simulate(graph, machine, Fetches, runtime=ss.RuntimeProfile(), engine=engine)
+    ((now_s, fetch_s),) = Fetches.seen
+    assert now_s == schedule.messages.placed_s[4] == at_s
+    assert fetch_s == pytest.approx(schedule.begun_s[4] - now_s, rel=1e-12)
+
+
+@pytest.mark.rule("Information")
+def test_messages_share_links_after_their_latencies(engine):
+    """Three of 4 B at 1 B/s into one core: 4 s side by side, 12 where they share; latencies of 0.5 s pass at once."""
+    graph = ss.TaskGraph.from_edges([1.0, 1, 1, 1], [(0, 3), (1, 3), (2, 3)], edge_bytes=4)
+    seen = []
+
+    class Apart(ss.Policy):
+        name = "apart"
+
+        def decide(self, view):
+            for task in view.ready:
+                seen.append(view.fetch_s(task, 3))
+                yield ss.Start(task, cores=(task,))
+
+    machine = "generic[cores=4,data=sent,link_Bps=1,link_latency_s=0.5]"
+    shared = machine.replace("data", "share_links=true,data")
+    for given in (machine, shared, shared.replace("sent", "read")):
+        ss.simulate(graph, given, Apart, engine=engine)
+    assert seen[3::4] == [4.5, 12.5, 13.5]
 
 
 @pytest.mark.rule("Information")
