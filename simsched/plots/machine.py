@@ -230,7 +230,8 @@ def _explain(ax: Axes, picture: Picture, cores: _Cores) -> None:
         )  # fmt: skip
         verbatim(*legend.get_texts())
     if cores.bar is not None:
-        bar = ax.figure.colorbar(cores.bar, ax=ax, shrink=0.85, pad=0.02, aspect=30)
+        # The cores stay at the left, below the title: without room beside them, it would leave the figure.
+        bar = ax.figure.colorbar(cores.bar, ax=ax, shrink=0.85, pad=0.02, aspect=30, panchor=False)
         verbatim(bar.ax.yaxis.label)
         bar.set_label(plain(cores.bar_label))
 

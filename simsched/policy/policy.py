@@ -395,8 +395,13 @@ def policy(source: str | Policy | type[Policy]) -> Policy:
         return made(source, "policy", Spec(source.name or source.__name__))
     if not isinstance(source, str):
         raise SpecError(f"{source!r} is not a policy; give a name, a Policy or a subclass of Policy")
-    spec = parse(source)
-    cls: type[Policy] = named("policies", spec.name)
+    try:
+        spec = parse(source)
+        cls: type[Policy] = named("policies", spec.name)
+    except SpecError as error:
+        name = source.partition("[")[0]
+        own = "; a policy of your own is named here once it is registered: docs/howto/own_package.md"
+        raise SpecError(f"{error}{own if ':' in name or '.py' in name else ''}") from None
     return made(cls, "policy", spec)
 
 

@@ -30,6 +30,7 @@ from simsched.policy.rank_policy import FAIR
 from simsched.progress import check_progress
 from simsched.replay import engines, layouts
 from simsched.replay.best_layout import Search
+from simsched.replay.kept_state import remembered, state_of
 from simsched.replay.memory_limit import MemoryLimit, checked_against_memory
 from simsched.replay.plan import DynamicPlan, Plan, StaticPlan, actual
 from simsched.replay.policy_checks import is_of_one_kind, layouts_of, remarks_of
@@ -203,6 +204,7 @@ class _Case:
     problem: Problem
     policy: Policy
     factors: Seconds | None
+    called: str
 
     @classmethod
     def of(
@@ -223,7 +225,7 @@ class _Case:
             total = float(actual(problem.costs.one_core_s, sampled).sum())
         if not np.isfinite(total):
             raise CostError("the seconds of all tasks add up to infinity; check the durations, and the noise")
-        return cls(scenario, problem, given, sampled)
+        return cls(scenario, problem, given, sampled, str(given))
 
     @property
     def profile(self) -> RuntimeProfile:
@@ -251,7 +253,11 @@ class _Case:
 
     def replayed(self, found: layouts.Choice) -> Schedule:
         problem, limit = replace(self.problem, layout=found.layout), self.scenario.memory_limit
+        before = state_of(self.policy)
         plan = _plan(problem, found.policy, self.runtime, self.factors, limit)
+        if found.policy is self.policy:
+            # What it keeps may be in its spec, and another after each replay.
+            plan = replace(plan, spec=self.called)
         chosen = engines.chosen(self.scenario.engine, plan)
         inputs = Inputs(
             found.policy, found.layout, self.scenario.costs, self.profile, self.factors, self.scenario.engine,
@@ -262,6 +268,7 @@ class _Case:
         remarks = dict.fromkeys((*remarks_of(found.policy), *plan.notes))
         said = (*_divided(problem, schedule, self.scenario.costs), *remarks)
         notes = (
+            *remembered(self.policy, self.policy.name or self.called, before),
             *(_in_place(problem.graph) if self.scenario.by_default else ()),
             *schedule.notes,
             *said,

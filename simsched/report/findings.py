@@ -49,10 +49,12 @@ def _by_layout(question: Question, runs: list[PolicyRun], progress: Progress) ->
     for run in runs:
         layouts = dict.fromkeys([*_of(run), *question.layouts_of(run.policy)])
         if len(layouts) >= LEAST_LAYOUTS and len({layout.executors for layout in layouts}) > 1:
-            return tune(
+            found = tune(
                 question.graph, question.machine, run.policy, layouts, question.costs, question.runtime,
                 question.engine, question.seed, samples=1, progress=progress,
             )  # fmt: skip
+            found["policy"] = run.name
+            return found
     return None
 
 
@@ -339,7 +341,7 @@ def _run(question: Question, policy: Policy, progress: Progress, errors: list[Ex
         return replace(run, schedule=advised(run.require_schedule(), progress))
     except Exception as error:
         errors.append(error)
-        return PolicyRun(policy, None, np.empty(0), _error_text(error))
+        return PolicyRun(policy, None, np.empty(0), _error_text(error), called=question.name_of(policy))
 
 
 def _sequential(question: Question, runs: list[PolicyRun], progress: Progress) -> PolicyRun:

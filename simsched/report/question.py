@@ -23,6 +23,7 @@ from simsched.machine import Machine, RuntimeProfile
 from simsched.policy import Layout, Policy, RankPolicy
 from simsched.policy.installed import left_out, policies_or_all
 from simsched.policy.layout import BEST, Best
+from simsched.policy.names import is_own, names_in_table, table_key
 from simsched.progress import check_progress
 from simsched.replay import simulate
 from simsched.replay.best_layout import MOST_REPLAYS
@@ -122,6 +123,15 @@ class Question:
         wanted = None if not layout or layout == BEST else Layout.parse(layout)
         others = {"notes": tuple(left_out(policies, machine)), **others}
         return cls(graph, machine, tuple(chosen), wanted, **others)
+
+    @cached_property
+    def _names(self) -> dict[int | str, str]:
+        keys = map(table_key, self.policies)
+        return dict(zip(keys, names_in_table(self.policies), strict=True))
+
+    def name_of(self, policy: Policy) -> str:
+        """Return what a policy is called among those of the question."""
+        return self._names.get(table_key(policy), str(policy))
 
     @property
     def call(self) -> str:
@@ -256,6 +266,8 @@ class PolicyRun:
         Why it failed.
     worlds_s : sequence of float
         Makespans in worlds that could be true, as `simsched.compare` samples them; none if unknown.
+    called : str
+        Its name among the policies of the question.
 
     Examples
     --------
@@ -271,11 +283,12 @@ class PolicyRun:
     makespans_s: Seconds
     error: str = ""
     worlds_s: Sequence[float] = ()
+    called: str = ""
 
     @property
     def name(self) -> str:
-        """The policy as text."""
-        return str(self.policy)
+        """The policy as text, which no other one has."""
+        return self.called or str(self.policy)
 
     @cached_property
     def interval(self) -> Interval:
@@ -293,7 +306,8 @@ class PolicyRun:
     def layout(self) -> str:
         """Its layout, or a description of its own widths."""
         schedule = self.require_schedule()
-        fitted = "" if schedule.policy == self.name else schedule.policy.partition("[")[2].removesuffix("]")
+        found = "" if is_own(self.policy) or schedule.policy == str(self.policy) else schedule.policy
+        fitted = found.partition("[")[2].removesuffix("]")
         return schedule.layout or fitted.removeprefix("widths=") or "its own widths"
 
     @property
@@ -342,6 +356,7 @@ def replayed(question: Question, policy: Policy, layout: Layout | Best, progress
     SimschedError
         If it cannot be replayed.
     """
+    name = question.name_of(policy)
     first = question.replay(policy, layout, progress=progress)
     makespans, rest = [first.makespan_s], range(question.seed + 1, question.seed + question.seeds)
     found = first.inputs
@@ -353,7 +368,7 @@ def replayed(question: Question, policy: Policy, layout: Layout | Best, progress
         if seed == rest[0] and _alike(first, again):
             break
         makespans.append(again.makespan_s)
-    return PolicyRun(policy, first, np.array(makespans))
+    return PolicyRun(policy, first, np.array(makespans), called=name)
 
 
 def _alike(one: Schedule, other: Schedule) -> bool:

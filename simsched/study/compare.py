@@ -20,11 +20,11 @@ from simsched.graph import TaskGraph
 from simsched.graph.required import check_graph
 from simsched.intervals import spread
 from simsched.machine import Machine, RuntimeProfile
-from simsched.multimap import multimap
 from simsched.notes import Note, Weight
 from simsched.plots.policies import comparison
 from simsched.policy import Layout, PlannedPolicy, Policy, RankPolicy, policy as policy_of
 from simsched.policy.installed import left_out, policies_or_all
+from simsched.policy.names import names_in_table, table_key
 from simsched.progress import shows_progress
 from simsched.replay.advice import advised
 from simsched.replay.parallel_map import parallel_map
@@ -206,7 +206,7 @@ def comparison_frame(
         return found
 
     frame = pd.DataFrame(parallel_map(row, schedules, sequential.graph.n_tasks))
-    frame["policy"] = _told_apart(schedules)
+    frame["policy"] = _names(schedules)
     sampled = _sampled(frame["makespan_s"], worlds_s)
     _insert(frame, sampled)
     recorded = against_recording(frame, sequential.graph, sequential.require_machine())
@@ -219,14 +219,10 @@ def comparison_frame(
     )
 
 
-def _told_apart(schedules: Sequence[Schedule]) -> list[str]:
-    """Return the policies of schedules, with their classes where several have one name."""
-    classes = [type(schedule.inputs.policy).__qualname__ if schedule.inputs else "" for schedule in schedules]
-    of_name = multimap(zip((schedule.policy for schedule in schedules), classes, strict=True))
-    return [
-        f"{schedule.policy} ({one})" if one and len({*of_name[schedule.policy]}) > 1 else schedule.policy
-        for schedule, one in zip(schedules, classes, strict=True)
-    ]
+def _names(schedules: Sequence[Schedule]) -> list[str]:
+    called = [schedule.policy for schedule in schedules]
+    policies = [schedule.inputs.policy for schedule in schedules if schedule.inputs]
+    return names_in_table(policies, called) if len(policies) == len(called) else called
 
 
 def _sampled(nominal_s: pd.Series[float], worlds_s: Sequence[Sequence[float]]) -> dict[str, pd.Series[float]]:
@@ -310,6 +306,7 @@ def _one_core(schedule: Schedule) -> OneCore:
 
 
 Point = tuple[Policy, Layout | None]
+Key = int | str
 
 
 @dataclass(frozen=True, eq=False)
@@ -325,14 +322,17 @@ class Trials:
     limits : Bounds
     most : int
         Replays to spend, or fewer.
+    names : mapping of int or str to str
+        What policies are called in the table, by their keys, where it is not what their schedules call them.
     """
 
     replay: Callable[[Policy, Layout | None], Schedule]
     sequential: Schedule
     limits: Bounds
     most: int
-    rows: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
-    points: dict[tuple[str, str], Point] = field(default_factory=dict)
+    names: Mapping[Key, str] = field(default_factory=dict)
+    rows: dict[tuple[Key, str], dict[str, Any]] = field(default_factory=dict)
+    points: dict[tuple[Key, str], Point] = field(default_factory=dict)
 
     @property
     def left(self) -> int:
@@ -360,7 +360,7 @@ class Trials:
         used = Layout.parse(schedule.layout) if schedule.layout else None
         sizes = {"executors": used and used.executors, "width": used and used.width}
         return {
-            "policy": numbers.pop("policy"),
+            "policy": self.names.get(table_key(policy), numbers.pop("policy")),
             "layout": numbers.pop("layout"),
             **sizes,
             **numbers,
@@ -404,5 +404,5 @@ class Trials:
         return Result.of(frame, notes, drawing, _certain(sampled))
 
 
-def _key(policy: Policy, layout: Layout | None) -> tuple[str, str]:
-    return str(policy), str(layout or "")
+def _key(policy: Policy, layout: Layout | None) -> tuple[Key, str]:
+    return table_key(policy), str(layout or "")

@@ -28,6 +28,7 @@ from simsched.plots.policies import draw_replayed
 from simsched.policy import Layout, Policy
 from simsched.policy.installed import policies_or_all
 from simsched.policy.layout import BEST
+from simsched.policy.names import given_names, names_in_table, table_key
 from simsched.progress import shows_progress
 from simsched.replay.parallel_map import parallel_map
 from simsched.replay.scenario import Scenario
@@ -95,17 +96,18 @@ def replayed(
     [['three', 'sequential', '1x1', 0, 6.0], ['three', 'fifo', '2x1', 0, 4.0]]
     """
     by_name = {graphs.name: graphs} if isinstance(graphs, TaskGraph) else graphs
-    chosen = _checked(by_name, policies, seeds)
+    names = given_names(chosen := _checked(by_name, policies, seeds))
     scenario = Scenario.of(_one_machine(by_name, machine), layout, costs, runtime, engine, progress=progress)
-    pairs = [(graph, policy) for graph in by_name for policy in chosen]
+    pairs = [(graph, place) for graph in by_name for place in range(len(chosen))]
     first = replace(scenario, seed=seeds[0])
     n_tasks = max(graph.n_tasks for graph in by_name.values())
-    settled = parallel_map(lambda pair: _settled(first, by_name[pair[0]], pair[1]), pairs, n_tasks)
+    settled = parallel_map(lambda pair: _settled(first, by_name[pair[0]], chosen[pair[1]]), pairs, n_tasks)
     of_pair = dict(zip(pairs, settled, strict=True))
 
-    def row(case: tuple[str, Policy, int]) -> dict[str, Any]:
-        graph, policy, seed = case
-        return _replay_row(graph, replace(of_pair[graph, policy], seed=seed).replay(by_name[graph], policy))
+    def row(case: tuple[str, int, int]) -> dict[str, Any]:
+        graph, policy, seed = case[0], chosen[case[1]], case[2]
+        schedule = replace(of_pair[case[:2]], seed=seed).replay(by_name[graph], policy)
+        return _replay_row(graph, schedule, names.get(table_key(policy), schedule.policy))
 
     rows = parallel_map(row, [(*pair, seed) for pair in pairs for seed in seeds], n_tasks)
     notes = [note for one in rows for note in one.pop("notes")]
@@ -128,10 +130,10 @@ def _settled(scenario: Scenario, graph: TaskGraph, policy: Policy) -> Scenario:
     return replace(asked, layout=asked.layout_of(graph, policy) or BEST) if layout == BEST else asked
 
 
-def _replay_row(graph: str, schedule: Schedule) -> dict[str, Any]:
+def _replay_row(graph: str, schedule: Schedule, name: str) -> dict[str, Any]:
     return {
         "graph": graph,
-        "policy": schedule.policy,
+        "policy": name,
         "layout": schedule.layout,
         "seed": schedule.seed,
         "makespan_s": schedule.makespan_s,
@@ -152,7 +154,8 @@ def _checked(
     if isinstance(seeds, str) or not isinstance(seeds, Iterable):
         raise SimschedError(f"seeds is {seeds!r}; expected a list of seeds, as range(4)")
     chosen = policies_or_all(policies)
-    for name, given in (("graphs", [*graphs]), ("policies", [*map(str, chosen)]), ("seeds", [*seeds])):
+    names = names_in_table(chosen)
+    for name, given in (("graphs", [*graphs]), ("policies", names), ("seeds", [*seeds])):
         if not given:
             raise SimschedError(f"{name} is {given!r}; expected at least one")
         if twice := [one for place, one in enumerate(given) if one in given[:place]]:

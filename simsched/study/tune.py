@@ -18,6 +18,7 @@ from simsched.notes import Note
 from simsched.plots.layouts import tuned as draw_tuned
 from simsched.policy import Layout, Policy, policy as policy_of
 from simsched.policy.layout import BEST, Best
+from simsched.policy.names import distinct, given_names
 from simsched.progress import shows_progress
 from simsched.replay.scenario import Scenario
 from simsched.schedule import Schedule
@@ -65,6 +66,7 @@ def tune(
         As `simsched.policy` takes them, `kind-widths` for any widths; those of `SUITED` when not given.
     layouts : iterable of str, Layout or pair of int, optional
         As in ["2x32", (4, 16)]. By default `worker_layouts` and that of `layout="best"`; for `optuna`, any layout.
+        A policy that chooses its own widths is one replay, without a layout.
     method : {"enumerate", "widths", "optuna"}
         Every layout of every policy, as Graphi's profiler does; the widths of `kind-widths`, one kind at a time
         (`simsched.study.tune_widths.descend`); or all of these jointly (`simsched.study.tune_optuna.search`).
@@ -113,14 +115,14 @@ class _Tuned:
         return replace(self.scenario, layout=layout).replay(self.graph, policy)
 
     def trials(self, most: int) -> Trials:
-        return Trials(self.replay, self.replay(BASELINE, BEST), self.scenario.bounds(self.graph), most)
+        names, baseline = given_names(self.policies), self.replay(BASELINE, BEST)
+        return Trials(self.replay, baseline, self.scenario.bounds(self.graph), most, names)
 
     def enumerated(self, layouts: Iterable[str | Layout | tuple[int, int]] | None, reserved: int) -> Trials:
         points = _enumerated(self.scenario.machine, self.policies, layouts, reserved)
         if layouts is None and not reserved:
             best = replace(self.scenario, layout=BEST)
-            found = [(policy, best.layout_of(self.graph, policy)) for policy in self.policies]
-            points += [point for point in found if point not in points]
+            points += [(policy, best.layout_of(self.graph, policy)) for policy in self.policies]
         trials = self.trials(len(points))
         trials.all_seconds(points)
         return trials
@@ -181,7 +183,7 @@ def _policies(
         raise SpecError(f"method is {method!r}; expected one of {', '.join(get_args(Search))}")
     policy = SUITED[method] if policy is None else policy
     given = policy if isinstance(policy, Iterable) and not isinstance(policy, str) else [policy]
-    found = [policy_of(one) for one in given]
+    found = distinct(policy_of(one) for one in given)
     if not found:
         raise SpecError("there is no policy to tune; give at least one")
     if method == "widths" and [one.name for one in found] != [TUNED]:
@@ -236,12 +238,16 @@ def _enumerated(
     reserved: int,
 ) -> list[Point]:
     """Return every policy with every layout that suits it."""
-    if without := [policy for policy in policies if not policy.takes_layout]:
-        raise LayoutError(f"policy {without[0]} chooses its own widths and cores; it has no layout to tune")
+    without = [policy for policy in policies if not policy.takes_layout]
+    if without and (layouts is not None or reserved):
+        raise LayoutError(
+            f"policy {without[0]} chooses its own widths and cores; it has no layout to tune: give no layouts and no "
+            "reserved cores"
+        )
     if layouts is not None:
         return [(policy, layout) for policy in policies for layout in _given(layouts, reserved)]
     every = worker_layouts(machine, reserved)
-    return [
+    return [(policy, None) for policy in without] + [
         (policy, layout)
         for policy in policies
         # In addition to the common layouts, its own: caps of co-running, or one executor narrower than the machine.

@@ -7,6 +7,7 @@ from typing import Any
 
 from simsched.errors import require
 from simsched.policy import Layout, Policy
+from simsched.policy.names import names_in_table
 from simsched.study.compare import Point, Trials
 from simsched.study.tune_widths import OTHERS, TUNED, Widths
 
@@ -50,9 +51,10 @@ def search(
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     try:
         study = optuna.create_study(sampler=optuna.samplers.TPESampler(seed=seed))
+        by_name = dict(zip(names_in_table(policies), policies, strict=True))
         for _ in range(SUGGESTIONS * trials.most):
             trial = study.ask()
-            study.tell(trial, trials.seconds(*_point(trial, policies, layouts, widths, workers)))
+            study.tell(trial, trials.seconds(*_point(trial, by_name, layouts, widths, workers)))
             if trials.left <= 0:
                 break
     finally:
@@ -60,11 +62,10 @@ def search(
 
 
 def _point(
-    trial: Any, policies: Sequence[Policy], layouts: Sequence[Layout] | None, widths: Widths, workers: int
+    trial: Any, by_name: dict[str, Policy], layouts: Sequence[Layout] | None, widths: Widths, workers: int
 ) -> Point:
     """Return a trial's suggestion."""
-    names = [str(policy) for policy in policies]
-    policy = policies[names.index(trial.suggest_categorical("policy", names))]
+    policy = by_name[trial.suggest_categorical("policy", list(by_name))]
     if policy.name == TUNED:
         named = {
             kind: trial.suggest_int(f"width of {kind}", 1, widths.most, log=True) for kind in widths.kinds

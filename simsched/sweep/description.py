@@ -253,7 +253,8 @@ def _changed(here: list[dict[str, str]], there: Any) -> list[str]:
         return []
     pairs = [*zip(here, there, strict=False)]
     alike = [*there] == [{**one, "code": other["code"]} for one, other in pairs]
-    return [one["spec"] for one, other in pairs if one != other] if alike and len(here) == len(there) else []
+    differ = dict.fromkeys(one["spec"] for one, other in pairs if one != other)
+    return [*differ] if alike and len(here) == len(there) else []
 
 
 def read_head(folder: Path) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from simsched.costs import CostModel, Noise
 from simsched.errors import SimschedError, SweepError
 from simsched.files import replacing
 from simsched.machine.stated import varied_spec
+from simsched.policy.names import names_in_table
 from simsched.spec import Scalar, format_scalar
 from simsched.sweep.description import graph_id, identity
 from simsched.sweep.replaying import MACHINE_PREFIX, POLICY_PREFIX, Outcome, Point, with_parameters
@@ -235,6 +236,9 @@ class Rows:
     def __init__(self, sweep: Sweep) -> None:
         self._sweep = sweep
         self._graphs = [(graph.name, graph_id(graph)) for graph in sweep.axis("graph").listed]
+        policies = sweep.axis("policy").listed
+        # Taken now: the name of a policy that keeps something may change with a replay.
+        self._policies = [*zip(policies, map(str, policies), names_in_table(policies), strict=True)]
         self.last = {
             "sweep_id": identity(sweep),
             "simsched": version(),
@@ -286,12 +290,13 @@ class Rows:
         return format_scalar(value) if len(kinds) > 1 and value is not None else value
 
     def _policy(self, point: Point) -> str:
-        base = self._sweep.axis("policy").at(point.policy)
+        base, spec, name = self._policies[point.policy]
         try:
-            return str(with_parameters(base, dict(point.policy_parameters)))
+            varied = with_parameters(base, dict(point.policy_parameters))
         except SimschedError:
             # An impossible parameter is the error of the row, and has its own column.
-            return str(base)
+            return name
+        return name if varied is base else f"{varied}{name[len(spec) :]}"
 
 
 def _told(noise: float | str | Noise) -> float | str:

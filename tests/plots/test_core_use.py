@@ -65,3 +65,21 @@ def test_wrong_columns_and_unknown_machines_are_named(make_schedule):
     recorded: Schedule = make_schedule([1.0])
     with pytest.raises(SimschedError, match="machine"):
         core_use_frame(recorded)
+
+
+def test_the_title_stays_in_the_figure_where_the_machine_has_a_long_name():
+    machine = "generic[cores=3,kinds=each,data=sent,link_Bps=1,link_latency_s=0]"
+    schedule = ss.simulate(
+        ss.TaskGraph.from_edges([1.0, 2.0], [(0, 1)], edge_bytes=2.0), machine, "fifo", "3x1"
+    )
+    for ax in (core_use(schedule), ss.plots.link_load(schedule)):
+        ax.figure.canvas.draw()
+        (title,) = (
+            text for text in ax.get_children() if getattr(text, "get_text", str)() == ax.get_title(loc="left")
+        )
+        assert (
+            ax.figure.bbox.x0
+            <= title.get_window_extent().x0
+            < title.get_window_extent().x1
+            <= ax.figure.bbox.x1
+        )

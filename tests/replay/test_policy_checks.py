@@ -7,6 +7,7 @@ import simsched as ss
 from simsched.errors import LayoutError, PolicyError
 from simsched.graph.adjacency import Csr
 from simsched.policy import CandidateRule, Shortcuts
+from simsched.testing import check_policy
 
 GRAPH = ss.TaskGraph.from_edges([1.0, 2.0, 3.0], [(0, 2)], kinds="MatMul")
 NONE = np.zeros(3, np.bool_)
@@ -162,3 +163,52 @@ def test_remarks_that_are_no_tuple_of_texts(engine, remarks):
 
 def test_remarks_are_among_the_notes(engine):
     assert simulate(ranked(remarks=("as it comes",)), engine).notes[-1] == "as it comes"
+
+
+class Turn(ss.Policy):
+    name = "turn"
+
+    def __init__(self, seen=None):
+        self.turn, self.seen = 0, {} if seen is None else seen
+
+    def decide(self, view):
+        self.turn += 1
+        for task in view.ready[: len(view.idle_cores)]:
+            self.seen[view.problem.graph.kinds[task]] = self.turn
+            yield ss.Start(task)
+
+
+class Shared(ss.Policy):
+    name, queue_of = "shared", []
+
+    def decide(self, view):
+        self.queue_of.append(len(view.ready))
+        yield from map(ss.Start, view.ready[: len(view.idle_cores)])
+
+
+class Fresh(Turn):
+    name = "fresh"
+
+    def prepared(self, problem):
+        return Turn({})
+
+
+def test_what_a_policy_keeps_from_replay_to_replay_is_noted(engine):
+    mend = "from one replay to the next: put it into what prepared() returns (docs/howto/own_policy.md)"
+    said, policy = f"policy turn remembers `turn`, `seen` {mend}", Turn()
+    assert [simulate(policy, engine).notes[0] for _ in range(2)] == [said] * 2
+    assert not any("remembers" in note for note in simulate(Fresh, engine).notes)
+    assert simulate(Shared, engine).notes[0] == f"policy shared remembers `queue_of` {mend}"
+    with pytest.raises(PolicyError, match="policy turn remembers `turn`"):
+        check_policy(Turn, examples=5)
+
+
+def test_rows_call_a_policy_as_it_was_given():
+    policy, where = Turn(), (GRAPH, "generic[cores=2]")
+    found = ss.compare(*where, [policy, "fifo"], samples=2)
+    assert found["policy"].tolist() == ["turn[turn=0]", "fifo"]
+    given = str(policy)
+    assert ss.verdicts(*where, [policy, "fifo"], seeds=range(2))["policy"].tolist() == [given]
+    given = str(policy)
+    assert given in ss.tune(*where, [policy, "fifo"], samples=2)["policy"].tolist()
+    assert "turn remembers" in " ".join(found.notes)

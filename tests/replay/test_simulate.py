@@ -106,6 +106,12 @@ def test_view_shows_the_state(engine):
         ("corun[candidates=0]", None, SpecError, "least is 1"),
         ("critical-path[placement=far]", None, SpecError, "compact, scatter"),
         ("fastest", None, SpecError, "no policy is called 'fastest'; there are:.*critical-path"),
+        (
+            "mine.py:Mine",
+            None,
+            SpecError,
+            "is not a spec; .*; a policy of your own is named here once it is registered",
+        ),
         ("fifo[", None, SpecError, "has a bracket without its partner"),
         (7, None, SpecError, "not a policy"),
     ],

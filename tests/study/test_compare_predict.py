@@ -125,7 +125,7 @@ def test_a_plan_for_the_given_layout_alone_is_compared() -> None:
     assert ss.predict(graph, machine, Split, [2], width=1).frame.makespan_s.tolist() == [12.0]
 
 
-def test_policies_of_one_name_are_told_apart():
+def test_policies_of_one_name_are_told_apart(tmp_path):
     class Mine(ss.Policy):
         name = "fifo"
 
@@ -135,4 +135,11 @@ def test_policies_of_one_name_are_told_apart():
     found = ss.compare(GRAPH, "generic[cores=2]", ["fifo", Mine, "sequential"])
     other = Mine.__qualname__
     assert found["policy"].tolist() == ["fifo (Fifo)", f"fifo ({other})", "sequential"]
+    runs = ss.verdicts(GRAPH, "generic[cores=2]", ["fifo", Mine], seeds=range(2))
+    assert runs[["policy", "other"]].values.tolist() == [["fifo (Fifo)", f"fifo ({other})"]]
+    found = ss.report(GRAPH, "generic[cores=2]", ["fifo", Mine]).findings
+    assert [run.name for run in found.runs] == ["fifo (Fifo)", f"fifo ({other})"]
+    assert not found.left_out
+    sweep = ss.Sweep([GRAPH], ["generic[cores=2]"], ["fifo", Mine, Mine()])
+    assert sweep.run(tmp_path)["policy"].tolist() == ["fifo (Fifo)", f"fifo ({other})", f"fifo ({other})"]
     assert ss.compare(GRAPH, "generic[cores=2]", ["fifo", "fifo"])["policy"].tolist() == ["fifo", "fifo"]

@@ -112,10 +112,37 @@ class Widths(ss.Policy):
         return [ss.Start(task) for task in view.ready[: len(view.idle_cores)]]
 
 
+def test_a_policy_of_its_own_widths_is_one_replay():
+    found = ss.tune(GRAPH, "generic[cores=4]", [Widths, "fifo"])
+    assert found.frame.groupby("policy")["layout"].agg(sorted).to_dict() == {
+        "Widths": [""],
+        "fifo": ["1x4", "2x2", "4x1"],
+    }
+    assert found.plot() is not None
+    assert ss.tune(GRAPH, "generic[cores=4]", Widths).frame["layout"].tolist() == [""]
+
+
+@pytest.mark.parametrize("options", [{}, {"method": "optuna", "evaluations": 30}])
+def test_policies_of_one_spec_have_replays_of_their_own(options):
+    class Given(ss.RankPolicy):
+        def __init__(self, sign):
+            self.sign = lambda task: sign * task
+
+        def rank(self, problem):
+            return self.sign(problem.seconds)
+
+    graph = ss.TaskGraph.from_edges([1.0, 1.0, 3.0], [])
+    first, last = Given(1), Given(-1)
+    for policies, best in (([first, last], "Given #2"), ([last, first], "Given #1")):
+        found = ss.tune(graph, "generic[cores=2]", policies, ["2x1"], samples=1, **options)
+        assert found["policy"][0] == best
+        assert found["makespan_s"].tolist() == [3.0, 4.0]
+
+
 @pytest.mark.parametrize(
     ("policy", "options", "message"),
     [
-        (Widths, {}, "it has no layout to tune"),
+        (Widths, {"layouts": ["2x1"]}, "it has no layout to tune: give no layouts"),
         ("fifo", {"layouts": []}, "expected at least one"),
         ("fifo", {"layouts": "2x1"}, "expected at least one"),
         ("fifo", {"layouts": ["2x1", "3x2"]}, "needs 6 cores"),
@@ -123,7 +150,7 @@ class Widths(ss.Policy):
         ("fifo", {"reserved": -1}, "reserved is -1"),
         ("fifo", {"layouts": ["2x1"], "reserved": 1}, "give one of the two"),
         ("fifo", {"layouts": ["2x1"], "reserved": 1, "method": "optuna"}, "give one of the two"),
-        (["fifo", "kind-widths"], {}, "it has no layout to tune"),
+        (["fifo", "kind-widths"], {"reserved": 1}, "it has no layout to tune"),
     ],
 )
 def test_what_cannot_be_tuned(policy, options, message):
