@@ -160,7 +160,8 @@ class Sockets(Structure):
     def resized(self, n_cores: int) -> Sockets:
         """Return these sockets with more or fewer cores each, in proportion and in whole tiles.
 
-        The numbers of sockets, domains and L3 groups stay, except that those without a tile left vanish.
+        The numbers of sockets, domains and L3 groups stay, except that those without a tile left vanish. Domains of a
+        tile each stay such: more tiles bring theirs.
 
         Raises
         ------
@@ -169,9 +170,12 @@ class Sockets(Structure):
         """
         first, tiles = self.origin or self, whole_tiles(n_cores, self.per_tile)
         before = first.n_cores // self.per_tile
+        single = {*first.domains} == {self.per_tile}
         sizes = [
-            _scaled(size, self.per_tile, tiles, before)
-            for size in (first.sockets, first.domains, first.l3, first.clusters)
+            (self.per_tile,) * tiles
+            if single and group and {*size} == {self.per_tile}
+            else _scaled(size, self.per_tile, tiles, before)
+            for group, size in enumerate((first.sockets, first.domains, first.l3, first.clusters))
         ]
         kept = {old: new for new, old in enumerate(i for i, size in enumerate(sizes[0]) if size)}
         # Sockets that vanish take their links along; the rest is then joined one to one.

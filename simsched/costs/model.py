@@ -339,7 +339,8 @@ class CostModel:
         flops, estimated = machine.core_flops_at(1), np.isnan(graph.durations_s)
         if flops == machine.core_flops_at() or not estimated.any():
             return None
-        idle = replace(machine, core_flops=flops, clocks=Clocks(machine.scalar_clock_Hz(1)))
+        peak = max(machine.peak_flops, flops)
+        idle = replace(machine, core_flops=flops, peak_flops=peak, clocks=Clocks(machine.scalar_clock_Hz(1)))
         alone = replace(self, discrepancy=None).on(graph, idle, runtime).one_core_s
         found = np.ones(graph.n_tasks)
         np.divide(alone, one_core, out=found, where=estimated & (one_core > 0))

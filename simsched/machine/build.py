@@ -19,7 +19,7 @@ from simsched.machine.network import check_pairs
 from simsched.machine.power import Power
 from simsched.machine.runtime import RuntimeProfile
 from simsched.machine.schema import CoreCount, Cores, MachineFile, Mode, Runtime, factor, si
-from simsched.machine.stated import BY_DEFINITION, Fact, varied_spec
+from simsched.machine.stated import BY_DEFINITION, Fact
 from simsched.machine.variations import OF_POWER, edited, quantities
 from simsched.machine.ways import DataWays, Kinds, whole_shares
 from simsched.mistakes import described, refusal, short
@@ -32,12 +32,9 @@ if TYPE_CHECKING:
     from simsched.machine.structure import Structure
 
 
-def varied(machine: Machine, params: Mapping[str, Scalar]) -> Machine:
-    """Return a machine with further variations; see `Machine.varied`."""
-    return built(machine.content, varied_spec(machine, params))
-
-
-def built(content: Mapping[str, Any], spec: Spec, where: str = "") -> Machine:
+def built(
+    content: Mapping[str, Any], spec: Spec, where: str = "", given: Mapping[str, Scalar] | None = None
+) -> Machine:
     """Return the machine of a file's content.
 
     Parameters
@@ -48,6 +45,9 @@ def built(content: Mapping[str, Any], spec: Spec, where: str = "") -> Machine:
         Its name, and variations.
     where : str
         File, for errors.
+    given : mapping, optional
+        Variations that state numbers of the varied machine, all when not given; others are numbers of its file, which
+        follow the cores.
 
     Raises
     ------
@@ -55,33 +55,88 @@ def built(content: Mapping[str, Any], spec: Spec, where: str = "") -> Machine:
         If the content or a variation is impossible; all mistakes of a file are listed.
     """
     params = spec.params
+    given = params if given is None else given
     if where and params:
         _checked(content, where)
-    now = edited(content, params, spec.name)
+    now = edited(content, params, spec.name, given)
     file, structure, others = _checked(now, str(spec) if params or not where else where)
     stated = str(content["structure"].get("cluster", "any")) if "core_bandwidth_Bps" not in params else None
-    memory, share = _memory(file, structure, stated), 1.0
+    memory, before = _memory(file, structure, stated), structure
     if "cores" in params:
         unit = lcm(structure.cores_per_tile, whole_shares(file.kinds, structure.n_cores))
-        before, structure = structure, _resized(structure, params["cores"], unit, spec.name)
-        # A bandwidth given with the cores is that of these cores; else each domain keeps its memory, or each core where
-        # by definition cores share none.
-        given = {"bandwidth_Bps", f"memory.modes.{file.memory.mode}.bandwidth"} & params.keys()
-        share_nothing = not Effects(**dict(file.effects)).share_bandwidth
-        stated = now["memory"]["modes"][file.memory.mode]["bandwidth"]
-        if not given and share_nothing and stated["source"].startswith(BY_DEFINITION):
-            factor = structure.n_cores / content["cores"]["count"]["value"]
-            stated.update(value=stated["value"] * factor)
-        else:
-            factor = structure.n_domains / before.n_domains
-        memory = replace(memory, cores=structure.n_cores) if given else _scaled(memory, factor)
+        structure = _resized(structure, params["cores"], unit, spec.name)
+        memory = _of_cores(memory, content, now, (before, structure), given)
         count = {"value": structure.n_cores, "source": f"varied: {spec}", "confidence": "unverified"}
         now["cores"]["count"].update(count)
-        cores = before.n_cores / before.n_segments, structure.n_cores / structure.n_segments
-        share = min(1.0, cores[0] / cores[1])
-    machine = _machine(file, spec, content, now, structure, _with_far(memory, structure), share, others)
+    shares = _Shares.of(file, before, structure, given)
+    machine = _machine(file, spec, content, now, structure, _with_far(memory, structure), shares, others)
     check_pairs(machine)
     return machine
+
+
+def _of_cores(
+    memory: Memory,
+    content: Mapping[str, Any],
+    now: Mapping[str, Any],
+    structures: tuple[Structure, Structure],
+    given: Mapping[str, Scalar],
+) -> Memory:
+    """Return the memory of a structure whose cores are varied, of what that of the one before is.
+
+    A bandwidth given with the cores is that of these cores, and so is a size; else each domain keeps its memory, or
+    each core where by definition cores share none.
+    """
+    (before, after), mode = structures, now["memory"]["mode"]
+    place, size = (f"memory.modes.{mode}.{name}" for name in ("bandwidth", "size"))
+    domains, cores = after.n_domains / before.n_domains, after.n_cores / content["cores"]["count"]["value"]
+    sized = memory if size in given else replace(memory, size_B=memory.size_B * domains)
+    if {"bandwidth_Bps", place} & given.keys():
+        return replace(sized, cores=after.n_cores)
+    source = content["memory"]["modes"][mode]["bandwidth"]["source"]
+    each = not now.get("effects", {}).get("share_bandwidth", True) and source.startswith(BY_DEFINITION)
+    factor = cores if each else domains
+    return replace(sized, bandwidth_Bps=sized.bandwidth_Bps * factor, cores=sized.cores * factor)
+
+
+@dataclass(frozen=True)
+class _Shares:
+    """Shares of a varied machine, of the one that its file describes.
+
+    Parameters
+    ----------
+    traffic : float
+        Traffic of a thread on the interconnect; see `Machine.interconnect_share`.
+    cores : float
+        Cores.
+    limit, idle : float
+        Power limit; watts that do not depend on the number of busy cores.
+    """
+
+    traffic: float = 1.0
+    cores: float = 1.0
+    limit: float = 1.0
+    idle: float = 1.0
+
+    @classmethod
+    def of(
+        cls, file: MachineFile, before: Structure, after: Structure, given: Mapping[str, Scalar]
+    ) -> _Shares:
+        """Return the shares; watts between brackets are those of the varied machine.
+
+        Cores whose clock rises while others are idle share the limit of their whole chip.
+        """
+        if after is before:
+            return cls()
+        cores, chips = after.n_cores / before.n_cores, after.n_segments / before.n_segments
+        of_chip = before.n_cores / before.n_segments, after.n_cores / after.n_segments
+        watts = max(cores, chips) if _clocks(file.cores).gain(1) > 1 else cores
+        of_power = any(key in OF_POWER or key.startswith("power.") for key in given.keys() - {"power.limit"})
+        return cls(
+            traffic=min(1.0, of_chip[0] / of_chip[1]),
+            cores=1.0 if of_power else cores,
+            limit=1.0 if "power.limit" in given else watts,
+            idle=1.0 if of_power else watts,
+        )
 
 
 def _resized(structure: Structure, cores: Scalar, unit: int, name: str) -> Structure:
@@ -239,11 +294,6 @@ def _with_far(memory: Memory, structure: Structure) -> Memory:
     )
 
 
-def _scaled(memory: Memory, factor: float) -> Memory:
-    """Return a memory of more or fewer domains: each keeps its bandwidth."""
-    return replace(memory, bandwidth_Bps=memory.bandwidth_Bps * factor, cores=memory.cores * factor)
-
-
 def _machine(
     file: MachineFile,
     spec: Spec,
@@ -251,12 +301,12 @@ def _machine(
     now: Mapping[str, Any],
     structure: Structure,
     memory: Memory,
-    interconnect_share: float,
+    shares: _Shares,
     others: Mapping[str, Any],
 ) -> Machine:
     cores, caches, ways = file.cores, file.caches, int(si(file.cores.smt_ways))
     peak = si(cores.clock) * si(cores.flop_per_cycle)
-    one, scale = (1.0,) * ways, structure.n_cores / si(cores.count)
+    one = (1.0,) * ways
     return later("Machine")(
         spec=str(spec),
         title=file.title,
@@ -274,15 +324,15 @@ def _machine(
         l2_B=si(caches.l2) if caches.l2 else None,
         l3_B=si(caches.l3) if caches.l3 else None,
         l2_bandwidth_Bps=si(caches.l2_bandwidth) if caches.l2_bandwidth else None,
-        interconnect_share=interconnect_share,
+        interconnect_share=shares.traffic,
         tile_slowdown=si(caches.tile_slowdown) if caches.tile_slowdown else 1.0,
         runtime=_runtime(file.runtime, spec.params.get("reuse_teams", True), spec.name),
         effects=Effects(**dict(file.effects)),
         data=DataWays.of(file.data),
         kinds=_kinds(file, spec, structure.n_cores, memory),
         tables=others,
-        power_W=scale * si(file.power.limit) if file.power and file.power.limit else None,
-        power=Power.of(file.power, 1.0 if OF_POWER.keys() & spec.params.keys() else scale),
+        power_W=shares.limit * si(file.power.limit) if file.power and file.power.limit else None,
+        power=Power.of(file.power, shares.idle, shares.cores),
         facts=tuple(
             Fact(place, _value(q["value"]), q["unit"], q["source"], q["confidence"], _ends(q))
             for place, q in quantities(dict(now))

@@ -13,15 +13,15 @@ import numpy.typing as npt
 from simsched.document.html import card
 from simsched.errors import MachineError
 from simsched.later import later
-from simsched.machine.build import varied
 from simsched.machine.clocks import Clocks
 from simsched.machine.effects import Effects
 from simsched.machine.memory import Memory, team_reach_Bps
 from simsched.machine.network import Network, network_of
 from simsched.machine.power import Power
 from simsched.machine.runtime import RuntimeProfile
-from simsched.machine.stated import Fact, all_notes
+from simsched.machine.stated import Fact, all_notes, check_possible
 from simsched.machine.structure import Structure
+from simsched.machine.varying import varied
 from simsched.machine.ways import DataWays, Kinds
 from simsched.parameters import is_whole
 from simsched.spec import Scalar
@@ -31,9 +31,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from simsched.graph.adjacency import Index
-
-#: Demands are added as whole bytes per second, in 64 bits.
-MOST_DEMAND_BPS = 2.0**62
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +58,7 @@ class Machine:
         computing, and for code that is bound by memory.
     core_flops : float
         FP32 operations per second that one core sustains in a matrix product while all are busy; see `core_flops_at`.
+        At most those of its peak at the highest clock, or infinite.
     peak_flops : float
         FP32 operations per second that one core can issue, at its nominal clock.
     clocks : Clocks
@@ -85,7 +83,8 @@ class Machine:
     tables : mapping of str to object
         Further tables of the file, as parsed by the packages that registered them.
     power_W, power : float and Power, or None
-        Power limit of all chips, and what they draw, where known; in proportion to cores where these are varied.
+        Power limit of all chips, and what they draw, where known; in proportion to cores where these are varied, but a
+        whole chip's where its clock rises while cores are idle.
     facts : tuple of Fact
         Every number, as the file states it.
     stated_speed : tuple of two floats, or None
@@ -132,12 +131,7 @@ class Machine:
     stated_speed: tuple[float, float] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        most = self.n_threads * self.bandwidth_Bps
-        if self.effects.share_bandwidth and most >= MOST_DEMAND_BPS:
-            raise MachineError(
-                f"{self.spec}: {self.n_threads} cores that share {self.bandwidth_Bps:g} B/s can ask for more together "
-                f"than can be counted exactly, {MOST_DEMAND_BPS:g} B/s; state less, or write share_bandwidth=false"
-            )
+        check_possible(self)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Machine):

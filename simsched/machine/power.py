@@ -33,11 +33,19 @@ class Power:
     all_cores_W: float
 
     @classmethod
-    def of(cls, table: PowerTable | None, scale: float) -> Power | None:
-        """Return the power of a checked `[power]` table, times a factor; None where it states no more than a limit."""
+    def of(cls, table: PowerTable | None, idle: float, cores: float) -> Power | None:
+        """Return the power of a checked `[power]` table; None where it states no more than a limit.
+
+        Parameters
+        ----------
+        table : PowerTable or None
+        idle, cores : float
+            Factors on what the machine draws with no core busy, and on what all busy cores add to that.
+        """
         if table is None or table.idle is None or table.busy is None or table.all_cores is None:
             return None
-        return cls(*(scale * si(quantity) for quantity in (table.idle, table.busy, table.all_cores)))
+        idle_W, busy_W, all_W = map(si, (table.idle, table.busy, table.all_cores))
+        return cls(idle * idle_W, idle * busy_W, cores * all_W + (idle - cores) * busy_W)
 
     def energy_J(self, seconds: float, busy_s: float, machine_s: float) -> float:
         """Return the joules of a time.

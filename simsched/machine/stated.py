@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from math import inf
 from typing import TYPE_CHECKING
 
 from simsched.errors import MachineError
@@ -42,6 +43,10 @@ OF_DATA = {
     "memory_latency_s": ("memory_latency", "s"),
     "place_B": ("place_size", "B"),
 }
+#: Demands are added as whole bytes per second, in 64 bits.
+MOST_DEMAND_BPS = 2.0**62
+#: Share by which operations may exceed those of the peak: a rounding.
+ROUNDING = 1e-9
 #: Clocks that cores of chips have.
 CLOCKS_HZ = (1e8, 1e10)
 #: Share by which bandwidths that print alike may differ.
@@ -142,6 +147,28 @@ def varied_spec(machine: Machine, params: Mapping[str, Scalar]) -> Spec:
         key: value for key, value in spec.params.items() if "contention" not in params or key not in NAMES
     }
     return Spec(spec.name, {**before, **params})
+
+
+def check_possible(machine: Machine) -> None:
+    """Check the numbers of a machine that no file can state, but `dataclasses.replace` or a variation.
+
+    Raises
+    ------
+    MachineError
+        If cores sustain more operations than they can issue, but not infinitely many, or ask for too many bytes.
+    """
+    peak = machine.peak_flops * machine.clocks.boost
+    if peak * (1 + ROUNDING) < machine.core_flops < inf:
+        raise MachineError(
+            f"{machine}: a core sustains {machine.core_flops:.4g} FLOP/s, more than its peak of {peak:.4g}; raise "
+            f"that, as {varied_spec(machine, {'cores.flop_per_cycle': '...'})}"
+        )
+    most = machine.n_threads * machine.bandwidth_Bps
+    if machine.effects.share_bandwidth and most >= MOST_DEMAND_BPS:
+        raise MachineError(
+            f"{machine}: {machine.n_threads} cores that share {machine.bandwidth_Bps:g} B/s can ask for more together "
+            f"than can be counted exactly, {MOST_DEMAND_BPS:g} B/s; state less, or write share_bandwidth=false"
+        )
 
 
 def _unused(machine: Machine) -> Iterator[str]:

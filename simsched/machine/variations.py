@@ -2,7 +2,7 @@
 
 =========================  ==============================================================================
 `cores=N`                  another number of cores: tiles stay whole, a mesh grows by rows; the memory of each domain
-                           stays as it is
+                           stays as it is; domains of a tile each come and go
 `bandwidth_Bps=X`          bytes per second of all cores, in the mode in use; switches `share_bandwidth` on
 `core_bandwidth_Bps=X`     bytes per second of one core, in the mode in use
 `cluster_bandwidth_Bps=X`  bytes per second of a cluster's cores, in the mode in use; switches `share_bandwidth` on
@@ -80,10 +80,16 @@ OF_BASE = {"clock", "flop_per_cycle", "core_bandwidth"}
 BUILT = ("cores", "smt", "reuse_teams", "like", "core")
 
 
-def edited(content: Mapping[str, Any], params: Mapping[str, Scalar], spec: str) -> dict[str, Any]:
+def edited(
+    content: Mapping[str, Any],
+    params: Mapping[str, Scalar],
+    spec: str,
+    given: Mapping[str, Scalar] | None = None,
+) -> dict[str, Any]:
     """Return the content of a checked machine file with the variations that its numbers can express.
 
-    Varied numbers are marked: their source is the variation, their confidence unverified.
+    Varied numbers are marked: their source is the variation, their confidence unverified. Those that are given, all
+    when nothing says which, switch on the effects that use them.
 
     Raises
     ------
@@ -120,7 +126,8 @@ def edited(content: Mapping[str, Any], params: Mapping[str, Scalar], spec: str) 
     if "cores" in params and is_whole(tile := params.get("cores.per_tile"), 1):
         _make_whole(now, tile)
     if params:
-        now.setdefault("effects", {}).update(dict.fromkeys(meant(params, now["memory"]["mode"]), True))
+        on = meant(params if given is None else given, now["memory"]["mode"])
+        now.setdefault("effects", {}).update(dict.fromkeys(on, True))
     return now
 
 

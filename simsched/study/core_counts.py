@@ -12,6 +12,7 @@ import numpy.typing as npt
 from simsched.errors import GraphError, MachineError
 from simsched.graph import Recording, TaskGraph
 from simsched.machine import Machine
+from simsched.machine.varying import as_built
 from simsched.parameters import is_whole
 
 #: Halvings of the machine's cores, below it, and doublings above it.
@@ -74,13 +75,18 @@ def _range(part: str, cores: str) -> list[int]:
 def counts_around(machine: Machine) -> list[int]:
     """Return core counts around the machine's own, ascending, of whole tiles; those that its file allows.
 
+    Raises
+    ------
+    MachineError
+        If `dataclasses.replace` made it another machine than its file's.
+
     Examples
     --------
     >>> import simsched as ss
     >>> counts_around(ss.machine("generic[cores=8]"))
     [1, 2, 4, 8, 16, 32]
     """
-    own, tile = machine.n_cores, machine.cores_per_tile
+    own, tile = as_built(machine).n_cores, machine.cores_per_tile
     wanted = {own >> k for k in range(HALVINGS + 1)} | {own << k for k in range(1, DOUBLINGS + 1)}
     rounded = {max(count // tile * tile, tile) for count in wanted}
     return sorted(count for count in rounded if _possible(machine, count))

@@ -29,7 +29,7 @@ from simsched.replay.best_layout import MOST_REPLAYS
 from simsched.replay.parallel_map import parallel_map
 from simsched.replay.scenario import Scenario
 from simsched.schedule import Schedule
-from simsched.spec import Engine
+from simsched.spec import Engine, Spec, parse_path
 from simsched.study.binding import FOR_ADVICE, advice
 from simsched.study.predict import HIDDEN, quiet, rows_of
 from simsched.study.worlds import (
@@ -156,7 +156,8 @@ def chosen_machines(given: Iterable[str | Path | Machine] | None) -> list[Machin
     Raises
     ------
     SimschedError
-        If one is given in the place of a list of them, there are none, or one has mistakes.
+        If one is given in the place of a list of them, there are none, one has mistakes, or two that differ have one
+        string.
 
     Examples
     --------
@@ -172,8 +173,15 @@ def chosen_machines(given: Iterable[str | Path | Machine] | None) -> list[Machin
     )
     if not names:
         raise SpecError("machines is []; expected at least one, as ['grace', 'a64fx']")
-    found = [machine_of(one) for one in names]
-    return [*{one.spec: one for one in found}.values()]
+    known: dict[str, Machine] = {}
+    for one in map(machine_of, names):
+        if known.setdefault(one.spec, one) != one:
+            other = str(Spec("mine", parse_path(one.spec).params))
+            raise SpecError(
+                f"machines has two machines {one.spec} that differ; give one another name, as "
+                f"dataclasses.replace(machine, spec={other!r})"
+            )
+    return [*known.values()]
 
 
 def _row(
@@ -185,7 +193,7 @@ def _row(
     machine = scenario.machine
     policy, schedule = _best(graph, scenario, _suited(policies, machine))
     (row,) = rows_of([Case(scenario, graph, policy, schedule)], seeds)
-    row["notes"] = [*left_out(policies, machine), *row["notes"]]
+    row["notes"] = [*left_out(policies, machine), *row["notes"], *_of_whole_chips(machine)]
     makespan_s, power_W = row["makespan_s"], np.nan if machine.power_W is None else machine.power_W
     return {
         "machine": machine.spec,
@@ -277,6 +285,16 @@ def _merged(text: str, found: Mapping[str, str], of: int) -> str:
         return first
     few = len(found) <= MOST_NAMED
     return Note(f"{', '.join(found) if few else f'{len(found)} of {of} machines'}: {first}", weight_of(first))
+
+
+def _of_whole_chips(machine: Machine) -> list[str]:
+    """Return a note on the watts of chips that have more cores than are in use."""
+    if machine.power_W is None or machine.core_flops_at() == machine.core_flops:
+        return []
+    return [
+        f"{machine.spec} is its whole chips with their other cores idle, for which those in use have a higher clock: "
+        "power_W and energy_J are of the whole chips"
+    ]
 
 
 def _power_notes(frame: pd.DataFrame) -> list[str]:

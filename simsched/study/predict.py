@@ -329,7 +329,9 @@ def beyond(schedule: Schedule) -> tuple[str, ...]:
     count = machine.content["cores"]["count"]
     built = int(count["value"])
     if machine.n_cores > built and BY_DEFINITION not in count["source"]:
-        said.append(f"the machine is built with {built} cores")
+        stays = machine.memory.cores < machine.n_cores
+        kept = f", whose memory it keeps: {machine.bandwidth_Bps / 1e9:.4g} GB/s" if stays else ""
+        said.append(f"the machine is built with {built} cores{kept}")
     if (inputs := schedule.inputs) is not None and inputs.costs.measured is not None:
         table = inputs.costs.on(schedule.graph, machine, inputs.runtime).table
         if table is not None and (count := int(np.sum(table.beyond(schedule.widths)))):

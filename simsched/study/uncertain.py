@@ -19,6 +19,7 @@ from simsched.machine import Machine
 from simsched.machine.confidence import ends
 from simsched.machine.schema import GIVEN, factor
 from simsched.machine.stated import ASSUMED, Fact
+from simsched.machine.varying import as_built, with_numbers
 from simsched.multimap import multimap
 from simsched.replay.scenario import Scenario
 from simsched.spec import parse_path
@@ -71,10 +72,18 @@ class Uncertain:
     ----------
     graph : TaskGraph
     scenario : Scenario
+
+    Raises
+    ------
+    MachineError
+        If `dataclasses.replace` made its machine another one than its file's, whose numbers are sampled.
     """
 
     graph: TaskGraph
     scenario: Scenario
+
+    def __post_init__(self) -> None:
+        as_built(self.scenario.machine)
 
     def parameters(self) -> list[Parameter]:
         """Return all parameters: the machine's in file order, then those of the graph's cost curves."""
@@ -205,7 +214,7 @@ def _varied(machine: Machine, values: Mapping[str, float]) -> Machine:
         name: max(value, values.get(near[name], value)) if units.get(near[name]) == units.get(name) else value
         for name, value in values.items()
     }
-    varied = machine.varied(possible)
+    varied = with_numbers(machine, possible)
     tables = {
         name: table.planned_for(machine.tables[name]) if hasattr(table, "planned_for") else table
         for name, table in varied.tables.items()

@@ -362,10 +362,10 @@ def _check_sizes(machine: Machine) -> None:
             continue
         if machine.kinds is None:
             hold(other.n_cores == tiles * machine.cores_per_tile, f"{other}: it has {other.n_cores} cores")
-        _check_structure(other.structure, str(other))
-        _check_bandwidth(other)
         for kept in ("cores_per_tile", "core_flops", "l1d_B", "l2_B", "l3_B", "l2_bandwidth_Bps", "runtime"):
             hold(getattr(other, kept) == getattr(machine, kept), f"{other}: {kept} changes with the cores")
+        _check_structure(other.structure, str(other))
+        _check_bandwidth(other)
         hold(0 < other.interconnect_share <= 1, f"{other}: interconnect_share is {other.interconnect_share}")
         back = other.varied({"cores": machine.n_cores})
         hold(back.structure == machine.structure, f"{back}: its structure is not that of {machine}")

@@ -90,6 +90,14 @@ def test_watts_of_a_file_are_in_proportion_to_its_cores(tmp_path):
     assert ss.machine(f"generic[cores={cores // 2},idle_W=8,busy_W=16,all_cores_W=32]").power == half.power
 
 
+def test_idle_watts_of_a_chip_stay_where_its_clock_rises_while_cores_are_idle(tmp_path):
+    path = with_watts(tmp_path, "xeon-8470", idle=50, busy=60, all_cores=320)
+    # The file has the table, at its end.
+    path.write_text(path.read_text("utf-8").replace("\n[power]\nidle", "\nidle"), "utf-8")
+    assert ss.machine(f"{path}[cores=13]").power == Power(50, 60, 125)
+    assert ss.machine(f"{path}[cores=104]").power == Power(100, 120, 640)
+
+
 def test_waits_for_data_are_idle():
     graph = ss.TaskGraph.from_edges([1.0, 1.0], [(0, 1)], edge_bytes=3.0)
     machine = "generic[cores=2,data=sent,route=host,link_Bps=2,idle_W=10,busy_W=20,all_cores_W=40]"

@@ -227,6 +227,23 @@ def test_sockets_and_cluster_modes_that_cannot_be(spec, message):
 def test_a_power_limit_follows_the_cores():
     assert ss.machine("grace").power_W == 2 * ss.machine("grace[sockets=1]").power_W == 500
     assert ss.machine("generic").power_W is None
+    assert ss.machine("knl-7250[cores=34]").power_W == ss.machine("knl-7250").power_W / 2
+
+
+def test_whole_chips_draw_their_limit_where_idle_cores_let_the_others_run_faster():
+    """Seven cores did nearly the work of fourteen, at the clock that seven idle ones leave, with half the watts."""
+    watts = [ss.machine(f"core-i7-1370p[cores={n}]").power_W for n in (7, 14, 28)]
+    assert watts == [28, 28, 56]
+    assert [ss.machine(f"xeon-8160x2[cores={n}]").power_W for n in (1, 24, 96)] == [150, 300, 600]
+    assert ss.machine("core-i7-1370p[cores=7,power.limit=20]").power_W == 20
+
+
+def test_domains_of_a_tile_each_come_and_go_with_their_memory():
+    chips = [ss.machine(f"a64fx[cores={n}]") for n in (12, 48, 96)]
+    assert [one.n_domains for one in chips] == [1, 4, 8]
+    assert [one.bandwidth_Bps / 1e9 for one in chips] == [148.5, 594, 1188]
+    assert [one.memory.size_B / 1e9 for one in chips] == [8, 32, 64]
+    assert ss.machine("a64fx[cores=12,memory.modes.hbm.size=16]").memory.size_B == 16e9
 
 
 def test_cores_of_kinds_stay_in_proportion():

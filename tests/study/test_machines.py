@@ -68,6 +68,10 @@ def test_power_is_stated_or_said_to_be_unknown():
     both = ss.machines(GRAPH, ["xeon-8470", "generic"], ["fifo"], samples=1)
     assert both.notes[-1].endswith("empty where no power is known: generic")
 
+    few = ss.machines(GRAPH, ["xeon-8470[cores=13]", "knl-7250"], ["fifo"], samples=1)
+    assert few.set_index("machine")["power_W"]["xeon-8470[cores=13]"] == watts
+    assert [note for note in few.notes if note.startswith("xeon-8470[cores=13] is its whole chips")]
+
 
 def test_the_interval_is_that_of_predict():
     graph = ss.workload("rnn[layers=2,steps=8]")

@@ -359,7 +359,11 @@ def test_what_cannot_grow():
 def test_more_cores_than_are_built_are_marked():
     frame = ss.predict(GRAPH, "knl-7250", "fifo", [34, 68, 136], samples=1)
     assert frame["extrapolated"].tolist() == [False, False, True]
-    assert frame["note"].tolist() == ["", "", "the machine is built with 68 cores"]
+    assert frame["note"].tolist() == [
+        "",
+        "",
+        "the machine is built with 68 cores, whose memory it keeps: 325 GB/s",
+    ]
 
 
 def test_wider_teams_than_measured_are_marked():

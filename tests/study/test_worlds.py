@@ -1,6 +1,7 @@
 """Intervals of predictions: sampled machines, the same samples on both engines, and intervals without width."""
 
 import sys
+from dataclasses import fields, replace
 
 import numpy as np
 import pandas as pd
@@ -10,12 +11,15 @@ from hypothesis import given, settings, strategies as st
 import simsched as ss
 from simsched.costs.curves import sampled_between
 from simsched.costs.discrepancy import NormalByName
+from simsched.errors import MachineError, SimschedError
 from simsched.graph.recording import Recording
+from simsched.machine import Machine
 from simsched.notes import Note
+from simsched.plugins import registered
 from simsched.replay.scenario import Scenario
 from simsched.study.compare import default_seeds
 from simsched.study.predict import EXACT
-from simsched.study.uncertain import MachineNumbers, Uncertain
+from simsched.study.uncertain import COUNTS, MachineNumbers, Uncertain
 from simsched.study.worlds import undecided
 
 NAN = float("nan")
@@ -73,6 +77,36 @@ def test_machines_of_other_core_counts_have_the_same_numbers():
     known = numbers("knl-7250")
     few, many = (known.sampled(ss.machine(f"knl-7250[cores={n}]"), 7) for n in (2, 136))
     assert few.core_flops == many.core_flops
+
+
+@pytest.mark.parametrize("name", sorted(registered("machines").keys() - {"host"}))
+def test_numbers_as_stated_make_the_nominal_machine_of_any_number_of_cores(name):
+    """Sampled bandwidths of a whole A64FX were those of one of its four domains, and of cores with the whole curve."""
+    machine = ss.machine(name)
+    values = {
+        fact.key: fact.value
+        for fact in machine.facts
+        if not isinstance(fact.value, tuple) and fact.unit not in COUNTS
+    }
+    for share in (1 / 4, 1 / 2, 1, 2):
+        nominal = machine.varied({"cores": max(round(share * machine.n_cores), 1)})
+        same = Uncertain(CELLS, Scenario(nominal)).changed(values).machine
+        for field in fields(Machine):
+            if field.name not in ("spec", "tables", "facts", "stated_speed"):
+                assert getattr(same, field.name) == getattr(nominal, field.name), (nominal.spec, field.name)
+
+
+def test_machines_that_were_changed_are_not_sampled_as_those_of_their_file():
+    xeon = ss.machine("xeon-8160x2")
+    fast = replace(xeon, core_flops=2 * xeon.core_flops, peak_flops=2 * xeon.peak_flops)
+    assert ss.simulate(PRODUCTS, fast, "fifo").makespan_s < ss.simulate(PRODUCTS, xeon, "fifo").makespan_s
+    for ask, policy in ((ss.compare, [["fifo"]]), (ss.predict, ["fifo"])):
+        with pytest.raises(MachineError, match=r"with dataclasses.replace \(core_flops, peak_flops\)"):
+            ask(PRODUCTS, fast, *policy)
+    with pytest.raises(SimschedError, match=r"two machines xeon-8160x2 that differ; .*spec='mine'"):
+        ss.machines(PRODUCTS, [xeon, fast], ["fifo"], samples=1)
+    named = ss.machines(PRODUCTS, [xeon, replace(fast, spec="mine")], ["fifo"], samples=1)
+    assert named["machine"].tolist() == ["mine", "xeon-8160x2"]
 
 
 def test_numbers_between_brackets_are_given():
