@@ -9,12 +9,14 @@ import json
 import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import fields, is_dataclass
 from importlib import import_module
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
 
+from simsched.errors import refuse_interrupt
 from simsched.graph import TaskGraph
 from simsched.graph.storage import digest
 from simsched.policy import Policy
@@ -88,7 +90,12 @@ class _Reader:
             return ["..."]
         # It is kept, so that nothing else gets its id.
         self.seen[id(value)] = len(self.seen), value
-        return [type(value).__name__, *self._read(value, depth + 1)]
+        try:
+            return [type(value).__name__, *self._read(value, depth + 1)]
+        except Exception as error:
+            # Objects of others may raise anything when they are read; a sweep runs all the same.
+            refuse_interrupt(error)
+            return [type(value).__name__]
 
     def _read(self, value: Any, depth: int) -> Iterator[Any]:
         if isinstance(value, FunctionType):
@@ -152,6 +159,10 @@ class _Reader:
         yield f"{cls.__module__}:{cls.__qualname__}"
         if (package := _package(cls.__module__)) != "simsched" and _is_library(package):
             yield _said(value)
+            return
+        if package == "simsched" and is_dataclass(value) and not isinstance(value, Policy):
+            # Beside its fields it has what it worked out when somebody asked.
+            yield self._attributes({one.name: getattr(value, one.name) for one in fields(value)}, depth)
             return
         if self.follows(cls.__module__) or isinstance(value, Policy):
             yield self.plain(cls, depth)

@@ -317,6 +317,6 @@ def number_of(sweep: Sweep, row: int | Mapping[str, Any] | pd.Series[Any]) -> in
         raise SweepError("this is not a row of a sweep: it has no 'point' and no 'sweep_id'")
     if row["sweep_id"] != (here := identity(sweep)):
         raise SweepError(
-            f"the row is of sweep {row['sweep_id']}, this is sweep {here}: make the Sweep as it was"
+            f"the row is of sweep {row['sweep_id']}, this is sweep {here}: make the Sweep as it was, its policies too"
         )
     return int(row["point"])

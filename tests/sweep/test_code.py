@@ -83,6 +83,16 @@ def test_the_place_of_code_its_docstrings_and_its_use_are_no_change():
     assert code_id(ss.policy("fifo")) == ""
 
 
+class Odd:
+    """Cannot be read, and refers to itself."""
+
+    def __init__(self):
+        self.me = self
+
+    def __getattr__(self, name):
+        raise ValueError(name)
+
+
 def test_what_objects_hold_counts():
     class Given(ss.RankPolicy):
         def __init__(self, function, given=None):
@@ -97,6 +107,7 @@ def test_what_objects_hold_counts():
     ]
     assert len({code_id(one) for one in seen}) == len(seen)
     assert code_id(Given(len, {1: object()})) == code_id(Given(len, {1: object()}))
+    assert code_id(Given(len, Odd())) == code_id(Given(len, Odd()))
 
 
 def test_a_cost_model_counts_with_the_code_of_its_classes():
