@@ -69,7 +69,7 @@ def _products(folder: Path) -> Iterator[tuple[str, Values]]:
     params, chip = parameters(), machine("knl-7250")
 
     def model(values: Values) -> Values:
-        running = Team(replace(chip, core_flops=values[0]), GEMM_THREADS)
+        running = Team(replace(chip, core_flops=values[0], peak_flops=np.inf), GEMM_THREADS)
         own = replace(params, gemm=replace(params.gemm, inner_barriers=values[1]))
         return np.array([gemm_s(row.M, row.N, row.K, running, params=own) for row in frame.itertuples()])
 

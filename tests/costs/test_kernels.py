@@ -208,7 +208,7 @@ def test_narrow_outputs_by_hand():
 
 def test_a_convolution_waits_for_its_bytes_where_these_take_longer():
     moved = CONV.input_B + 2 * CONV.output_B + CONV.weights_B
-    fast = small(core_flops=1e15, l2_B=None)
+    fast = small(core_flops=inf, l2_B=None)
     assert convolution_s(CONV, Team(fast, 8)) == exact(1.8e-6 + moved / 16e9)
     moved = 2 * CONV.weights_B + CONV.output_B + CONV.input_B
     assert convolution_s(CONV, Team(fast, 8), "weights") == exact(1.8e-6 + moved / 16e9)
