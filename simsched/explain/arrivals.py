@@ -47,9 +47,11 @@ class Arrivals:
         n, data, sent = len(runs), schedule.graph.data, schedule.messages
         one, written, decided = np.full((3, n), -1, np.int32)
         found = cls(one, np.full(n, np.nan), np.zeros(n, bool), written, decided)
-        network = schedule.machine.network if schedule.machine else None
         waited = runs.start_s > runs.placed_s
-        if data is None or sent is None or network is None or network.ways.mode == "read" or not waited.any():
+        if data is None or sent is None or not waited.any():
+            return found
+        network = schedule.machine.network if schedule.machine else None
+        if network is None or network.ways.mode == "read":
             return found
         run, objects = entries(data.inputs(schedule.graph.n_tasks), runs.task)
         reads = pd.DataFrame({"run": run, "object": objects, "place": Places.of(schedule).of_run[run]})

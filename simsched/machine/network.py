@@ -188,8 +188,8 @@ class Network:
 
     @cached_property
     def between_tasks(self) -> tuple[Floats, Floats]:
-        """The `tables` for objects that a task hands to another one, whose way may lead through the host."""
-        if self.ways.route != "host":
+        """The `tables` for objects that a task hands to another one, whose way may lead through the host if sent."""
+        if self.ways.route != "host" or self.ways.mode == "read":
             return self.tables
         latency_s, s_per_B = (table[:, self.host, None] + table[None, self.host] for table in self.tables)
         return latency_s, s_per_B

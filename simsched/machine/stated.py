@@ -246,6 +246,10 @@ def doubtful(machine: Machine) -> Iterator[str]:
     given = [key for key in params if key in OF_DATA and key != "data"]
     if given and params.get("data") == "none":
         yield f"{', '.join(given)}: no effect, as data=none lets nothing move"
+    elif params.get("data") == "read" and (
+        sent := [key for key in ("route", "share_links") if key in params]
+    ):
+        yield f"{', '.join(sent)}: no effect, as data=read sends no messages"
 
 
 def guessed(machine: Machine) -> Iterator[str]:

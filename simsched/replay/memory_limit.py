@@ -42,7 +42,11 @@ def checked_against_memory(schedule: Schedule, limit: MemoryLimit) -> Schedule:
         raise EngineError(f"{_sentence(use)}; {_largest(use)}")
     notes = [*_wide_tasks(schedule)]
     if use is not None:
-        advice = "" if limit in DURING else "; memory_limit='wait' or 'spill' replays what becomes of it"
+        advice = (
+            ""
+            if limit in DURING
+            else "; simulate(..., memory_limit='wait' or 'spill') replays what becomes of it"
+        )
         notes.append(f"memory: {_sentence(use)}{advice}")
     if not notes:
         return schedule

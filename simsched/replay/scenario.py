@@ -23,7 +23,7 @@ from simsched.graph.taskgraph import Seconds
 from simsched.machine import Machine, RuntimeProfile, machine as machine_of
 from simsched.notes import Note, Weight
 from simsched.parameters import is_whole
-from simsched.policy import Layout, Policy, Problem, RankPolicy, policy as policy_of
+from simsched.policy import Layout, PlannedPolicy, Policy, Problem, RankPolicy, policy as policy_of
 from simsched.policy.estimate import Estimator
 from simsched.policy.layout import BEST, Best
 from simsched.policy.rank_policy import FAIR
@@ -274,6 +274,7 @@ class _Case:
             *said,
             *still,
             *_free_cores(problem),
+            *_as_planned(problem, found.policy),
         )
         return replace(schedule, inputs=inputs, notes=notes)
 
@@ -314,6 +315,21 @@ def _free_cores(problem: Problem) -> Iterator[Note]:
         yield Note(
             f"{layout.cores} threads on {threads} cost nothing, as the effect share_cores is off: the makespan may be "
             "less than the cores can do; share_cores=true in the machine's brackets has them take turns",
+            Weight.DOUBT,
+        )
+
+
+def _as_planned(problem: Problem, policy: Policy) -> Iterator[Note]:
+    """Yield a note where a plan takes objects to move otherwise than they do."""
+    data, network = problem.graph.data, problem.machine.network
+    if not isinstance(policy, PlannedPolicy) or data is None or network is None or not data.size_B.any():
+        return
+    read, shared = network.ways.mode == "read", problem.machine.effects.share_links
+    # That the classics of the literature plan without contention is known of them.
+    if read or (shared and network.ways.mode == "sent" and policy.family == "exact"):
+        how = "a task reads them one after another" if read else "they share links"
+        yield Note(
+            f"{policy.name} plans as if objects moved side by side, and {how}: another plan may be shorter",
             Weight.DOUBT,
         )
 

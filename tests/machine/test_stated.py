@@ -19,6 +19,7 @@ from simsched.study.uncertain import MachineNumbers
             "20 cores move 163.6 GB/s, more than the 160 stated of 16",
         ),
         ("generic[link_Bps=1.0,data=none]", "link_Bps: no effect, as data=none lets nothing move"),
+        ("generic[link_Bps=1.0,data=read,route=host]", "route: no effect, as data=read sends no messages"),
     ],
 )
 def test_numbers_that_are_probably_slips_have_a_note(spec, note):

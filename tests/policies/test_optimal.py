@@ -77,6 +77,26 @@ def test_a_search_that_ends_before_its_proof_says_so(engine):
     assert note in ss.compare(graph, machine, [policy], "6x1").notes
 
 
+@pytest.mark.parametrize(
+    ("ways", "said"),
+    [
+        ("data=read", "a task reads them one after another"),
+        ("data=read,route=host", "a task reads them one after another"),
+        ("data=sent,share_links=true", "they share links"),
+        ("data=sent", ""),
+    ],
+)
+def test_objects_that_move_otherwise_than_planned_are_noted(ways, said):
+    """Once it took reads to go by the host, too, so that the cores of a task's data seemed no better than others."""
+    graph = ss.TaskGraph.from_edges([1.0, 1.0, 1.0], [(0, 1), (0, 2)], edge_bytes=[5.0, 5.0])
+    machine = ss.machine(f"generic[cores=2,link_Bps=1,{ways}]")
+    schedules = [ss.simulate(graph, machine, policy, layout="2x1") for policy in ("optimal", "heft")]
+    assert [one.makespan_s for one in schedules] == [3.0, 3.0]
+    noted = ["plans as if objects moved side by side" in " ".join(one.notes) for one in schedules]
+    assert noted == [bool(said), said.startswith("a task")]
+    assert said in " ".join(schedules[0].notes)
+
+
 def test_large_graphs_are_refused():
     platform = platform_of(np.ones((2, 1)).repeat(60_000, axis=0), [], processors=2)
     with pytest.raises(PolicyError, match="240000 cases, a plan is searched for up to 200000"):
