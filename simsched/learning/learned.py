@@ -20,7 +20,15 @@ from simsched.graph.taskgraph import Seconds
 from simsched.learning.file import read, write
 from simsched.learning.hosts import LEAST, UNIT_BPS, expected
 from simsched.learning.observed import Observed, TaskKey, task_keys
-from simsched.learning.predicting import Case, check_counts, counts_of, doubts, interruptions, validated
+from simsched.learning.predicting import (
+    Case,
+    check_counts,
+    counts_of,
+    doubts,
+    interruptions,
+    of_replay,
+    validated,
+)
 from simsched.learning.rows import KindSeconds, LearnedWidths, Run, Slowdown, StartCost, width_ratios
 from simsched.machine import Machine, RuntimeProfile
 from simsched.multimap import multimap
@@ -291,8 +299,7 @@ class Learned:
         factors = np.where(self.knows(graph, program), 1.0 + share, 1.0)
         case = Case(graph, program, policy, layout, count, machine, engine, seed)
         schedule = case.replayed(self, factors)
-        said = doubts(self, case, extrapolated=case.extrapolated(self))
-        return replace(schedule, notes=(*said, *schedule.notes))
+        return replace(schedule, notes=of_replay(self, case, share, schedule.notes))
 
     def costs(self) -> CostModel:
         """Return the cost model: how seconds change with the width of teams.

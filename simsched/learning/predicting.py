@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -42,6 +43,10 @@ if TYPE_CHECKING:
 LATEST = 64.0
 #: Least share of the tasks' seconds that interruptions add and a note names.
 MATTERS = 0.05
+#: Start of a note on durations that are not converted.
+TAKEN = re.compile(
+    r"(\d+) (?:recorded|given) durations? (?:is|are) taken as (?:it is|they are)(?:, and as exact)?"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,7 +143,7 @@ class Case:
         """Return a row of `Learned.predict`."""
         size = self._size
         share, sigma = learned.interrupted(self.program, size.executors, size.width, self.waiting)
-        known = self._known(learned)
+        known = self.known(learned)
         added = share * known
 
         def usual_s(number: int) -> float:
@@ -174,7 +179,7 @@ class Case:
             "recorded_s": float(np.median(recorded_s)) if recorded_s else float("nan"),
         }
 
-    def _known(self, learned: Learned) -> float:
+    def known(self, learned: Learned) -> float:
         """Return the share of all seconds that is learned: the graph's own hold what their run lost."""
         seconds_s = learned.timed(self.graph, self.program).durations_s
         known_s = float(seconds_s[learned.knows(self.graph, self.program)].sum())
@@ -268,14 +273,16 @@ def check_counts(**counts: int) -> None:
             raise SimschedError(f"{name} is {count!r:.40}; expected a whole number from 1")
 
 
-def interruptions(rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return a note where interruptions are a part of predictions that matters."""
+def interruptions(
+    rows: Sequence[Mapping[str, Any]], without: str = "undisturbed_s is without it"
+) -> list[str]:
+    """Return a note where interruptions are a part of predictions that matters; `without` is what leaves them out."""
     most = max(rows, key=lambda row: float(row["interrupted"]))
     if most["interrupted"] < MATTERS:
         return []
     said = (
         f"makespans include what other programs took in the recordings, {most['interrupted']:.0%} on top of the tasks' "
-        f"seconds on {counted(most['cores'], 'core')}; undisturbed_s is without it"
+        f"seconds on {counted(most['cores'], 'core')}; {without}"
     )
     return [Note(said, Weight.DOUBT)]
 
@@ -292,7 +299,13 @@ def doubts(learned: Learned, case: Case, *, extrapolated: bool) -> list[str]:
         )
     if case.machine is not None:
         if (case.conversion[1] != WAYS.index("recorded")).any():
-            said += in_sentences(case.graph, machine_of(case.machine), case.conversion[1])
+            known, machine, ways = (
+                learned.knows(case.graph, case.program),
+                machine_of(case.machine),
+                case.conversion[1],
+            )
+            said += [_of_learned(note) for note in in_sentences(case.graph, machine, ways[known])]
+            said += in_sentences(case.graph, machine, ways[~known])
         said.append(
             "starts and interruptions are those of the recorded host; what cores share is that machine's"
         )
@@ -306,6 +319,26 @@ def doubts(learned: Learned, case: Case, *, extrapolated: bool) -> list[str]:
             "in the median"
         )
     return [Note(text, Weight.DOUBT) for text in said]
+
+
+def _of_learned(note: str) -> str:
+    """Return a note on recorded durations that are taken as they are as one on learned seconds; others as they are."""
+    found = TAKEN.match(note)
+    if found is None:
+        return note
+    return f"learned seconds of {counted(int(found[1]), 'task')} are taken as they are{note[found.end() :]}"
+
+
+def of_replay(learned: Learned, case: Case, share: float, notes: Sequence[str]) -> tuple[str, ...]:
+    """Return the notes of a replay whose seconds are learned, and `share` longer; `notes` take them for recorded."""
+    count, added = int(learned.knows(case.graph, case.program).sum()), share * case.known(learned)
+    same = bool((case.conversion[1] == WAYS.index("recorded")).all())
+    return (
+        *interruptions([{"interrupted": added, "cores": case.cores}], "undisturbed=True leaves it out"),
+        *doubts(learned, case, extrapolated=case.extrapolated(learned)),
+        *([f"learned seconds of {counted(count, 'task')}"] if count and same else []),
+        *(note for note in notes if not TAKEN.match(note)),
+    )
 
 
 def validated(

@@ -117,7 +117,10 @@ def test_predictions_for_another_machine_say_that_seconds_are_those_of_the_host(
     learned = ss.learn([graph])
     found = learned.predict(graph, cores=[1], machine="knl-7250", samples=20)
     assert np.isnan(found["recorded_s"]).all()
-    assert any("durations are taken as they are; load(..., recorded_on=)" in note for note in found.notes)
+    said = "learned seconds of 200 tasks are taken as they are; load(..., recorded_on=)"
+    simulated = learned.simulate(graph, layout="1x1", machine="knl-7250")
+    assert all(any(said in note for note in one.notes) for one in (found, simulated))
+    assert not any("recorded durations" in note for one in (found, simulated) for note in one.notes)
     here = learned.predict(graph, cores=[1], samples=20)
     width, narrow = ((row["high_s"] / row["low_s"]).iloc[0] for row in (found, here))
     assert width > 3 > narrow
@@ -156,8 +159,13 @@ def test_predictions_say_how_much_of_them_is_interruptions() -> None:
     share = learned.interrupted("program", 2, 1)[0]
     said = f"{share:.0%} on top of the tasks' seconds on 2 cores; undisturbed_s is without it"
     assert sum(said in note for note in found.notes) == 1
-    alone_s = [learned.simulate(runs[0], layout=one, undisturbed=True).makespan_s for one in ("1x1", "2x1")]
-    assert found["undisturbed_s"].tolist() == alone_s
+    alone = [learned.simulate(runs[0], layout=one, undisturbed=True) for one in ("1x1", "2x1")]
+    assert found["undisturbed_s"].tolist() == [one.makespan_s for one in alone]
+    # A simulation said that "200 recorded durations are taken as they are".
+    notes = learned.simulate(runs[0], layout="2x1").notes
+    assert said.replace("undisturbed_s is without it", "undisturbed=True leaves it out") in notes[0]
+    assert "learned seconds of 200 tasks" in notes and not any("recorded durations" in note for note in notes)
+    assert "learned seconds of 200 tasks" in alone[1].notes and "leaves it out" not in str(alone[1].notes)
     drawn = learned.predict(runs[0], cores=[1, 2], samples=20).plot()
     assert "90 % interval" in drawn.get_legend_handles_labels()[1]
     quiet = ss.learn([recorded(1), recorded(2, seed=2)]).predict(runs[0], cores=[1, 2], samples=2)
