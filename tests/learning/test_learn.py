@@ -12,6 +12,7 @@ import pytest
 import simsched as ss
 from simsched.errors import CostError, FormatError, GraphError, SimschedError
 from simsched.graph import Recording
+from simsched.graph.report import UNKNOWN_THREADS
 from simsched.learning import Learned
 from simsched.learning.file import facts
 from simsched.notes import Note, Weight
@@ -164,8 +165,9 @@ def test_predictions_say_how_much_of_them_is_interruptions() -> None:
     # A simulation said that "200 recorded durations are taken as they are".
     notes = learned.simulate(runs[0], layout="2x1").notes
     assert said.replace("undisturbed_s is without it", "undisturbed=True leaves it out") in notes[0]
-    assert "learned seconds of 200 tasks" in notes and not any("recorded durations" in note for note in notes)
-    assert "learned seconds of 200 tasks" in alone[1].notes and "leaves it out" not in str(alone[1].notes)
+    assert all("learned seconds of 200 tasks" in told for told in (notes, alone[1].notes))
+    assert not any("recorded durations" in note for note in notes)
+    assert "leaves it out" not in str(alone[1].notes)
     drawn = learned.predict(runs[0], cores=[1, 2], samples=20).plot()
     assert "90 % interval" in drawn.get_legend_handles_labels()[1]
     quiet = ss.learn([recorded(1), recorded(2, seed=2)]).predict(runs[0], cores=[1, 2], samples=2)
@@ -242,6 +244,13 @@ def test_predictions_say_what_recordings_do_not_show() -> None:
     learned = ss.learn([recorded(1)])
     assert any("hardly ran beside others" in note for note in learned.notes)
     assert any("one recording" in note for note in learned.notes)
+    assert not any("intra-op" in note for note in learned.notes)
+    # A run on two threads, of which the file says nothing, passed for a second run on one.
+    unsaid = ss.TaskGraph.from_edges([1.0]).report
+    unsaid.note(UNKNOWN_THREADS)
+    runs = [replace(recorded(1, seed=seed), report=unsaid) for seed in (1, 2)]
+    said = "program: 2 recordings are taken to have one intra-op thread each, as their files do not say; threads="
+    assert any(note.startswith(said) for note in ss.learn(runs).notes)
     notes = learned.predict(recorded(1), cores=[8]).notes
     assert any("up to 1 lane:" in note and "too short in the median" in note for note in notes)
 
@@ -285,6 +294,10 @@ def test_wrong_arguments_are_our_errors() -> None:
     for wrong in ([], "run.json", [1], None, [ss.TaskGraph.from_edges([1.0])]):
         with pytest.raises(GraphError):
             ss.learn(wrong)
+    cleaned = recorded(1).cleaned("scale[factor=2]")
+    for call in (ss.learn, ss.replay_recorded):
+        with pytest.raises(GraphError, match=r"changes tasks or seconds dropped the recording\)"):
+            call([cleaned] if call is ss.learn else cleaned)
     unknown = ss.TaskGraph.from_edges([np.nan], kinds="other")
     with pytest.raises(CostError, match="no recording has a task of kind 'other'"):
         learned.simulate(unknown)
