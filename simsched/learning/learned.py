@@ -24,6 +24,7 @@ from simsched.learning.predicting import (
     Case,
     check_counts,
     counts_of,
+    curve,
     doubts,
     interruptions,
     of_replay,
@@ -368,10 +369,10 @@ class Learned:
         check_counts(samples=samples, width=1 if width is None else width)
         counts = [self.lanes * 2**i for i in range(4)] if cores is None else counts_of(cores)
         case = Case(graph, self.program_of(graph), policy, None, 1, machine, "auto", seed)
-        rows = case.curve(self, counts, width, samples)
-        strange = doubts(self, case, extrapolated=any(row["extrapolated"] for row in rows))
+        cases = case.sized(counts, width)
+        rows = curve(self, cases, samples)
         errors = self.validate(policy, samples=samples).notes if validate else ()
-        notes = [*graph.report.notes, *self.notes, *interruptions(rows), *strange, *errors]
+        notes = [*graph.report.notes, *self.notes, *interruptions(rows), *doubts(self, cases), *errors]
         return Result.of(rows, notes, learned_curve, ["samples"])
 
     def validate(

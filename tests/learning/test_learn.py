@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import simsched as ss
-from simsched.errors import CostError, FormatError, GraphError, SimschedError
+from simsched.errors import CostError, FormatError, GraphError, LayoutError, SimschedError
 from simsched.graph import Recording
 from simsched.graph.report import UNKNOWN_THREADS
 from simsched.learning import Learned
@@ -251,6 +251,11 @@ def test_predictions_say_what_recordings_do_not_show() -> None:
     runs = [replace(recorded(1, seed=seed), report=unsaid) for seed in (1, 2)]
     said = "program: 2 recordings are taken to have one intra-op thread each, as their files do not say; threads="
     assert any(note.startswith(said) for note in ss.learn(runs).notes)
+    # Nor do recordings on two lanes show what one takes.
+    two = recorded(2)
+    found = ss.learn([two]).predict(two, cores=[1, 2], samples=2)
+    assert found["extrapolated"].tolist() == [True, False]
+    assert any(note.startswith("recordings have at least 2 threads: on fewer") for note in found.notes)
     notes = learned.predict(recorded(1), cores=[8]).notes
     assert any("up to 1 lane:" in note and "too short in the median" in note for note in notes)
 
@@ -306,6 +311,8 @@ def test_wrong_arguments_are_our_errors() -> None:
             learned.predict(recorded(1), cores=cores)
     with pytest.raises(SimschedError):
         learned.predict(recorded(1), samples=0)
+    with pytest.raises(LayoutError, match=r"^width=2 is wider than cores=1; leave that count out$"):
+        learned.predict(recorded(1), cores=[1, 2], width=2)
 
 
 def test_small_recordings() -> None:
