@@ -336,7 +336,7 @@ def doubts(learned: Learned, cases: Sequence[Case]) -> list[str]:
     if any(one.below(learned) for one in cases):
         said.append(
             f"recordings have at least {counted(least_threads(learned), 'thread')}: on fewer, what tasks take in less "
-            "company follows from their slow-down there, and interruptions are those of the nearest number of threads"
+            "company follows from their slow-down there, and interruptions are taken to be fewer in proportion"
         )
     if any(one.beyond(learned) for one in cases):
         width = max((run.width for run in learned.runs), default=1)
