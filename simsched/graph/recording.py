@@ -183,6 +183,19 @@ def recorded_threads(graph: TaskGraph) -> int | None:
     return max(int(widest.sum()), int(team_widths(graph).max(initial=1)))
 
 
+def dropped(graph: TaskGraph) -> str:
+    """Return what dropped a graph's recording, for the end of a message; nothing where it never had one.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> dropped(ss.TaskGraph.from_edges([1.0]))
+    ''
+    """
+    had = THREADS in graph.report.facts and graph.recording is None
+    return " (a clean-up step that changes tasks or seconds dropped the recording)" if had else ""
+
+
 def on_device(graph: TaskGraph) -> Mask:
     """Return which tasks ran on a device, shape (n,).
 

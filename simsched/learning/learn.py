@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from simsched.execute.recorded.gaps import DISPATCH
 from simsched.graph import TaskGraph
+from simsched.graph.report import UNKNOWN_THREADS
 from simsched.learning.hosts import expected, slice_s
 from simsched.learning.learned import Learned
 from simsched.learning.observed import (
@@ -28,6 +29,7 @@ from simsched.learning.observed import (
 from simsched.learning.rows import BETWEEN, KindSeconds, Run, Slowdown, StartCost, weighted_median
 from simsched.multimap import multimap
 from simsched.notes import Note, Weight
+from simsched.text import counted
 
 #: Weight, in executions, of the host's slow-down in that of a kind.
 PRIOR = 10.0
@@ -326,6 +328,12 @@ def _limits(runs: Sequence[Observed]) -> list[str]:
             said.append(f"{program}: its tasks hardly ran beside others; their slow-down is the host's")
         elif company > 0.95 * whole:
             said.append(f"{program}: its tasks hardly ran alone; their seconds alone come from the slow-down")
+        if assumed := sum(UNKNOWN_THREADS in run.graph.report.notes for run in of):
+            had = "recordings are taken to have one intra-op thread each, as their files do"
+            one = "recording is taken to have one intra-op thread, as its file does"
+            said.append(
+                f"{program}: {counted(assumed, one, had)} not say; threads= (--threads) says otherwise"
+            )
         if len(of) == 1:
             said.append(
                 f"{program}: one recording does not show how much runs differ; intervals are wider by 5 %"

@@ -20,7 +20,16 @@ from simsched.graph.taskgraph import Seconds
 from simsched.learning.file import read, write
 from simsched.learning.hosts import LEAST, UNIT_BPS, expected
 from simsched.learning.observed import Observed, TaskKey, task_keys
-from simsched.learning.predicting import Case, check_counts, counts_of, doubts, interruptions, validated
+from simsched.learning.predicting import (
+    Case,
+    check_counts,
+    counts_of,
+    curve,
+    doubts,
+    interruptions,
+    of_replay,
+    validated,
+)
 from simsched.learning.rows import KindSeconds, LearnedWidths, Run, Slowdown, StartCost, width_ratios
 from simsched.machine import Machine, RuntimeProfile
 from simsched.multimap import multimap
@@ -291,8 +300,7 @@ class Learned:
         factors = np.where(self.knows(graph, program), 1.0 + share, 1.0)
         case = Case(graph, program, policy, layout, count, machine, engine, seed)
         schedule = case.replayed(self, factors)
-        said = doubts(self, case, extrapolated=case.extrapolated(self))
-        return replace(schedule, notes=(*said, *schedule.notes))
+        return replace(schedule, notes=of_replay(self, case, share, schedule.notes))
 
     def costs(self) -> CostModel:
         """Return the cost model: how seconds change with the width of teams.
@@ -361,10 +369,10 @@ class Learned:
         check_counts(samples=samples, width=1 if width is None else width)
         counts = [self.lanes * 2**i for i in range(4)] if cores is None else counts_of(cores)
         case = Case(graph, self.program_of(graph), policy, None, 1, machine, "auto", seed)
-        rows = case.curve(self, counts, width, samples)
-        strange = doubts(self, case, extrapolated=any(row["extrapolated"] for row in rows))
+        cases = case.sized(counts, width)
+        rows = curve(self, cases, samples)
         errors = self.validate(policy, samples=samples).notes if validate else ()
-        notes = [*graph.report.notes, *self.notes, *interruptions(rows), *strange, *errors]
+        notes = [*graph.report.notes, *self.notes, *interruptions(rows), *doubts(self, cases), *errors]
         return Result.of(rows, notes, learned_curve, ["samples"])
 
     def validate(

@@ -17,7 +17,7 @@ from simsched.execute import Gaps
 from simsched.execute.crosscheck.attribution import overlaps
 from simsched.execute.recorded.gaps import DISPATCH, absences_s, free_s
 from simsched.graph import Recording, TaskGraph
-from simsched.graph.recording import team_widths
+from simsched.graph.recording import dropped, team_widths
 from simsched.graph.taskgraph import Seconds
 
 #: Kind, shape, and the place among the tasks of the same kind and shape: the same task in each run of a program.
@@ -45,6 +45,7 @@ class Observed:
         if self.graph.recording is None or not self.graph.n_tasks:
             raise GraphError(
                 f"graph {self.graph.name!r} has no recorded tasks; load one from the trace of a run"
+                f"{dropped(self.graph)}"
             )
         return self.graph.recording
 

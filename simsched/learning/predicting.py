@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -16,7 +17,7 @@ import numpy.typing as npt
 from simsched.costs.discrepancy import sigmas
 from simsched.costs.own_machine import has_chip
 from simsched.costs.rescaling import WAYS, conversion, in_sentences
-from simsched.errors import GraphError, SimschedError
+from simsched.errors import GraphError, LayoutError, SimschedError
 from simsched.graph import TaskGraph
 from simsched.graph.taskgraph import Seconds
 from simsched.intervals import spread
@@ -42,6 +43,10 @@ if TYPE_CHECKING:
 LATEST = 64.0
 #: Least share of the tasks' seconds that interruptions add and a note names.
 MATTERS = 0.05
+#: Start of a note on durations that are not converted.
+TAKEN = re.compile(
+    r"(\d+) (?:recorded|given) durations? (?:is|are) taken as (?:it is|they are)(?:, and as exact)?"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,18 +113,21 @@ class Case:
         wanted = Layout.wanted(self.layout)
         return wanted if isinstance(wanted, Layout) else Layout(self.cores, 1)
 
-    def curve(
-        self, learned: Learned, counts: Sequence[int], width: int | None, samples: int
-    ) -> list[dict[str, Any]]:
-        """Return a row for each number of cores, as so many executors of a width as fit; None for the recorded one."""
-        rows, recorded = [], self._recorded_width
+    def sized(self, counts: Sequence[int], width: int | None) -> list[Case]:
+        """Return it on each number of cores, as so many executors of a width as fit; None for the recorded one.
+
+        Raises
+        ------
+        LayoutError
+            If a number of cores has no room for an executor of such a width.
+        """
+        found, recorded = [], self._recorded_width
         for cores in counts:
             each = min(recorded, cores) if width is None else width
-            layout = Layout(max(cores // each, 1), each)
-            rows.append(replace(self, cores=cores, layout=layout).row(learned, samples))
-        for row in rows:
-            row["speedup"] = rows[0]["makespan_s"] / row["makespan_s"] if row["makespan_s"] else 1.0
-        return rows
+            if each > cores:
+                raise LayoutError(f"width={each} is wider than cores={cores}; leave that count out")
+            found.append(replace(self, cores=cores, layout=Layout(cores // each, each)))
+        return found
 
     @property
     def _recorded_width(self) -> int:
@@ -128,6 +136,14 @@ class Case:
         return Observed(self.graph, self.program).width if known else 1
 
     def extrapolated(self, learned: Learned) -> bool:
+        """Return whether all recordings have fewer lanes than there are cores, or all have more threads."""
+        return self.beyond(learned) or self.below(learned)
+
+    def below(self, learned: Learned) -> bool:
+        """Return whether no recording has so few threads."""
+        return self.cores < least_threads(learned)
+
+    def beyond(self, learned: Learned) -> bool:
         """Return whether no recording has as many lanes as there are cores, nor so many teams of such a width."""
         size = self._size
         recorded = ((run.lanes, run.width) for run in learned.runs)
@@ -138,7 +154,7 @@ class Case:
         """Return a row of `Learned.predict`."""
         size = self._size
         share, sigma = learned.interrupted(self.program, size.executors, size.width, self.waiting)
-        known = self._known(learned)
+        known = self.known(learned)
         added = share * known
 
         def usual_s(number: int) -> float:
@@ -174,7 +190,7 @@ class Case:
             "recorded_s": float(np.median(recorded_s)) if recorded_s else float("nan"),
         }
 
-    def _known(self, learned: Learned) -> float:
+    def known(self, learned: Learned) -> float:
         """Return the share of all seconds that is learned: the graph's own hold what their run lost."""
         seconds_s = learned.timed(self.graph, self.program).durations_s
         known_s = float(seconds_s[learned.knows(self.graph, self.program)].sum())
@@ -184,7 +200,7 @@ class Case:
         self, learned: Learned, share: float, sigma: float, generator: np.random.Generator
     ) -> float:
         other = sampled(learned, generator)
-        if not self.extrapolated(learned):
+        if not self.beyond(learned):
             other = replace(other, capacity=inf)
         lost = max(float(np.expm1(log1p(share) + sigma * generator.standard_normal())), 0.0)
         ways = self.conversion[1]
@@ -204,6 +220,14 @@ class Case:
         )
         each_s = slice_s(learned.runs, self._size.cores + self.waiting)
         return self.replayed(learned, hit(seconds_s, each_s, lost, generator) * off).makespan_s
+
+
+def curve(learned: Learned, cases: Sequence[Case], samples: int) -> list[dict[str, Any]]:
+    """Return a row of `Learned.predict` for each case."""
+    rows = [case.row(learned, samples) for case in cases]
+    for row in rows:
+        row["speedup"] = rows[0]["makespan_s"] / row["makespan_s"] if row["makespan_s"] else 1.0
+    return rows
 
 
 def sampled(learned: Learned, generator: np.random.Generator) -> Learned:
@@ -268,21 +292,28 @@ def check_counts(**counts: int) -> None:
             raise SimschedError(f"{name} is {count!r:.40}; expected a whole number from 1")
 
 
-def interruptions(rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return a note where interruptions are a part of predictions that matters."""
+def interruptions(
+    rows: Sequence[Mapping[str, Any]], without: str = "undisturbed_s is without it"
+) -> list[str]:
+    """Return a note where interruptions are a part of predictions that matters; `without` is what leaves them out."""
     most = max(rows, key=lambda row: float(row["interrupted"]))
     if most["interrupted"] < MATTERS:
         return []
     said = (
         f"makespans include what other programs took in the recordings, {most['interrupted']:.0%} on top of the tasks' "
-        f"seconds on {counted(most['cores'], 'core')}; undisturbed_s is without it"
+        f"seconds on {counted(most['cores'], 'core')}; {without}"
     )
     return [Note(said, Weight.DOUBT)]
 
 
-def doubts(learned: Learned, case: Case, *, extrapolated: bool) -> list[str]:
-    """Return notes on what predictions rest on beside the recordings."""
-    said = []
+def least_threads(learned: Learned) -> int:
+    """Return the fewest threads of a recording; 1 without recordings."""
+    return min((run.lanes * run.width for run in learned.runs), default=1)
+
+
+def doubts(learned: Learned, cases: Sequence[Case]) -> list[str]:
+    """Return notes on what predictions of one graph, on some numbers of cores, rest on beside the recordings."""
+    said, case = [], cases[0]
     if strangers := int((~learned.knows(case.graph, case.program)).sum()):
         of = f"{strangers} of {counted(case.graph.n_tasks, 'task is', 'tasks are')}"
         said.append(
@@ -292,11 +323,22 @@ def doubts(learned: Learned, case: Case, *, extrapolated: bool) -> list[str]:
         )
     if case.machine is not None:
         if (case.conversion[1] != WAYS.index("recorded")).any():
-            said += in_sentences(case.graph, machine_of(case.machine), case.conversion[1])
+            known, machine, ways = (
+                learned.knows(case.graph, case.program),
+                machine_of(case.machine),
+                case.conversion[1],
+            )
+            said += [_of_learned(note) for note in in_sentences(case.graph, machine, ways[known])]
+            said += in_sentences(case.graph, machine, ways[~known])
         said.append(
             "starts and interruptions are those of the recorded host; what cores share is that machine's"
         )
-    if extrapolated:
+    if any(one.below(learned) for one in cases):
+        said.append(
+            f"recordings have at least {counted(least_threads(learned), 'thread')}: on fewer, what tasks take in less "
+            "company follows from their slow-down there, and interruptions are taken to be fewer in proportion"
+        )
+    if any(one.beyond(learned) for one in cases):
         width = max((run.width for run in learned.runs), default=1)
         teams = f", and teams of up to {width} threads" if width > 1 else ""
         said.append(
@@ -306,6 +348,26 @@ def doubts(learned: Learned, case: Case, *, extrapolated: bool) -> list[str]:
             "in the median"
         )
     return [Note(text, Weight.DOUBT) for text in said]
+
+
+def _of_learned(note: str) -> str:
+    """Return a note on recorded durations that are taken as they are as one on learned seconds; others as they are."""
+    found = TAKEN.match(note)
+    if found is None:
+        return note
+    return f"learned seconds of {counted(int(found[1]), 'task')} are taken as they are{note[found.end() :]}"
+
+
+def of_replay(learned: Learned, case: Case, share: float, notes: Sequence[str]) -> tuple[str, ...]:
+    """Return the notes of a replay whose seconds are learned, and `share` longer; `notes` take them for recorded."""
+    count, added = int(learned.knows(case.graph, case.program).sum()), share * case.known(learned)
+    same = bool((case.conversion[1] == WAYS.index("recorded")).all())
+    return (
+        *interruptions([{"interrupted": added, "cores": case.cores}], "undisturbed=True leaves it out"),
+        *doubts(learned, [case]),
+        *([f"learned seconds of {counted(count, 'task')}"] if count and same else []),
+        *(note for note in notes if not TAKEN.match(note)),
+    )
 
 
 def validated(

@@ -50,6 +50,7 @@ from simsched.study.worlds import (
     SAMPLES,
     Case,
     against_recording,
+    beside_recording,
     few_samples,
     one_sample,
     sample_seeds,
@@ -142,12 +143,13 @@ def _result(
     notes += _of_most_cores(said) if graph is None else chain(*said.values())
     frame = with_growth(_with_knee(pd.DataFrame(rows).drop(columns="worlds_s"), graph is None))
     recorded = [] if graph is None else against_recording(frame, graph, machine)
+    beside = [] if graph is None else beside_recording(frame, graph, machine)
     of_rows = [
         Note(f"{counted(cores, 'core')}: {note}", Weight.ASSUMPTION)
         for cores, note in zip(frame["cores"], frame["note"], strict=True)
         if note
     ]
-    told = [*recorded, *notes, *of_rows, *advice(frame, "cores", "at {} cores")]
+    told = [*recorded, *beside, *notes, *of_rows, *advice(frame, "cores", "at {} cores")]
     return Result.of(frame.drop(columns=[*FOR_ADVICE]), told, scaling, (*HIDDEN, *quiet(frame)))
 
 

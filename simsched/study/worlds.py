@@ -9,9 +9,11 @@ from functools import cache, partial
 import numpy as np
 import pandas as pd
 
+from simsched.costs.own_machine import stands_in
 from simsched.costs.rescaling import recorded_run, why_other
 from simsched.errors import SimschedError
 from simsched.graph import TaskGraph
+from simsched.graph.recording import recorded_threads
 from simsched.graph.taskgraph import Seconds
 from simsched.intervals import LEVEL, SAME, share_within
 from simsched.machine import Machine
@@ -129,6 +131,26 @@ def against_recording(frame: pd.DataFrame, graph: TaskGraph, machine: Machine) -
     which = "the interval" if len(rows) == 1 else "the intervals"
     holds = f"which {which} at {counted(threads, 'core')} {'does' if len(rows) == 1 else 'do'} not hold"
     return [Note(f"{said}, {holds}: {why_other(graph)}", Weight.DOUBT)]
+
+
+def beside_recording(frame: pd.DataFrame, graph: TaskGraph, machine: Machine) -> list[Note]:
+    """Return a note on what intervals lack at other core counts than a recording's, on the machine in its place.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        With cores and low_s.
+    graph : TaskGraph
+    machine : Machine
+    """
+    if graph.recording is None or not stands_in(graph, machine):
+        return []
+    others = frame["cores"] != recorded_threads(graph)
+    said = (
+        "at other core counts than the recording's, tasks keep what interruptions and other tasks cost them there; "
+        "intervals hold no interruptions, and of company only what is usual: learn (simsched learn --cores) has both"
+    )
+    return [Note(said, Weight.ASSUMPTION)] if (others & frame["low_s"].notna()).any() else []
 
 
 def fastest_shares(worlds_s: Sequence[Sequence[float]]) -> Seconds:

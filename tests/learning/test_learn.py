@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 import simsched as ss
-from simsched.errors import CostError, FormatError, GraphError, SimschedError
+from simsched.errors import CostError, FormatError, GraphError, LayoutError, SimschedError
 from simsched.graph import Recording
+from simsched.graph.report import UNKNOWN_THREADS
 from simsched.learning import Learned
 from simsched.learning.file import facts
 from simsched.notes import Note, Weight
@@ -117,7 +118,10 @@ def test_predictions_for_another_machine_say_that_seconds_are_those_of_the_host(
     learned = ss.learn([graph])
     found = learned.predict(graph, cores=[1], machine="knl-7250", samples=20)
     assert np.isnan(found["recorded_s"]).all()
-    assert any("durations are taken as they are; load(..., recorded_on=)" in note for note in found.notes)
+    said = "learned seconds of 200 tasks are taken as they are; load(..., recorded_on=)"
+    simulated = learned.simulate(graph, layout="1x1", machine="knl-7250")
+    assert all(any(said in note for note in one.notes) for one in (found, simulated))
+    assert not any("recorded durations" in note for one in (found, simulated) for note in one.notes)
     here = learned.predict(graph, cores=[1], samples=20)
     width, narrow = ((row["high_s"] / row["low_s"]).iloc[0] for row in (found, here))
     assert width > 3 > narrow
@@ -156,8 +160,14 @@ def test_predictions_say_how_much_of_them_is_interruptions() -> None:
     share = learned.interrupted("program", 2, 1)[0]
     said = f"{share:.0%} on top of the tasks' seconds on 2 cores; undisturbed_s is without it"
     assert sum(said in note for note in found.notes) == 1
-    alone_s = [learned.simulate(runs[0], layout=one, undisturbed=True).makespan_s for one in ("1x1", "2x1")]
-    assert found["undisturbed_s"].tolist() == alone_s
+    alone = [learned.simulate(runs[0], layout=one, undisturbed=True) for one in ("1x1", "2x1")]
+    assert found["undisturbed_s"].tolist() == [one.makespan_s for one in alone]
+    # A simulation said that "200 recorded durations are taken as they are".
+    notes = learned.simulate(runs[0], layout="2x1").notes
+    assert said.replace("undisturbed_s is without it", "undisturbed=True leaves it out") in notes[0]
+    assert all("learned seconds of 200 tasks" in told for told in (notes, alone[1].notes))
+    assert not any("recorded durations" in note for note in notes)
+    assert "leaves it out" not in str(alone[1].notes)
     drawn = learned.predict(runs[0], cores=[1, 2], samples=20).plot()
     assert "90 % interval" in drawn.get_legend_handles_labels()[1]
     quiet = ss.learn([recorded(1), recorded(2, seed=2)]).predict(runs[0], cores=[1, 2], samples=2)
@@ -234,6 +244,18 @@ def test_predictions_say_what_recordings_do_not_show() -> None:
     learned = ss.learn([recorded(1)])
     assert any("hardly ran beside others" in note for note in learned.notes)
     assert any("one recording" in note for note in learned.notes)
+    assert not any("intra-op" in note for note in learned.notes)
+    # A run on two threads, of which the file says nothing, passed for a second run on one.
+    unsaid = ss.TaskGraph.from_edges([1.0]).report
+    unsaid.note(UNKNOWN_THREADS)
+    runs = [replace(recorded(1, seed=seed), report=unsaid) for seed in (1, 2)]
+    said = "program: 2 recordings are taken to have one intra-op thread each, as their files do not say; threads="
+    assert any(note.startswith(said) for note in ss.learn(runs).notes)
+    # Nor do recordings on two lanes show what one takes.
+    two = recorded(2)
+    found = ss.learn([two]).predict(two, cores=[1, 2], samples=2)
+    assert found["extrapolated"].tolist() == [True, False]
+    assert any(note.startswith("recordings have at least 2 threads: on fewer") for note in found.notes)
     notes = learned.predict(recorded(1), cores=[8]).notes
     assert any("up to 1 lane:" in note and "too short in the median" in note for note in notes)
 
@@ -277,6 +299,10 @@ def test_wrong_arguments_are_our_errors() -> None:
     for wrong in ([], "run.json", [1], None, [ss.TaskGraph.from_edges([1.0])]):
         with pytest.raises(GraphError):
             ss.learn(wrong)
+    cleaned = recorded(1).cleaned("scale[factor=2]")
+    for call in (ss.learn, ss.replay_recorded):
+        with pytest.raises(GraphError, match=r"changes tasks or seconds dropped the recording\)"):
+            call([cleaned] if call is ss.learn else cleaned)
     unknown = ss.TaskGraph.from_edges([np.nan], kinds="other")
     with pytest.raises(CostError, match="no recording has a task of kind 'other'"):
         learned.simulate(unknown)
@@ -285,6 +311,8 @@ def test_wrong_arguments_are_our_errors() -> None:
             learned.predict(recorded(1), cores=cores)
     with pytest.raises(SimschedError):
         learned.predict(recorded(1), samples=0)
+    with pytest.raises(LayoutError, match=r"^width=2 is wider than cores=1; leave that count out$"):
+        learned.predict(recorded(1), cores=[1, 2], width=2)
 
 
 def test_small_recordings() -> None:

@@ -318,6 +318,8 @@ def test_what_a_recording_took_is_said_where_its_cores_are_asked_for():
             assert not gap_s or note == found.notes[0], "what the recording contradicts comes first"
     for machine, cores, samples in ((None, 2, 20), ("knl-7250", 1, 20), (None, 1, 1)):
         found = ss.predict(graph, machine, cores=[cores], samples=samples)
+        lacks = [note for note in found.notes if "intervals hold no interruptions" in note]
+        assert len(lacks) == (cores == 2), "said of other core counts than the recording's"
         assert not any("the recording itself" in note for note in found.notes)
 
 

@@ -17,6 +17,7 @@ from simsched.errors import GraphError, LayoutError
 from simsched.execute.recorded.gaps import Gaps, absences_s, of_devices, started
 from simsched.graph import TaskGraph
 from simsched.graph.adjacency import Mask, from_edges
+from simsched.graph.recording import dropped
 from simsched.graph.required import check_graph
 from simsched.machine import RuntimeProfile
 from simsched.plots import stacked
@@ -206,7 +207,9 @@ def _pooled(graphs: Sequence[TaskGraph]) -> Gaps:
 def _recorded(graph: TaskGraph) -> Schedule:
     check_graph(graph)
     if graph.recorded is None:
-        raise GraphError(f"graph {graph.name!r} has no recording; load one from the trace of a run")
+        raise GraphError(
+            f"graph {graph.name!r} has no recording; load one from the trace of a run{dropped(graph)}"
+        )
     return graph.recorded
 
 
