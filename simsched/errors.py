@@ -124,5 +124,9 @@ def require(library: str, extra: str, purpose: str) -> None:
         raise MissingExtraError(library, extra, purpose) from None
 
 
+class LostObjectsWarning(UserWarning):
+    """Given by `TaskGraph.save`: the format has no place for some data objects, and which formats have."""
+
+
 class NativeMissingWarning(UserWarning):
     """Given once, on use: the compiled module is missing, and how to get it."""

@@ -124,6 +124,8 @@ def convert(
     from simsched.graph.saving import suffixes, writer_by_suffix
     from simsched.schedule.export import check_suffix
 
+    if {"--out", "-o"} & {argument.partition("=")[0] for argument in (str(target), *context.args)}:
+        raise FormatError("convert has no --out: write convert IN OUT")
     source = [] if makes_workload(graph) or is_several(graph) else [find_file(graph)]
     read = [*source, *(Path(v) for v in reader_options(context.args).values() if Path(v).is_file())]
     check_outputs([target])

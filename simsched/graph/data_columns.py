@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -9,15 +10,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from simsched.errors import LostObjectsWarning
 from simsched.graph.columns import Floats
 from simsched.graph.data import edges_of
 from simsched.parameters import is_whole
+from simsched.text import counted
 
 if TYPE_CHECKING:
     from simsched.graph.taskgraph import TaskGraph
 
 #: Columns of edges, and attributes of edges in files.
 COLUMNS = ("bytes_B", "object")
+#: Columns of tasks, and attributes of nodes: bytes that a task reads from home, and writes there.
+ENDS = ("input_bytes", "output_bytes")
 
 
 @dataclass(frozen=True)
@@ -41,7 +46,7 @@ class EdgeRows:
 
     @classmethod
     def of(cls, graph: TaskGraph) -> EdgeRows:
-        """Return the edges of a graph; objects that are on no edge (inputs, outputs) are not among them."""
+        """Return the edges of a graph; objects that are on no edge are not among them (`ends_of`)."""
         sources, targets, data = graph.successors.sources(), graph.successors.indices, graph.data
         if data is None:
             return cls(sources, targets)
@@ -54,6 +59,49 @@ class EdgeRows:
         order = np.lexsort((objects, edges))
         edges, objects = edges[order], objects[order]
         return cls(sources[edges], targets[edges], np.append(data.size_B, np.nan)[objects], objects)
+
+
+def ends_of(graph: TaskGraph) -> tuple[dict[str, Floats], int]:
+    """Return the columns `ENDS` that a graph has, 0 where a task has none, and how many objects are in no column.
+
+    A column has one object of each task, the first. Inputs of several tasks, inputs that no task reads, and objects
+    on no edge whose bytes are unknown or zero are in none.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> columns, lost = ends_of(ss.TaskGraph.from_edges([1.0, 1.0], input_bytes=[8.0, float("nan")]))
+    >>> columns["input_bytes"].tolist(), lost
+    ([8.0, 0.0], 1)
+    """
+    if (data := graph.data) is None:
+        return {}, 0
+    inputs, degrees = data.producer < 0, data.readers.degrees()
+    first_reader = np.append(data.readers.indices, -1)[data.readers.indptr[:-1]]
+    lost = int((inputs | (degrees == 0)).sum())
+    columns = {}
+    for name, which, task in (
+        ("input_bytes", inputs & (degrees == 1), first_reader),
+        ("output_bytes", ~inputs & (degrees == 0), data.producer),
+    ):
+        held = np.flatnonzero(which & (data.size_B > 0))
+        tasks, first = np.unique(task[held], return_index=True)
+        if len(tasks):
+            columns[name] = np.zeros(graph.n_tasks)
+            columns[name][tasks] = data.size_B[held[first]]
+            lost -= len(tasks)
+    return columns, lost
+
+
+def tell_lost(graph: TaskGraph) -> None:
+    """Warn of the objects of a graph that a table of its tasks and edges does not have."""
+    if lost := ends_of(graph)[1]:
+        warnings.warn(
+            f"not written: {counted(lost, 'data object')} on no edge, of which a task has more than one, several tasks "
+            "read one, or bytes are unknown or zero; .simsched and .wfformat.json keep all",
+            LostObjectsWarning,
+            stacklevel=2,
+        )
 
 
 def numbered(labels: Sequence[Any], own: Sequence[bool]) -> npt.NDArray[np.int64]:

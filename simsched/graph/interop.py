@@ -18,6 +18,7 @@ from simsched.errors import GraphError
 from simsched.graph import data_columns
 from simsched.graph.checks import refuse_where
 from simsched.graph.columns import Floats, plain_text
+from simsched.graph.data_columns import ENDS
 from simsched.graph.report import KINDS_ARE, ImportReport
 from simsched.later import later
 
@@ -30,8 +31,6 @@ if TYPE_CHECKING:
 NUMBER_COLUMNS = ("duration_s", "flops", "bytes_B")
 TEXT_COLUMNS = ("name", "kind", "shape", "scope")
 COLUMNS = (*NUMBER_COLUMNS, "width", *TEXT_COLUMNS)
-#: Bytes that a task reads from home, and writes there.
-ENDS = ("input_bytes", "output_bytes")
 #: Seconds on each kind of core.
 KIND_COLUMN = "duration_kind{}_s".format
 _KIND_COLUMN = re.compile(r"duration_kind(\d{1,3})_s", re.ASCII)
@@ -347,10 +346,11 @@ def to_frames(graph: TaskGraph) -> tuple[pd.DataFrame, pd.DataFrame]:
     tasks : DataFrame
         Index `task`, 0 to n - 1; columns `name` (where tasks have names), `duration_s`, `width`, `flops`,
         `bytes_B`, and the categories `kind`, `shape`, `scope`; where seconds differ by kind of core,
-        `duration_kind0_s` and so on.
+        `duration_kind0_s` and so on; `input_bytes` and `output_bytes`, 0 for none, where a task has any.
     edges : DataFrame
         Columns `before` and `after`, task indices, ascending; where there are data objects, `bytes_B` and `object`,
-        with a row for each object of an edge, and -1 where it has none. Inputs and outputs of the graph are on no edge.
+        with a row for each object of an edge, and -1 where it has none. Inputs that several tasks read
+        are in neither table.
     """
     import pandas as pd
 
@@ -361,6 +361,7 @@ def to_frames(graph: TaskGraph) -> tuple[pd.DataFrame, pd.DataFrame]:
         columns[column] = pd.Categorical.from_codes(labels.codes, pd.Index(list(labels.labels), dtype=object))
     if graph.seconds_by_kind is not None:
         columns |= {KIND_COLUMN(kind): seconds for kind, seconds in enumerate(graph.seconds_by_kind.T)}
+    columns |= data_columns.ends_of(graph)[0]
     tasks = pd.DataFrame(columns, index=pd.RangeIndex(graph.n_tasks, name="task"))
     rows = data_columns.EdgeRows.of(graph)
     ends = {"before": rows.before, "after": rows.after}

@@ -75,7 +75,16 @@ def load_ranks(
     graphs = []
     for rank, file in zip(ranks, files, strict=True):
         own = {name: _of_rank(path, name, rank, found) for name, found in companions.items()}
-        graphs.append(loaded(file, {**options, **own}))
+        try:
+            graphs.append(loaded(file, {**options, **own}))
+        except FormatError as error:
+            # A recording is meant rather than what lies beside it.
+            read = [one for one, graph in zip(files, graphs, strict=False) if graph.recording is not None]
+            others = [one for one in [*read, *files] if _ending(one) != _ending(file)]
+            if not others or not path.is_dir():
+                raise
+            meant = f"name the files you mean, as {path}/*{_ending(others[0])}"
+            raise FormatError(f"{error}; all files of a folder are read: {meant}") from error
     formats = sorted({graph.report.format for graph in graphs})
     if len(formats) > 1:
         raise FormatError(
@@ -123,6 +132,11 @@ def ranks_of(names: Sequence[str]) -> list[int]:
             "option (execution_trace=, ...) takes the pattern of their companions"
         )
     return list(range(len(names)))
+
+
+def _ending(file: Path) -> str:
+    """Return the last suffix of a file, and the one before where it is that of a compression."""
+    return "".join(file.suffixes[-2:] if file.suffix == ".gz" else file.suffixes[-1:])
 
 
 def _files(path: Path) -> list[Path]:

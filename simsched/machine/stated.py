@@ -200,6 +200,7 @@ def all_notes(machine: Machine) -> Iterator[str]:
     yield from (Note(doubt, Weight.DOUBT) for doubt in machine.content.get("doubts", ()))
     yield from rounded(machine)
     yield from doubtful(machine)
+    yield from _idle_ways(machine)
     yield from guessed(machine)
     yield from remote(machine)
     yield from _unused(machine)
@@ -250,6 +251,28 @@ def doubtful(machine: Machine) -> Iterator[str]:
         sent := [key for key in ("route", "share_links") if key in params]
     ):
         yield f"{', '.join(sent)}: no effect, as data=read sends no messages"
+
+
+def _idle_ways(machine: Machine) -> Iterator[str]:
+    """Yield notes on numbers given for ways of objects on which none of them is."""
+    params, ways, links = (
+        parse_path(machine.spec).params,
+        machine.data,
+        machine.structure.interconnect.links,
+    )
+    if ways is None:
+        if "share_links" in params and machine.effects.share_links:
+            yield "share_links: no effect, as nothing moves; link_Bps and link_latency_s have objects sent"
+        return
+    # Memories get what is sent home or to other groups, what places have no room for, and what is read.
+    at_memory = ways.home == "memory" or ways.mode == "read" or any(link.of_memory for link in links)
+    full = ways.place_B < inf or "ldm" in machine.tables or ways.places == "domain"
+    for why, idle, keys in (
+        ("its ways have no hops", not links, ("hop_Bps", "hop_latency_s")),
+        ("nothing is at a memory", not at_memory and not full, ("memory_Bps", "memory_latency_s")),
+    ):
+        if idle and (given := [key for key in keys if key in params]):
+            yield f"{', '.join(given)}: no effect, as {why}"
 
 
 def guessed(machine: Machine) -> Iterator[str]:

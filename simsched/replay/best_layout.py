@@ -85,8 +85,8 @@ class Search:
         self._try_likely(ranked)
         tried = len(self.makespans_s)
         why = (
-            f"the shortest of {tried} replays, of the shortest estimates of {len(self.layouts)} layouts; layout='best' "
-            "replays more"
+            f"the shortest of {counted(tried, 'replay')}, of the shortest estimates of {len(self.layouts)} layouts; "
+            "layout='best' replays more"
         )
         return self._labelled(why)
 
@@ -225,11 +225,11 @@ class Search:
 
     def _why(self) -> str:
         tried, layouts = len(self.makespans_s), len(self.layouts)
-        if self.makespans_s.keys() >= {*self.layouts}:
-            return (
-                f"the shortest of {tried} replays, which are of all {layouts} layouts and of some beside them"
-            )
-        return f"the shortest of {tried} replays; the others of {layouts} layouts are longer by a bound or an estimate"
+        shortest = f"the shortest of {counted(tried, 'replay')}"
+        if not self.makespans_s.keys() >= {*self.layouts}:
+            return f"{shortest}; the others of {layouts} layouts are longer by a bound or an estimate"
+        beside = " and of some beside them" if tried > layouts else ""
+        return f"{shortest}, of {'the only layout' if layouts == 1 else f'all {layouts} layouts'}{beside}"
 
     def _labelled(self, why: str) -> Schedule:
         if self.best is None:

@@ -84,7 +84,14 @@ def _how_chosen(found: Findings) -> Folded:
     """Return how the layout of each policy was found, and widths by kind in full."""
     rows = [(run.name, run.layout, run.layout_why) for run in found.done]
     return Folded(
-        "How each layout was chosen", [Table("Layouts of the policies", ("policy", "layout", "how"), rows)]
+        "How each layout was chosen",
+        [
+            Table(
+                "Layouts of the policies; replays are those made to choose, before any of this report",
+                ("policy", "layout", "how"),
+                rows,
+            )
+        ],
     )
 
 

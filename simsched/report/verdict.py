@@ -334,7 +334,11 @@ def _help_parts(found: Findings) -> list[Part]:
     ]  # fmt: skip
     words = "; ".join(f"{row[1]}, {row[3]} times as fast, saves {row[6]}" for row in rows[:5])
     return [
-        Table("What would help most, each row a replay with the same layout", columns, rows),
+        Table(
+            "What would help most, each row a replay with the same layout; the policy still plans with the old seconds",
+            columns,
+            rows,
+        ),
         Picture(
             lambda figure: what_if(frame, figure.add_subplot()),
             800,

@@ -249,6 +249,8 @@ BAD = [
     (["tune", "GRAPH", "-m", "generic[cores=4]", "--reserved", "4"], "at least one must be left"),
     (["tune", "GRAPH", "-m", "generic[cores=4]", "--layout", "8x1"], "needs 8 cores"),
     (["convert", "GRAPH", "GRAPH"], "give another name"),
+    (["convert", "GRAPH", "--out", "y.dot"], "convert has no --out: write convert IN OUT"),
+    (["convert", "GRAPH", "-o", "y.dot"], "convert has no --out: write convert IN OUT"),
     (["run", "GRAPH", "--layout", "-1x2"], "not a layout"),
     (["run", "GRAPH", "--out", "no/such/folder/run.png"], "no folder"),
     (["run", "GRAPH", "--execution-trace", "x"], "no option 'execution_trace'"),

@@ -82,6 +82,19 @@ def test_two_lanes_replayed():
     assert (row["policy"], row["layout"], row["tasks"], row["dispatch_s"]) == ("recorded", "2x1", 5, 0.625)
 
 
+def test_replays_on_other_executors_have_no_error():
+    for policy in ("fifo", "heft"):
+        (same, other) = (ss.replay_recorded(two_lanes(), policy, layout) for layout in ("2x1", "4x1"))
+        assert not np.isnan([same.plain_error, same.calibrated_error]).any()
+        assert np.isnan([other.plain_error, other.calibrated_error]).all()
+        assert not any("%" in name for name in other.schedules())
+        notes = [[note for note in run.plain.notes if "recorded on" in note] for run in (same, other)]
+        assert notes == [
+            [],
+            ["recorded on 2 lanes, replayed on 4: the makespans differ by no error of the replay"],
+        ]
+
+
 def test_under_the_policy_that_was_recorded():
     """First come, first served on two executors: task 2 goes to the lane that is idle when task 0 has finished."""
     replayed = ss.replay_recorded(two_lanes(), "fifo")

@@ -149,7 +149,10 @@ def test_frames(assert_columns: Same) -> None:
     again = TaskGraph.from_frames(tasks, edges)
     assert again.report.notes == []
     assert_columns(
-        again, with_data(diamond(), DataObjects.from_lists([10, 20, np.nan], [0, 0, 0], [[1], [2], [1, 2]]))
+        again,
+        with_data(
+            diamond(), DataObjects.from_lists([10, 20, np.nan, 7], [0, 0, 0, 2], [[1], [2], [1, 2], []])
+        ),
     )
 
 

@@ -46,6 +46,17 @@ def test_a_folder_on_one_clock(tmp_path: Path) -> None:
     assert any(note.startswith("3 of 3 ranks: a Chrome trace records no dep") for note in graph.report.doubts)
 
 
+def test_a_file_of_another_sort_in_a_folder(tmp_path: Path) -> None:
+    """A program's own notes beside its traces: the error was that of one file alone."""
+    chrome(tmp_path / "rank0.x.trace", 0)
+    (tmp_path / "rank1.json").write_text('{"tool": "mine"}')
+    with pytest.raises(FormatError, match=r"rank1.json: not a .*; all files .* you mean, as .*/\*\.trace$"):
+        ss.load(tmp_path)
+    (tmp_path / "rank0.x.trace").rename(tmp_path / "rank0.json")
+    with pytest.raises(FormatError, match=r"by format=$"):
+        ss.load(tmp_path)
+
+
 @pytest.mark.parametrize(
     ("seed", "name"), [("onnxruntime", "main.json"), ("starpu", "main.rec"), ("ninja", "main.log")]
 )

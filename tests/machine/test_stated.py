@@ -20,10 +20,32 @@ from simsched.study.uncertain import MachineNumbers
         ),
         ("generic[link_Bps=1.0,data=none]", "link_Bps: no effect, as data=none lets nothing move"),
         ("generic[link_Bps=1.0,data=read,route=host]", "route: no effect, as data=read sends no messages"),
+        ("generic[share_links=true]", "share_links: no effect, as nothing moves"),
+        (
+            "generic[cores=2,link_Bps=1,hop_Bps=3,hop_latency_s=7]",
+            "hop_Bps, hop_latency_s: no effect, as its ways have no hops",
+        ),
+        ("generic[link_Bps=1,memory_Bps=3]", "memory_Bps: no effect, as nothing is at a memory"),
     ],
 )
 def test_numbers_that_are_probably_slips_have_a_note(spec, note):
     assert any(note in said for said in ss.machine(spec).notes)
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        "generic[link_Bps=1,share_links=true]",
+        "generic[share_links=false]",
+        "xeon-8160x2[link_Bps=1,hop_Bps=2]",
+        "generic[link_Bps=1,memory_Bps=3,home=memory]",
+        "generic[link_Bps=1,memory_Bps=3,data=read]",
+        "generic[link_Bps=1,memory_Bps=3,place_B=8]",
+        "sw26010[link_Bps=1e9,memory_Bps=3e9]",
+    ],
+)
+def test_numbers_of_ways_that_are_used_have_no_note(spec):
+    assert not any("no effect" in said for said in ss.machine(spec).notes)
 
 
 def test_a_bandwidth_that_hardly_rises_has_no_note():

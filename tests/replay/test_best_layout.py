@@ -49,6 +49,16 @@ def test_on_a_small_machine_it_is_the_shortest_of_all(graph):
     assert best.makespan_s <= min(schedule.makespan_s for schedule in every)
 
 
+def test_layouts_beside_all_are_told_only_where_there_are_some():
+    graph = ss.TaskGraph.from_edges([1.0] * 6)
+    whys = {
+        policy: ss.simulate(graph, "generic[cores=2]", policy, "best").inputs.layout_why
+        for policy in ("critical-path", "sequential")
+    }
+    assert whys["critical-path"].startswith("the shortest of 1 replay;"), whys
+    assert whys["sequential"] == "the shortest of 2 replays, of all 2 layouts", whys
+
+
 def test_at_most_so_many_replays_and_each_reports_its_tasks():
     graph, finished = ss.workload("rnn"), []
     best = ss.simulate(graph, "knl-7250", "fifo", "best", progress=finished.append)

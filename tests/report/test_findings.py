@@ -54,6 +54,10 @@ def test_the_table_of_policies(three):
         "speed-up": "1.5", "efficiency": "75.0%", "in use": "75.0%",
     }  # fmt: skip
     assert (last["policy"], last["over best"], last["efficiency"]) == ("sequential", "+50.0%", "50.0%")
+    assert {
+        "Layouts of the policies; replays are those made to choose, before any of this report",
+        "What would help most, each row a replay with the same layout; the policy still plans with the old seconds",
+    } <= three.tables().keys()
 
 
 def test_intervals_are_those_of_compare_and_predict():

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 import simsched as ss
-from simsched.graph import Recording, TaskGraph
+from simsched.errors import LostObjectsWarning
+from simsched.graph import NOBODY, DataObjects, Recording, TaskGraph, with_data
 from simsched.graph.saving import writers
 from simsched.plugins import named, registered
 from simsched.testing.strategies import carried, graphs
@@ -133,6 +134,37 @@ def test_whose_names_kinds_are_comes_back(whose: str | None, tmp_path: Path) -> 
     assert {name: back.report.facts.get("kinds_are") for name, back in ways.items()} == dict.fromkeys(
         ways, whose
     )
+
+
+@pytest.mark.parametrize("name", BOTH_WAYS)
+def test_inputs_and_outputs_come_back(name: str, tmp_path: Path) -> None:
+    graph = TaskGraph.from_edges(
+        [1.0, 2.0, 3.0],
+        [(0, 1)],
+        edge_bytes=[8.0],
+        input_bytes=[5.0, 0.0, 1 / 3],
+        output_bytes=[0.0, 7.0, 2.0],
+    )
+    path = tmp_path / f"written{named('writers', name).suffixes[0]}"
+    graph.save(path)
+    back = ss.load(path)
+    assert objects_of(back) == objects_of(graph) == objects_of(TaskGraph.from_networkx(graph.to_networkx()))
+    assert not back.report.notes
+    machine = "generic[cores=2,link_Bps=1,home=host]"
+    assert ss.simulate(back, machine, "heft").makespan_s == ss.simulate(graph, machine, "heft").makespan_s
+
+
+@pytest.mark.parametrize("name", ["csv", "dot", "graphml", "parquet"])
+def test_lost_objects_are_told(name: str, tmp_path: Path) -> None:
+    """An input of two tasks, a second output, and one of unknown bytes have no place."""
+    data = DataObjects.from_lists(
+        [4.0, 8.0, 6.0, float("nan"), 1.0], [NOBODY, 0, 0, 1, NOBODY], [[0, 1], [], [], [], [1]]
+    )
+    graph = with_data(TaskGraph.from_edges([1.0, 1.0]), data)
+    path = tmp_path / f"written{named('writers', name).suffixes[0]}"
+    with pytest.warns(LostObjectsWarning, match=r"3 data objects on no edge.*\.wfformat\.json keep all"):
+        graph.save(path)
+    assert objects_of(ss.load(path)) == [(-1, [1], "1.0"), (0, [], "8.0")]
 
 
 def test_workflows_say_whether_seconds_are_recorded(tmp_path: Path) -> None:

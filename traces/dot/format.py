@@ -28,7 +28,7 @@ from simsched.traces.shared.attributes import (
 
 
 def _write(graph: TaskGraph, path: Path) -> None:
-    """Write a graph; ids are the tasks' indices, in order. Data objects that no edge carries are left out.
+    """Write a graph; ids are the tasks' indices, in order. A warning tells of data objects that are left out.
 
     Raises
     ------

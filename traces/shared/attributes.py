@@ -17,7 +17,7 @@ import numpy.typing as npt
 from simsched.errors import FormatError
 from simsched.graph import ImportReport, TaskGraph
 from simsched.graph.columns import plain_text
-from simsched.graph.data_columns import EdgeRows, numbered
+from simsched.graph.data_columns import ENDS, EdgeRows, ends_of, numbered, tell_lost
 from simsched.graph.interop import node_seconds, refuse_other_means, to_frames
 from simsched.graph.loading import plain_name
 from simsched.graph.recording import Recording
@@ -27,7 +27,7 @@ from simsched.traces.shared.json_stream import shown
 from simsched.traces.shared.options import word
 
 TEXTS = ("name", "kind", "scope", "shapes")
-NUMBERS = ("flops", "bytes_B", "start_s", "finish_s")
+NUMBERS = ("flops", "bytes_B", "start_s", "finish_s", *ENDS)
 #: All that is read and written: columns of `TaskGraph.to_frames` and of a recording.
 COLUMNS = ("duration_s", *TEXTS, "threads", *NUMBERS, "lane", "seconds_by_kind")
 #: Columns with other names in files, because many programs take a node's width and shape for those of its drawing.
@@ -123,6 +123,8 @@ class Nodes:
             recording=self._recording(number["start_s"], number["finish_s"], report),
             edge_bytes=edge_bytes,
             edge_objects=edge_objects,
+            input_bytes=np.nan_to_num(number["input_bytes"]),
+            output_bytes=np.nan_to_num(number["output_bytes"]),
         )
 
     def _by_kind(self, durations: Durations, seconds: list[float]) -> Any:
@@ -252,14 +254,17 @@ class Nodes:
 def rows(graph: TaskGraph) -> Iterator[dict[str, str | int | float]]:
     """Yield the attributes of each task by the names in `COLUMNS`, without unknown or empty ones.
 
-    Text has every character that cannot be printed as its escape; numbers are exact.
+    Text has every character that cannot be printed as its escape; numbers are exact. A warning tells of data objects
+    that neither these nor edges carry.
     """
+    tell_lost(graph)
     tasks, _ = to_frames(replace(graph, data=None, seconds_by_kind=None))
     columns = {RENAMED.get(str(c), str(c)): tasks[c].tolist() for c in tasks.columns}
     if graph.seconds_by_kind is not None:
         columns[BY_KIND] = [
             math.nan if math.isnan(row[0]) else json.dumps(row) for row in graph.seconds_by_kind.tolist()
         ]
+    columns |= {c: np.where(values, values, np.nan).tolist() for c, values in ends_of(graph)[0].items()}
     if (run := graph.recording) is not None:
         columns |= {
             "start_s": run.start_s.tolist(),

@@ -28,10 +28,10 @@ TIMES = ("start_s", "finish_s")
 #: Seconds on each kind of core.
 KIND_COLUMNS = tuple(KIND_COLUMN(kind) for kind in range(64))
 #: All columns that are read, with the label of a task first.
-TASK_COLUMNS = ("task", *COLUMNS, *TIMES, "lane", "lane_name", KINDS_ARE, *KIND_COLUMNS)
+TASK_COLUMNS = ("task", *COLUMNS, *data_columns.ENDS, *TIMES, "lane", "lane_name", KINDS_ARE, *KIND_COLUMNS)
 ENDS = ("before", "after")
 EDGE_COLUMNS = (*ENDS, *data_columns.COLUMNS)
-NUMBERS = ("duration_s", "flops", "bytes_B", *TIMES, *KIND_COLUMNS)
+NUMBERS = ("duration_s", "flops", "bytes_B", *data_columns.ENDS, *TIMES, *KIND_COLUMNS)
 WHOLE = ("width",)
 TEXTS = ("name", "kind", "shape", "scope", "lane_name", KINDS_ARE)
 MAX_LANES = 1_000_000
@@ -95,8 +95,10 @@ def _stem(path: Path, suffix: str) -> str | None:
 def to_tables(graph: TaskGraph) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the tables of a graph: those of `TaskGraph.to_frames`, with more columns.
 
-    These are `task`, the recording, and, where kinds are names from a program, whose: the same in each row.
+    These are `task`, the recording, and, where kinds are names from a program, whose: the same in each row. A warning
+    tells of data objects that are in neither table.
     """
+    data_columns.tell_lost(graph)
     tasks, edges = graph.to_frames()
     tasks = tasks.reset_index()
     if (run := graph.recording) is not None:
@@ -163,7 +165,7 @@ def graph_of(
         f"Not kept, as task graphs have no such columns: {', '.join(shown(c) for c in ignored[:20])}.",
         when=ignored,
     )
-    frame = tasks[[c for c in ("task", *COLUMNS, *KIND_COLUMNS) if c in tasks]]
+    frame = tasks[[c for c in ("task", *COLUMNS, *data_columns.ENDS, *KIND_COLUMNS) if c in tasks]]
     graph = TaskGraph.from_frames(frame, edges, name=_stem(path, suffix) or path.name.split(".")[0])
     graph = replace(graph, recording=recording(_recording(path, tasks), graph.n_tasks), report=report)
     unknown = int(np.isnan(graph.durations_s).sum()) if "duration_s" in tasks else 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from math import isnan, nan
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +21,13 @@ from simsched.graph.adjacency import Mask, from_edges
 from simsched.graph.recording import dropped
 from simsched.graph.required import check_graph
 from simsched.machine import RuntimeProfile
+from simsched.notes import Note, Weight
 from simsched.plots import stacked
 from simsched.plots.stacked import save_stacked, stacked_svg
 from simsched.policy import Layout, Policy, policy as policy_of
 from simsched.replay import simulate
 from simsched.schedule import Schedule
+from simsched.text import counted
 from simsched.units import format_time
 
 KEPT = "lanes and their order are those of the recording"
@@ -64,17 +67,18 @@ class RecordedReplay:
 
     @property
     def plain_error(self) -> float:
-        """Plain over recorded makespan, less 1; NaN where the recording has no length."""
+        """Plain over recorded makespan, less 1; NaN where the recording has no length, or other executors replay it."""
         return self._error(self.plain)
 
     @property
     def calibrated_error(self) -> float:
-        """Calibrated over recorded makespan, less 1; NaN where the recording has no length."""
+        """Calibrated over recorded makespan, less 1; NaN as `plain_error`."""
         return self._error(self.calibrated)
 
     def _error(self, schedule: Schedule) -> float:
         recorded_s = self.recorded.makespan_s
-        return schedule.makespan_s / recorded_s - 1 if recorded_s else float("nan")
+        comparable = recorded_s and schedule.n_cores == self.recorded.n_cores
+        return schedule.makespan_s / recorded_s - 1 if comparable else nan
 
     def row(self) -> dict[str, str | float | None]:
         """Return one row of a table: policy, layout, tasks, makespans, errors, and what lies between tasks."""
@@ -93,13 +97,13 @@ class RecordedReplay:
         }
 
     def schedules(self) -> dict[str, Schedule]:
-        """Return the recorded schedule and its two replays by name, errors included."""
+        """Return the recorded schedule and its two replays by name, with their errors where there are any."""
         under = "in the recorded order" if self.plain.policy == "recorded" else f"under {self.plain.policy}"
         start = format_time(self.overheads.dispatch_s or 0.0)
         return {
             "recorded": self.recorded,
-            f"replayed {under} without overheads ({self.plain_error:+.2%})": self.plain,
-            f"replayed {under} with {start} a start ({self.calibrated_error:+.2%})": self.calibrated,
+            f"replayed {under} without overheads{_in_brackets(self.plain_error)}": self.plain,
+            f"replayed {under} with {start} a start{_in_brackets(self.calibrated_error)}": self.calibrated,
         }
 
     def gantt(self, axes: Sequence[Axes] | None = None, **options: Any) -> Sequence[Axes]:
@@ -124,7 +128,11 @@ class RecordedReplay:
 def _shown(key: str, value: str | float | None) -> object:
     if not isinstance(value, float):
         return value
-    return f"{value:+.2%}" if key.endswith("error") else format_time(value)
+    return format_time(value) if not key.endswith("error") else "nan" if isnan(value) else f"{value:+.2%}"
+
+
+def _in_brackets(error: float) -> str:
+    return "" if isnan(error) else f" ({error:+.2%})"
 
 
 def replay_recorded(
@@ -147,7 +155,7 @@ def replay_recorded(
         The policy that produced the recording, if it is known. Without it each lane runs its tasks in their recorded
         order, so that only overheads differ.
     layout : str, Layout or pair of int, optional
-        Executors x 1, for the policy; by default one executor per lane.
+        Executors x 1, for the policy; by default one executor per lane. With more or fewer, errors are NaN.
     calibrated_on : sequence of TaskGraph, optional
         Other recordings, whose gaps the overheads are estimated from. By default these are the gaps of this recording:
         that shows how well one number represents all gaps, not how well it predicts.
@@ -233,7 +241,12 @@ def _replayed(
     given = asked if policy_of(policy).takes_layout else None
     schedule = simulate(tasks, f"generic[cores={asked.executors}]", policy, given, runtime=runtime)
     # The lane of an executor is unknown: all take their tasks from one scheduler.
-    return replace(schedule, lane_names=tuple(f"executor {lane}" for lane in range(asked.executors)))
+    names = tuple(f"executor {lane}" for lane in range(asked.executors))
+    notes = schedule.notes
+    if recorded.n_cores not in (0, asked.executors):
+        other = f"recorded on {counted(recorded.n_cores, 'lane')}, replayed on {asked.executors}"
+        notes = (*notes, Note(f"{other}: the makespans differ by no error of the replay", Weight.DOUBT))
+    return replace(schedule, lane_names=names, notes=notes)
 
 
 def _on_its_lanes(tasks: TaskGraph, recorded: Schedule, runtime: RuntimeProfile) -> Schedule:
