@@ -97,8 +97,8 @@ def tell_lost(graph: TaskGraph) -> None:
     """Warn of the objects of a graph that a table of its tasks and edges does not have."""
     if lost := ends_of(graph)[1]:
         warnings.warn(
-            f"not written: {counted(lost, 'data object')} on no edge, of which a task has more than one, several tasks "
-            "read one, or bytes are unknown or zero; .simsched and .wfformat.json keep all",
+            f"not written: {counted(lost, 'data object')} on no edge (inputs of several tasks, further ones of a task, "
+            "those of unknown or no bytes); .simsched and .wfformat.json keep all",
             LostObjectsWarning,
             stacklevel=2,
         )
