@@ -44,6 +44,7 @@ from simsched.cli.common import (
 from simsched.defaults import POLICY
 from simsched.notes import weighed
 from simsched.progress import progress_bar
+from simsched.replay.memory_limit import MemoryLimit
 from simsched.schedule import Schedule
 from simsched.spec import Bound
 from simsched.text import counted
@@ -69,6 +70,13 @@ CoreUseOption = Annotated[
         help="Write the machine, coloured by how busy each core is: .png .svg .csv .parquet.",
     ),
 ]
+MemoryLimitOption = Annotated[
+    MemoryLimit,
+    typer.Option(
+        "--memory-limit",
+        help="Where a memory would hold more than its size: note, wait (for room), spill (elsewhere), error or ignore.",
+    ),
+]
 
 
 @reading_command("run rnn --out run.png --out run.html", "run step.json --execution-trace step.et.json")
@@ -86,6 +94,7 @@ def run(
     out: SchedulesOutOption = None,
     roofline: RooflineOption = None,
     core_use: CoreUseOption = None,
+    memory_limit: MemoryLimitOption = "note",
 ) -> None:
     """Replay GRAPH on a machine under a policy."""
     from simsched.replay.advice import advised
@@ -97,8 +106,11 @@ def run(
     model, tasks = ss.CostModel(noise=noise, library=library), graph_of(graph, context)
     with _searching(tasks, policy, layout) as (best, progress):
         schedule = advised(
-            ss.simulate(tasks, machine, policy, best, model, engine=engine, seed=seed, progress=progress)
-        )
+            ss.simulate(
+                tasks, machine, policy, best, model, engine=engine, seed=seed, progress=progress,
+                memory_limit=memory_limit,
+            )
+        )  # fmt: skip
     for path in out or []:
         schedule.save(path)
     _write_pictures(schedule, roofline, core_use)

@@ -45,7 +45,7 @@ def checked_against_memory(schedule: Schedule, limit: MemoryLimit) -> Schedule:
         advice = (
             ""
             if limit in DURING
-            else "; simulate(..., memory_limit='wait' or 'spill') replays what becomes of it"
+            else "; simulate(..., memory_limit='wait' or 'spill') or --memory-limit replays what becomes of it"
         )
         notes.append(f"memory: {_sentence(use)}{advice}")
     if not notes:

@@ -149,6 +149,20 @@ def test_predict_work_that_grows_with_the_cores(graph_file, piped):
     assert "leave out --weak" in both.stderr
 
 
+def test_a_run_with_too_little_memory(tmp_path, piped):
+    graph = ss.TaskGraph.from_edges([1.0] * 4, [(0, 2), (1, 3)], edge_bytes=[8.0, 8.0])
+    graph.save(tmp_path / "x.simsched")
+    machine = "generic[cores=1,link_Bps=1,data=sent,places=core,place_B=12]"
+    options = ["-m", machine, "-p", "fifo", "-l", "1x1", "--json"]
+    told = {
+        limit: json.loads(piped("run", tmp_path / "x.simsched", *options, "--memory-limit", limit).stdout)
+        for limit in ("note", "spill")
+    }
+    assert told["note"]["makespan_s"] == 4.0 < told["spill"]["makespan_s"]
+    assert "--memory-limit replays" in " ".join(told["note"]["notes"])
+    assert piped("run", tmp_path / "x.simsched", *options, "--memory-limit", "error").returncode == 2
+
+
 def test_pictures_of_a_run(graph_file, tmp_path, piped):
     options = ["-m", "generic[cores=2]", "--core-use", tmp_path / "c.png", "--core-use"]
     done = piped("run", graph_file, *options, tmp_path / "c.csv", "--roofline", tmp_path / "r.csv")

@@ -166,7 +166,7 @@ def test_a_peak_above_the_size_is_noted_or_an_error():
     assert len(found) == 1
     assert weight_of(found[0]).name == "DOUBT"
     assert (
-        "would hold 20.1 GB at 0 s, it has 17.2 GB; simulate(..., memory_limit='wait' or 'spill') replays what becomes "
+        "would hold 20.1 GB at 0 s, it has 17.2 GB; simulate(..., memory_limit='wait' or 'spill') or --memory-limit "
         in found[0]
     )
     assert not any(note.startswith("memory:") for note in replay([1e9, 1e9], machine).notes)
