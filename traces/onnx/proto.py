@@ -268,17 +268,17 @@ def infer(proto: Any, report: ImportReport) -> Any:
         _pass_as_standard(node)
     _import_standard(proto)
     try:
-        known = infer_shapes(proto).graph
-        vectors = _vector_elements(known)
-        return (
-            infer_shapes(proto, data_prop=True).graph
-            if vectors <= MAX_VECTORS
-            else _left(known, vectors, report)
-        )
+        plain = infer_shapes(proto).graph
+        if (vectors := _vector_elements(plain)) <= MAX_VECTORS:
+            return infer_shapes(proto, data_prop=True).graph
     except library_errors() as error:
         reason = shown(" ".join(str(error).split()), 160)[1:-1]
         report.note(f"Shapes could not be inferred; only those that the model declares are known: {reason}.")
         return proto.graph
+    if {name for node in plain.node for name in node.output if name} - _known_shapes(plain):
+        said = f"Shapes that follow from values are not inferred: its vectors have {vectors} elements in all"
+        report.note(f"{said}, of at most {MAX_VECTORS}.")
+    return plain
 
 
 def _vector_elements(graph: Any) -> int:
@@ -286,14 +286,14 @@ def _vector_elements(graph: Any) -> int:
     return sum(dim[0].dim_value for dim in dims if len(dim) == 1)
 
 
-def _left(graph: Any, vectors: int, report: ImportReport) -> Any:
-    """Return a graph's value descriptions as they are; report shapes that only values would tell."""
-    shapes = {value.name: value.type.tensor_type.shape.dim for value in (*graph.value_info, *graph.output)}
-    known = {name for name, dim in shapes.items() if all(one.dim_value for one in dim)}
-    if {name for node in graph.node for name in node.output if name} - known:
-        said = f"Shapes that follow from values are not inferred: its vectors have {vectors} elements in all"
-        report.note(f"{said}, of at most {MAX_VECTORS}.")
-    return graph
+def _known_shapes(graph: Any) -> set[str]:
+    """Return the names of the results all of whose dimensions are known; scalars have none."""
+    shapes = {value.name: value.type.tensor_type for value in (*graph.value_info, *graph.output)}
+    return {
+        name
+        for name, tensor in shapes.items()
+        if tensor.HasField("shape") and all(one.HasField("dim_value") for one in tensor.shape.dim)
+    }
 
 
 def _drop_weights(graph: Any) -> None:

@@ -132,6 +132,7 @@ def test_values_are_not_followed_through_long_vectors(
         onnx.shape_inference, "infer_shapes", lambda proto, **how: asked.append(how) or infer(proto, **how)
     )
     inputs, t = [value(name, [1 << 28]) for name in "ab"], onnx.TensorProto
+    inputs.append(onnx.helper.make_tensor_value_info("s", t.INT64, ["rank"]))
     add = [node("Add", ["a", "b"], ["y"])]
     for nodes, made, open_ in (
         (add, value("y"), False),
@@ -140,13 +141,15 @@ def test_values_are_not_followed_through_long_vectors(
             onnx.helper.make_tensor_value_info("z", t.INT64, None),
             True,
         ),
+        ([*add, node("Reshape", ["y", "s"], ["z"])], value("z"), True),
+        ([*add, node("ReduceSum", ["y"], ["z"], keepdims=0)], value("z"), False),
     ):
         model = onnx.helper.make_model(onnx.helper.make_graph(nodes, "g", inputs, [made]))
         (tmp_path / "model.onnx").write_bytes(model.SerializeToString())
         graph = ss.load(tmp_path / "model.onnx")
         assert graph.bytes_B[0] == 3 * 4 * 2.0**28
         assert any("not inferred" in note for note in graph.report.notes) == open_
-    assert asked == [{}, {}]
+    assert asked == [{}] * 4
 
 
 def test_missing_library_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
