@@ -12,6 +12,7 @@ from simsched.errors import SimschedError
 from simsched.explain.core_time import IDLE, SHARED, SLOW_DOWNS, TEAM, labelled, seen_parts
 from simsched.plots.canvas import (
     GREY,
+    HIGHLIGHT,
     OKABE_ITO,
     RGB,
     open_axes,
@@ -62,6 +63,7 @@ def critical_path(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     whole_s = float(totals.sum())
     unit = time_unit(whole_s)
     ax = open_axes((8.0, 1.2 + 0.3 * len(totals)), ax)
+    # Rows are named; colours of kinds would be other ones than a Gantt chart's beside it.
     for place, name in enumerate(totals.index):
         ours = frame[rows == name]
         waits = ours["part"].iloc[0] != "run"
@@ -69,7 +71,7 @@ def critical_path(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
         ax.broken_barh(
             list(zip(begins, lengths, strict=True)),
             (place - 0.4, 0.8),
-            color=GREY if waits else OKABE_ITO[place % len(OKABE_ITO)],
+            color=GREY if waits else HIGHLIGHT,
         )
     labels = [f"{plain(str(name))}: {seconds / whole_s:.1%}" for name, seconds in totals.items()]
     ax.set_yticks(range(len(totals)), labels, parse_math=False)
