@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from simsched.errors import MachineError
-from simsched.hwmodels.cores import CoreModel, core_named, cores_file
+from simsched.hwmodels.cores import NAMED, REACHED, CoreModel, core_named, cores_file
 from simsched.machine.schema import Quantity, si
 from simsched.machine.stated import ASSUMED
 from simsched.mistakes import refusal
@@ -14,12 +14,11 @@ from simsched.parameters import is_number, is_whole
 from simsched.spec import Scalar, Spec
 
 Table = dict[str, Any]
-#: Share of the channels' bandwidth that is assumed to be reached, and of what moves that a triad names.
-REACHED, NAMED = 0.85, 0.75
 #: Whose cores other vendors put on chips with memory channels of their own.
 LICENSOR = "0x41"
 #: Numbers that processors of a microarchitecture differ in, and how the source of another one's begins.
-OF_PARTS, THAT_OF = ("clock", "power"), "that of the "
+OF_PARTS = {"clock", "power", "flop_per_cycle", "bandwidth", "nominal_bandwidth"}
+THAT_OF = "that of the "
 #: From near to far: what is assumed of a farther pair of cores is at least what is known of a nearer one.
 TIMES = ("same_tile", "same_l3", "same_socket", "other_socket")
 #: Name of the memory mode.
@@ -44,7 +43,7 @@ class CoreNumbers:
 
     def __init__(self, core: CoreModel, model: str | None = None) -> None:
         self.core, self.known = core, core.of(model or "")
-        others = set(OF_PARTS) if model is not None and core.is_other(model) else set()
+        others = OF_PARTS if model is not None and core.is_other(model) else set()
         self.own = core.own(model or "")
         #: Numbers that the table has of another processor.
         self.others = others - self.own.keys()
@@ -59,18 +58,15 @@ class CoreNumbers:
     def bandwidth(self) -> Table:
         """Return the bandwidth of a socket: as measured, at most what its memory channels carry, or a share of that."""
         if "bandwidth" in self.known:
-            measured, peak = self.stated("bandwidth"), self.peak()
-            named = 1.0 if self.core.streams_stores else NAMED
+            measured, peak, named = self.stated("bandwidth"), self.peak(), self.core.named
             if peak is None or measured["value"] <= peak["value"] * named:
                 return measured
             why = f"{measured['source']}, {measured['value']:g} {measured['unit']}; at most what the channels carry"
             return measured | {"value": peak["value"] * named, "source": why}
-        nominal, share = self.known["nominal_bandwidth"], 1.0 if self.core.streams_stores else NAMED
+        nominal, share = self.known["nominal_bandwidth"], self.core.named
         names = "" if self.core.streams_stores else f", times {NAMED:g} as a triad names them"
         why = f"{REACHED:.0%} of the channels' {nominal.value:g} {nominal.unit} ({nominal.source}){names}"
-        # The channels of a chip that the table does not have.
-        other = self.others and LICENSOR in self.core.vendors and "nominal_bandwidth" not in self.own
-        of = f"{THAT_OF}{self.core.part}: " if other else ""
+        of = f"{THAT_OF}{self.core.part}: " if "nominal_bandwidth" in self.others else ""
         return self.assumed(nominal.value * REACHED * share, nominal.unit, of + why)
 
     def peak(self) -> Table | None:

@@ -280,7 +280,8 @@ def with_cores(content: Table, topology: Topology, preset: Preset, name: str, pe
     content["title"] = f"{topology.title}, " + (
         preset.core.title if preset.core else f"numbers of {preset.name}"
     )
-    content["doubts"] = list(topology.doubts)
+    own = preset.core.chip(topology.model).doubt if preset.core else ""
+    content["doubts"] = [*topology.doubts, *filter(None, [own])]
     cores["count"] = told_by(topology, len(topology.cores), "core", seen)
     cores["per_tile"] = told_by(topology, per_tile, "core/tile", "cores that share an L2")
     cores["smt_ways"] = told_by(topology, ways, "thread/core", f"hardware threads of a core{unequal}")
