@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from simsched.errors import MachineError
@@ -150,6 +150,26 @@ class CoreNumbers:
         return f"cores.toml, {self.core.name}: {source}"
 
 
+def with_clusters(content: Table, sizes: Sequence[int]) -> None:
+    """State the clusters of cores that have ways to memory of their own, where a socket has several.
+
+    Together they move what their socket does: a way that carries less than its share of that is another's, and doubled.
+    """
+    structure = content["structure"]
+    several = len(sizes) > len(structure["sockets"])
+    if several:
+        structure["clusters"] = list(sizes)
+    for mode in content["memory"]["modes"].values():
+        given = mode.pop("cluster_bandwidth", None)
+        if not several or given is None:
+            continue
+        share = mode["bandwidth"]["value"] / len(sizes)
+        if given["value"] < share:
+            why = f"{given['source']}, {given['value']:g} {given['unit']}; at least its share of the socket's"
+            given = {**given, "value": share, "source": why, "ends": None}
+        mode["cluster_bandwidth"] = given
+
+
 def socket_content(core: CoreModel, model: str | None = None) -> Table:
     """Return the machine file of one socket of cores, with all that the table knows or assumes.
 
@@ -169,7 +189,7 @@ def socket_content(core: CoreModel, model: str | None = None) -> Table:
     numbers = CoreNumbers(core, model)
     count = int(numbers.known["cores"].value)
     power = {"power": {"limit": numbers.stated("power")}} if "power" in numbers.known else {}
-    return {
+    made = {
         "schema": 2,
         "name": core.name,
         "title": core.title,
@@ -180,6 +200,14 @@ def socket_content(core: CoreModel, model: str | None = None) -> Table:
         "runtime": numbers.runtime(count),
         **power,
     }
+    with_clusters(made, clusters_of(core, [count]))
+    return made
+
+
+def clusters_of(core: CoreModel, sockets: Sequence[int]) -> list[int]:
+    """Return the cores of each cluster of sockets, those of the table's processor; nothing where they do not fit."""
+    size = int(core.cluster_cores.value) if core.cluster_cores else 0
+    return [size] * (sum(sockets) // size) if size and not any(one % size for one in sockets) else []
 
 
 def with_core(content: Mapping[str, Any], spec: Spec) -> Table:
@@ -234,6 +262,8 @@ def with_core(content: Mapping[str, Any], spec: Spec) -> Table:
         "memory": {"mode": MODE, "modes": {MODE: mode}},
         "runtime": numbers.runtime(count),
     }
+    if "sockets" in params:
+        with_clusters(made, clusters_of(numbers.core, structure["sockets"]))
     if mistakes := list(_impossible(made, params, count)):
         raise refusal(MachineError, str(spec), mistakes)
     return made

@@ -43,7 +43,7 @@ class Numbers(Strict):
     nominal_bandwidth : Quantity
         Channels of a socket times their rate and width.
     cluster_bandwidth, cluster_cores : Quantity
-        What a cluster moves that has a way to memory of its own, and its cores.
+        What a cluster moves that has a way to memory of its own, and its cores in the processor of these numbers.
     sharpness, latency, remote_latency, link_bandwidth : Quantity
         As in a memory mode of a machine file.
     same_tile, same_l3, same_socket, other_socket : Quantity
@@ -119,6 +119,8 @@ class CoreModel(Numbers):
         Other names, as `lscpu` has them.
     part : str
         The processor that its clock and its power limit are of, as its name has it; "" where all such cores are one's.
+    cluster_l3s : int
+        L3s of such a cluster, as of a chiplet; 0 where an L3 has several clusters.
     streams_stores : bool
         Whether long runs of stores fetch nothing, so that a triad moves no more than it names.
     chips : list of Chip
@@ -135,6 +137,7 @@ class CoreModel(Numbers):
     kind: str = ""
     aliases: tuple[str, ...] = ()
     part: str = ""
+    cluster_l3s: Annotated[int, Field(ge=0, le=64)] = 0
     streams_stores: bool = False
     chips: tuple[Chip, ...] = ()
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from simsched.errors import MachineError
-from simsched.hwmodels.core_machine import CoreNumbers, socket_content
+from simsched.hwmodels.core_machine import CoreNumbers, clusters_of, socket_content, with_clusters
 from simsched.hwmodels.cores import CoreModel
 from simsched.hwmodels.sockets_table import needed_times
 from simsched.hwmodels.topology import Core, Topology
@@ -247,17 +247,8 @@ LIKE_IT = 0.2
 def _of_the_core(content: Table, core: CoreModel, model: str) -> None:
     """Put what only the table of cores knows into a machine file: clusters, where they fit, power, costs of teams."""
     content["runtime"] = CoreNumbers(core).runtime(sum(content["structure"]["sockets"]))
-    structure, size = content["structure"], int(core.cluster_cores.value) if core.cluster_cores else 0
-    whole = size and size % int(content["cores"]["per_tile"]["value"]) == 0
-    if (
-        whole
-        and all(domain % size == 0 for domain in structure["domains"])
-        and all(group % size == 0 or size % group == 0 for group in structure["l3"])
-    ):
-        structure["clusters"] = [size] * (sum(structure["sockets"]) // size)
-    else:
-        for mode in content["memory"]["modes"].values():
-            mode.pop("cluster_bandwidth", None)
+    structure = content["structure"]
+    with_clusters(content, _clusters(core, structure, int(content["cores"]["per_tile"]["value"])))
     sockets, built = structure["sockets"], core.known["cores"].value
     if "power" in content and (
         "power" in core.own(model) or abs(sum(sockets) / len(sockets) - built) <= LIKE_IT * built
@@ -265,6 +256,19 @@ def _of_the_core(content: Table, core: CoreModel, model: str) -> None:
         content["power"]["limit"]["value"] *= len(sockets)
     else:
         content.pop("power", None)
+
+
+def _clusters(core: CoreModel, structure: Table, per_tile: int) -> list[int]:
+    """Return the cores of each cluster: of so many L3s, where it has whole ones, or as many as the table says."""
+    l3 = structure["l3"]
+    if core.cluster_l3s == 1:
+        return list(l3)
+    alike = core.cluster_l3s and len(set(l3)) == 1
+    sizes = [core.cluster_l3s * l3[0]] * (len(l3) // core.cluster_l3s) if alike else []
+    sizes = sizes if sum(sizes) == sum(l3) else clusters_of(core, structure["sockets"])
+    size = sizes[0] if sizes else 1
+    whole = size % per_tile == 0 and all(domain % size == 0 for domain in structure["domains"])
+    return sizes if whole and all(group % size == 0 or size % group == 0 for group in l3) else []
 
 
 def with_cores(content: Table, topology: Topology, preset: Preset, name: str, per_tile: int) -> Table:
