@@ -24,6 +24,7 @@ from simsched.machine.stated import TAKEN
 from simsched.machine.variations import edited, quantities
 from simsched.spec import Spec, format_scalar, parse_path
 from simsched.text import counted
+from simsched.units import format_bytes
 
 #: From the least trusted to the most.
 CONFIDENCES = ("unverified", "low", "med", "high")
@@ -166,7 +167,9 @@ def sockets_content(topology: Topology, preset: Preset, name: str) -> Table:
 
     Unknown numbers come from the preset: those of the core unchanged, those of memory for as many sockets.
     """
-    topology = of_sockets(topology, preset.machine.n_cores / preset.n_sockets)
+    topology, filled = with_memory(topology)
+    if filled == 1:
+        topology = of_sockets(topology, preset.machine.n_cores / preset.n_sockets)
     places = in_order(topology)
     per_tile, why = _tile(topology)
     content = with_cores(preset.content(), topology, preset, name, per_tile)
@@ -198,12 +201,42 @@ def sockets_content(topology: Topology, preset: Preset, name: str) -> Table:
         "l3": l3,
         **{key: time for key, time in _times_of(preset).items() if key in needed},
     }
-    _scale_memory(content, topology, preset, len(domains))
+    _scale_memory(content, topology, preset, len(domains), filled)
     if preset.core:
         _of_the_core(content, preset.core, topology.model)
     if per_tile != preset.machine.cores_per_tile:
         content["caches"].pop("tile_slowdown", None)
     return content
+
+
+def with_memory(topology: Topology) -> tuple[Topology, float]:
+    """Return a topology whose cores have memory, and the share of its memories that hold some.
+
+    Cores of a memory of 0 bytes, whose channels are empty, use the only one that holds some; with several, a doubt says
+    that they have one. Another doubt names memories that are no core's own.
+    """
+    own = sorted({core.domain for core in topology.cores} - {-1})
+    nodes = dict(enumerate(topology.numa))
+    if left := [node for place, node in nodes.items() if place not in own and node.memory_B]:
+        shown = " and ".join(f"{format_bytes(node.memory_B)} of node {node.os_index}" for node in left[:3])
+        more = f" and of {len(left) - 3} others" if len(left) > 3 else ""
+        topology = topology.doubting(
+            f"memory beside that of the cores' own NUMA nodes is left out: {shown}{more}"
+        )
+    filled = [place for place in own if nodes[place].memory_B]
+    empty = [nodes[place].os_index for place in own if not nodes[place].memory_B]
+    if not filled or not empty:
+        return topology, 1.0
+    shown = f"NUMA node {', '.join(map(str, empty))} of 0 bytes"
+    if len(filled) > 1:
+        doubt = "modelled with memory as fast as the others', though its channels may be empty"
+        return topology.doubting(f"{shown}: {doubt}; bandwidth_Bps=X gives another"), 1.0
+    near = (
+        f"cores there use the memory of node {nodes[filled[0]].os_index}, with the latency of those beside it"
+    )
+    topology = topology.doubting(f"{shown}: taken for empty channels; {near}")
+    cores = tuple(replace(core, domain=filled[0]) for core in topology.cores)
+    return replace(topology, cores=cores), len(filled) / len(own)
 
 
 #: Packages on one memory are sockets where one has so many cores, and this share of those of a socket.
@@ -360,12 +393,13 @@ def _clock(topology: Topology) -> Table | None:
     return None
 
 
-def _scale_memory(content: Table, topology: Topology, preset: Preset, domains: int) -> None:
-    """Give every socket the memory of one of the preset's, and each domain its share."""
-    memories = len(topology.packages)
-    factor, rating = memories / preset.n_sockets, _rating(topology)
+def _scale_memory(content: Table, topology: Topology, preset: Preset, domains: int, filled: float) -> None:
+    """Give every socket the memory of one of the preset's, as far as memories are filled, and each domain its share."""
+    memories = f"{len(topology.packages) * filled:g}"
+    factor, rating = len(topology.packages) * filled / preset.n_sockets, _rating(topology)
     cluster = getattr(preset.machine.structure, "cluster", "any")
-    size_B = sum(node.memory_B for node in topology.numa if node.kind == "DRAM")
+    own = {core.domain for core in topology.cores} - {-1}
+    size_B = sum(topology.numa[place].memory_B for place in own)
     for key, mode in content["memory"]["modes"].items():
         if factor != 1:
             for bandwidth in (mode[of] for of in ("bandwidth", "peak") if of in mode):

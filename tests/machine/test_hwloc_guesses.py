@@ -25,12 +25,15 @@ def bits(first, count):
     )
 
 
-def node(path, packages, cores, stated, kinds=()):
-    """Write a file of packages of so many cores on one NUMA node; kinds are counts, and what is said of them."""
+def node(path, packages, cores, stated, kinds=(), memories=()):
+    """Write a file of packages of so many cores; kinds are counts, and what is said of them.
 
-    def held(kind, first, count, inside=""):
+    Memories are the first core, the cores and the bytes of each NUMA node; where left out, there is one of 1 GiB.
+    """
+
+    def held(kind, first, count, inside="", index=None):
         near = f'cpuset="{bits(first, count)}" nodeset="0x1"'
-        return f'<object type="{kind}" os_index="{first}" {near}{inside}'
+        return f'<object type="{kind}" os_index="{first if index is None else index}" {near}{inside}'
 
     every, text = packages * cores, ""
     for first in range(0, every, cores):
@@ -42,7 +45,10 @@ def node(path, packages, cores, stated, kinds=()):
     for count, said in kinds:
         among += f'<cpukind cpuset="{bits(first, count)}">{infos(said)}</cpukind>'
         first += count
-    memory = held("NUMANode", 0, every, ' local_memory="1073741824"/>')
+    memory = "".join(
+        held("NUMANode", first, count, f' local_memory="{size_B}"/>', index)
+        for index, (first, count, size_B) in enumerate(memories or [(0, every, 1 << 30)])
+    )
     path.write_text(
         f'<topology version="2.0">{held("Machine", 0, every, ">")}{memory}{text}</object>{among}</topology>'
     )
@@ -71,6 +77,29 @@ def test_packages_of_a_virtual_machine_have_one_memory(tmp_path, packages, cores
     doubts = [note for note in machine.notes if weight_of(note) is Weight.DOUBT]
     assert len(doubts) == (told is not None)
     assert not told or doubts[0].startswith(told)
+
+
+def test_memory_of_no_core_is_left_out(tmp_path):
+    """256 GiB behind CXL were added to the DRAM of the sockets."""
+    memories = [(0, 32, 1 << 38), (0, 16, 1 << 30), (16, 16, 1 << 30)]
+    machine = ss.machine(node(tmp_path / "node.xml", 2, 16, MILAN, memories=memories))
+    assert (machine.n_domains, machine.memory.size_B) == (2, 2 << 30)
+    assert machine.notes[0] == "memory beside that of the cores' own NUMA nodes is left out: 275 GB of node 0"
+
+
+def test_a_socket_with_empty_channels_uses_the_memory_of_the_other(tmp_path):
+    """Both had the bandwidth of filled channels."""
+    memories = [(0, 16, 1 << 30), (16, 16, 0)]
+    machine = ss.machine(node(tmp_path / "node.xml", 2, 16, MILAN, memories=memories))
+    assert (machine.n_domains, machine.content["structure"]["sockets"]) == (1, [16, 16])
+    assert machine.bandwidth_Bps == pytest.approx(130.56e9)
+    assert machine.notes[0].startswith("NUMA node 1 of 0 bytes: taken for empty channels; cores there use")
+    quarters = [(8 * index, 8, (index < 2) << 30) for index in range(4)]
+    machine = ss.machine(node(tmp_path / "four.xml", 2, 16, MILAN, memories=quarters))
+    assert machine.n_domains == 4
+    assert machine.notes[0].startswith(
+        "NUMA node 2, 3 of 0 bytes: modelled with memory as fast as the others'"
+    )
 
 
 ICESTORM, FIRESTORM = ({"DarwinCompatible": f"apple,{name};ARM,v8"} for name in ("icestorm", "firestorm"))
