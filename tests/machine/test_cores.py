@@ -1,5 +1,7 @@
 """The table of cores: what it finds by name and by what a processor says of itself."""
 
+from pathlib import Path
+
 import pytest
 
 from simsched.errors import MachineError, SpecError
@@ -174,9 +176,15 @@ def test_a_name_of_many_or_of_unknown_chips_is_not_guessed(name):
         ("Skylake_X", r"it is a core \(Intel Skylake-SP\): generic\[core=skylake-sp,cores=N\]"),
         ("apple-m2", "the table of cores has no such core or chip; there are: .*did you mean apple-m1"),
         ("lscpu.txt", r"`lstopo node.xml` writes one, or describe the machine: generic\[core=NAME,cores=N\]"),
+        (
+            "cpuinfo",
+            "'cpuinfo' is neither the name of a machine nor a file whose name ends with .toml or .xml",
+        ),
     ],
 )
-def test_what_is_no_machine_is_said_to_be_what_it_is(name, told):
+def test_what_is_no_machine_is_said_to_be_what_it_is(name, told, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("cpuinfo").write_text("processor : 0")
     with pytest.raises((SpecError, MachineError), match=told):
         machine(name)
 
