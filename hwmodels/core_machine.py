@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from simsched.errors import MachineError
-from simsched.hwmodels.cores import CoreModel, core_named, cores_file
+from simsched.hwmodels.cores import NAMED, REACHED, CoreModel, core_named, cores_file
 from simsched.machine.schema import Quantity, si
 from simsched.machine.stated import ASSUMED
 from simsched.mistakes import refusal
@@ -14,12 +14,11 @@ from simsched.parameters import is_number, is_whole
 from simsched.spec import Scalar, Spec
 
 Table = dict[str, Any]
-#: Share of the channels' bandwidth that is assumed to be reached, and of what moves that a triad names.
-REACHED, NAMED = 0.85, 0.75
 #: Whose cores other vendors put on chips with memory channels of their own.
 LICENSOR = "0x41"
 #: Numbers that processors of a microarchitecture differ in, and how the source of another one's begins.
-OF_PARTS, THAT_OF = ("clock", "power"), "that of the "
+OF_PARTS = {"clock", "power", "flop_per_cycle", "bandwidth", "nominal_bandwidth"}
+THAT_OF = "that of the "
 #: From near to far: what is assumed of a farther pair of cores is at least what is known of a nearer one.
 TIMES = ("same_tile", "same_l3", "same_socket", "other_socket")
 #: Name of the memory mode.
@@ -44,7 +43,7 @@ class CoreNumbers:
 
     def __init__(self, core: CoreModel, model: str | None = None) -> None:
         self.core, self.known = core, core.of(model or "")
-        others = set(OF_PARTS) if model is not None and core.is_other(model) else set()
+        others = OF_PARTS if model is not None and core.is_other(model) else set()
         self.own = core.own(model or "")
         #: Numbers that the table has of another processor.
         self.others = others - self.own.keys()
@@ -59,18 +58,15 @@ class CoreNumbers:
     def bandwidth(self) -> Table:
         """Return the bandwidth of a socket: as measured, at most what its memory channels carry, or a share of that."""
         if "bandwidth" in self.known:
-            measured, peak = self.stated("bandwidth"), self.peak()
-            named = 1.0 if self.core.streams_stores else NAMED
+            measured, peak, named = self.stated("bandwidth"), self.peak(), self.core.named
             if peak is None or measured["value"] <= peak["value"] * named:
                 return measured
             why = f"{measured['source']}, {measured['value']:g} {measured['unit']}; at most what the channels carry"
             return measured | {"value": peak["value"] * named, "source": why}
-        nominal, share = self.known["nominal_bandwidth"], 1.0 if self.core.streams_stores else NAMED
+        nominal, share = self.known["nominal_bandwidth"], self.core.named
         names = "" if self.core.streams_stores else f", times {NAMED:g} as a triad names them"
         why = f"{REACHED:.0%} of the channels' {nominal.value:g} {nominal.unit} ({nominal.source}){names}"
-        # The channels of a chip that the table does not have.
-        other = self.others and LICENSOR in self.core.vendors and "nominal_bandwidth" not in self.own
-        of = f"{THAT_OF}{self.core.part}: " if other else ""
+        of = f"{THAT_OF}{self.core.part}: " if "nominal_bandwidth" in self.others else ""
         return self.assumed(nominal.value * REACHED * share, nominal.unit, of + why)
 
     def peak(self) -> Table | None:
@@ -154,6 +150,26 @@ class CoreNumbers:
         return f"cores.toml, {self.core.name}: {source}"
 
 
+def with_clusters(content: Table, sizes: Sequence[int]) -> None:
+    """State the clusters of cores that have ways to memory of their own, where a socket has several.
+
+    Together they move what their socket does: a way that carries less than its share of that is another's, and doubled.
+    """
+    structure = content["structure"]
+    several = len(sizes) > len(structure["sockets"])
+    if several:
+        structure["clusters"] = list(sizes)
+    for mode in content["memory"]["modes"].values():
+        given = mode.pop("cluster_bandwidth", None)
+        if not several or given is None:
+            continue
+        share = mode["bandwidth"]["value"] / len(sizes)
+        if given["value"] < share:
+            why = f"{given['source']}, {given['value']:g} {given['unit']}; at least its share of the socket's"
+            given = {**given, "value": share, "source": why, "ends": None}
+        mode["cluster_bandwidth"] = given
+
+
 def socket_content(core: CoreModel, model: str | None = None) -> Table:
     """Return the machine file of one socket of cores, with all that the table knows or assumes.
 
@@ -173,7 +189,7 @@ def socket_content(core: CoreModel, model: str | None = None) -> Table:
     numbers = CoreNumbers(core, model)
     count = int(numbers.known["cores"].value)
     power = {"power": {"limit": numbers.stated("power")}} if "power" in numbers.known else {}
-    return {
+    made = {
         "schema": 2,
         "name": core.name,
         "title": core.title,
@@ -184,6 +200,14 @@ def socket_content(core: CoreModel, model: str | None = None) -> Table:
         "runtime": numbers.runtime(count),
         **power,
     }
+    with_clusters(made, clusters_of(core, [count]))
+    return made
+
+
+def clusters_of(core: CoreModel, sockets: Sequence[int]) -> list[int]:
+    """Return the cores of each cluster of sockets, those of the table's processor; nothing where they do not fit."""
+    size = int(core.cluster_cores.value) if core.cluster_cores else 0
+    return [size] * (sum(sockets) // size) if size and not any(one % size for one in sockets) else []
 
 
 def with_core(content: Mapping[str, Any], spec: Spec) -> Table:
@@ -238,6 +262,8 @@ def with_core(content: Mapping[str, Any], spec: Spec) -> Table:
         "memory": {"mode": MODE, "modes": {MODE: mode}},
         "runtime": numbers.runtime(count),
     }
+    if "sockets" in params:
+        with_clusters(made, clusters_of(numbers.core, structure["sockets"]))
     if mistakes := list(_impossible(made, params, count)):
         raise refusal(MachineError, str(spec), mistakes)
     return made

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from functools import cache
 from importlib.resources import files
@@ -16,6 +16,9 @@ from simsched.errors import MachineError
 from simsched.hwmodels.topology import Package
 from simsched.machine.schema import Quantity, Strict, Throughput, measures
 from simsched.mistakes import short
+
+#: Share of the channels' bandwidth that is assumed to be reached, and of what moves that a triad names.
+REACHED, NAMED = 0.85, 0.75
 
 _Range = Annotated[
     list[Annotated[int, Field(ge=0, lt=2**16, strict=True)]], Field(min_length=2, max_length=2)
@@ -40,7 +43,7 @@ class Numbers(Strict):
     nominal_bandwidth : Quantity
         Channels of a socket times their rate and width.
     cluster_bandwidth, cluster_cores : Quantity
-        What a cluster moves that has a way to memory of its own, and its cores.
+        What a cluster moves that has a way to memory of its own, and its cores in the processor of these numbers.
     sharpness, latency, remote_latency, link_bandwidth : Quantity
         As in a memory mode of a machine file.
     same_tile, same_l3, same_socket, other_socket : Quantity
@@ -77,9 +80,18 @@ class Numbers(Strict):
 
 
 class Chip(Numbers):
-    """Processors of which more is known than of their microarchitecture: a pattern of their names, and numbers."""
+    """Processors of which more is known than of their microarchitecture.
+
+    Parameters
+    ----------
+    names : str
+        Pattern of their names.
+    doubt : str
+        What is not modelled of them, for notes.
+    """
 
     names: str
+    doubt: str = ""
 
 
 class CoreModel(Numbers):
@@ -97,6 +109,8 @@ class CoreModel(Numbers):
         Ranges of model numbers, ends included; of Arm the parts.
     names : str
         Pattern that names of such processors have; "" for any.
+    steppings : list of pairs of int
+        Ranges of steppings that say as much as a name.
     sold_as : str
         Pattern of the names that such processors are sold under, as `core_sold_as` simplifies them; "" for none.
     kind : str
@@ -105,6 +119,8 @@ class CoreModel(Numbers):
         Other names, as `lscpu` has them.
     part : str
         The processor that its clock and its power limit are of, as its name has it; "" where all such cores are one's.
+    cluster_l3s : int
+        L3s of such a cluster, as of a chiplet; 0 where an L3 has several clusters.
     streams_stores : bool
         Whether long runs of stores fetch nothing, so that a triad moves no more than it names.
     chips : list of Chip
@@ -116,16 +132,38 @@ class CoreModel(Numbers):
     family: int | None = None
     models: tuple[_Range, ...] = ()
     names: str = ""
+    steppings: tuple[_Range, ...] = ()
     sold_as: str = ""
     kind: str = ""
     aliases: tuple[str, ...] = ()
     part: str = ""
+    cluster_l3s: Annotated[int, Field(ge=0, le=64)] = 0
     streams_stores: bool = False
     chips: tuple[Chip, ...] = ()
 
+    def chip(self, model: str) -> Chip:
+        """Return what is known of a processor beyond its microarchitecture, by its name: nothing of most."""
+        found = (chip for chip in self.chips if re.search(chip.names, model, re.IGNORECASE))
+        return next(found, Chip(names=""))
+
     def own(self, model: str) -> Mapping[str, Quantity]:
         """Return the numbers of a processor that differ from those of its microarchitecture, by its name."""
-        return next((chip.known for chip in self.chips if re.search(chip.names, model)), {})
+        return self.chip(model).known
+
+    @property
+    def named(self) -> float:
+        """Share of the bytes that move which a triad names: all where stores fetch nothing."""
+        return 1.0 if self.streams_stores else NAMED
+
+    def brackets(self, model: str) -> str:
+        """Return what a sentence states of a processor by its name: `bandwidth_Bps=...` and numbers of its own."""
+        one = self.own(model)
+        told = {f"cores.{key}": f"{one[key].value:g}" for key in ("clock", "flop_per_cycle") if key in one}
+        GBps = one["bandwidth"].value if "bandwidth" in one else 0.0
+        if not GBps and "nominal_bandwidth" in one and "bandwidth" not in self.of(model):
+            GBps = one["nominal_bandwidth"].value * REACHED * self.named
+        told = {"bandwidth_Bps": f"{GBps * 1e9:.4g}" if GBps else "..."} | told
+        return ",".join(f"{key}={value}" for key, value in told.items())
 
     def is_other(self, model: str) -> bool:
         """Return whether a name is that of another processor than the one that the clock is of."""
@@ -133,9 +171,10 @@ class CoreModel(Numbers):
 
     def of(self, model: str) -> Mapping[str, Quantity]:
         """Return the numbers of a processor of this microarchitecture, by its name."""
-        one = self.own(model)
-        # Channels of this processor say more than what another was measured to move.
-        mine = {k: v for k, v in self.known.items() if k != "bandwidth" or "nominal_bandwidth" not in one}
+        one, whole = self.own(model), self.nominal_bandwidth
+        # Other channels of this processor say more than what another was measured to move.
+        channels = {of and of.value for of in (whole, one.get("nominal_bandwidth", whole))}
+        mine = {k: v for k, v in self.known.items() if k != "bandwidth" or len(channels) == 1}
         return {**mine, **one}
 
     def fits(self, package: Package, kind: str = "") -> bool:
@@ -144,10 +183,15 @@ class CoreModel(Numbers):
             return False
         # The system may name a kind by its cores: `apple,icestorm`.
         named = re.search(self.names, f"{package.model} {kind}") is not None
-        if package.vendor in self.vendors and any(low <= package.number <= high for low, high in self.models):
+        if package.vendor in self.vendors and _within(package.number, self.models):
             # Of Arm the part is all there is; names are those of a board there.
-            return self.family is None or (named and self.family == package.family)
+            known = named or _within(package.stepping, self.steppings)
+            return self.family is None or (known and self.family == package.family)
         return bool(self.names) and named and package.family < 0
+
+
+def _within(value: int, ranges: Sequence[_Range]) -> bool:
+    return any(low <= value <= high for low, high in ranges)
 
 
 class CoresFile(Strict):
@@ -211,6 +255,8 @@ def core_named(name: str) -> CoreModel:
         sold = core_sold_as(wanted)
         near = [sold.name] if sold else get_close_matches(wanted, known, n=3)
         there = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(known_cores())}"
+        if sold and sold.own(model := _spelled(wanted)):
+            there = f"did you mean [core={sold.name},sockets=1,{sold.brackets(model)}]?"
         raise MachineError(f"core={short(name)}: no such core is known; {there}")
     return known[wanted]
 
@@ -232,9 +278,18 @@ def core_sold_as(name: str) -> CoreModel | None:
     >>> core_sold_as("epyc-7763").name, core_sold_as("Intel(R) Xeon(R) CPU E5-2680 v3 @ 2.50GHz").name
     ('zen3', 'haswell')
     """
-    shown = re.sub(r"\((r|tm)\)|@.*|\b(cpu|processor)\b", " ", name[:100].lower())
-    plain = re.sub(r"(?<=\d)x\d$", "", " ".join(re.findall(r"[a-z0-9]+", shown)))
+    plain = _simplified(name)
     return next((one for one in cores_file().core if one.sold_as and re.search(one.sold_as, plain)), None)
+
+
+def _simplified(name: str) -> str:
+    shown = re.sub(r"\((r|tm)\)|@.*|\b(cpu|processor)\b", " ", name[:100].lower())
+    return re.sub(r"(?<=\d)x\d$", "", " ".join(re.findall(r"[a-z0-9]+", shown)))
+
+
+def _spelled(name: str) -> str:
+    """Return a name as it is written and as it is simplified, for patterns of names that processors report."""
+    return f"{name[:100]} {_simplified(name)}"
 
 
 def describable(name: str) -> str:
@@ -252,7 +307,8 @@ def describable(name: str) -> str:
     if core is None:
         return ""
     return (
-        f"its cores are known ({core.title}): generic[core={core.name},cores=N,sockets=1,bandwidth_Bps=...]"
+        f"its cores are known ({core.title}): "
+        f"generic[core={core.name},cores=N,sockets=1,{core.brackets(_spelled(name))}]"
     )
 
 

@@ -192,6 +192,7 @@ class _System:
             stated("vendor_id", "CPU implementer", "vendor"),
             whole(stated("cpu family")),
             whole(stated("CPU part", "model")),
+            whole(stated("stepping")),
         )
 
 

@@ -34,12 +34,15 @@ class Package:
         `GenuineIntel`, `AuthenticAMD`, ...; of Arm the implementer, as `0x41`.
     family, number : int
         CPU family and model number; of Arm no family, and the part.
+    stepping : int
+        Stepping of x86 processors.
     """
 
     model: str = ""
     vendor: str = ""
     family: int = -1
     number: int = -1
+    stepping: int = -1
 
 
 @dataclass(frozen=True)

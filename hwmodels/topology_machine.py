@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from simsched.errors import MachineError
-from simsched.hwmodels.core_machine import CoreNumbers, socket_content
+from simsched.hwmodels.core_machine import CoreNumbers, clusters_of, socket_content, with_clusters
 from simsched.hwmodels.cores import CoreModel
 from simsched.hwmodels.sockets_table import needed_times
 from simsched.hwmodels.topology import Core, Topology
@@ -24,6 +24,7 @@ from simsched.machine.stated import TAKEN
 from simsched.machine.variations import edited, quantities
 from simsched.spec import Spec, format_scalar, parse_path
 from simsched.text import counted
+from simsched.units import format_bytes
 
 #: From the least trusted to the most.
 CONFIDENCES = ("unverified", "low", "med", "high")
@@ -166,7 +167,9 @@ def sockets_content(topology: Topology, preset: Preset, name: str) -> Table:
 
     Unknown numbers come from the preset: those of the core unchanged, those of memory for as many sockets.
     """
-    topology = of_sockets(topology, preset.machine.n_cores / preset.n_sockets)
+    topology, filled = with_memory(topology)
+    if filled == 1:
+        topology = of_sockets(topology, preset.machine.n_cores / preset.n_sockets)
     places = in_order(topology)
     per_tile, why = _tile(topology)
     content = with_cores(preset.content(), topology, preset, name, per_tile)
@@ -198,12 +201,42 @@ def sockets_content(topology: Topology, preset: Preset, name: str) -> Table:
         "l3": l3,
         **{key: time for key, time in _times_of(preset).items() if key in needed},
     }
-    _scale_memory(content, topology, preset, len(domains))
+    _scale_memory(content, topology, preset, len(domains), filled)
     if preset.core:
         _of_the_core(content, preset.core, topology.model)
     if per_tile != preset.machine.cores_per_tile:
         content["caches"].pop("tile_slowdown", None)
     return content
+
+
+def with_memory(topology: Topology) -> tuple[Topology, float]:
+    """Return a topology whose cores have memory, and the share of its memories that hold some.
+
+    Cores of a memory of 0 bytes, whose channels are empty, use the only one that holds some; with several, a doubt says
+    that they have one. Another doubt names memories that are no core's own.
+    """
+    own = sorted({core.domain for core in topology.cores} - {-1})
+    nodes = dict(enumerate(topology.numa))
+    if left := [node for place, node in nodes.items() if place not in own and node.memory_B]:
+        shown = " and ".join(f"{format_bytes(node.memory_B)} of node {node.os_index}" for node in left[:3])
+        more = f" and of {len(left) - 3} others" if len(left) > 3 else ""
+        topology = topology.doubting(
+            f"memory beside that of the cores' own NUMA nodes is left out: {shown}{more}"
+        )
+    filled = [place for place in own if nodes[place].memory_B]
+    empty = [nodes[place].os_index for place in own if not nodes[place].memory_B]
+    if not filled or not empty:
+        return topology, 1.0
+    shown = f"NUMA node {', '.join(map(str, empty))} of 0 bytes"
+    if len(filled) > 1:
+        doubt = "modelled with memory as fast as the others', though its channels may be empty"
+        return topology.doubting(f"{shown}: {doubt}; bandwidth_Bps=X gives another"), 1.0
+    near = (
+        f"cores there use the memory of node {nodes[filled[0]].os_index}, with the latency of those beside it"
+    )
+    topology = topology.doubting(f"{shown}: taken for empty channels; {near}")
+    cores = tuple(replace(core, domain=filled[0]) for core in topology.cores)
+    return replace(topology, cores=cores), len(filled) / len(own)
 
 
 #: Packages on one memory are sockets where one has so many cores, and this share of those of a socket.
@@ -247,17 +280,8 @@ LIKE_IT = 0.2
 def _of_the_core(content: Table, core: CoreModel, model: str) -> None:
     """Put what only the table of cores knows into a machine file: clusters, where they fit, power, costs of teams."""
     content["runtime"] = CoreNumbers(core).runtime(sum(content["structure"]["sockets"]))
-    structure, size = content["structure"], int(core.cluster_cores.value) if core.cluster_cores else 0
-    whole = size and size % int(content["cores"]["per_tile"]["value"]) == 0
-    if (
-        whole
-        and all(domain % size == 0 for domain in structure["domains"])
-        and all(group % size == 0 or size % group == 0 for group in structure["l3"])
-    ):
-        structure["clusters"] = [size] * (sum(structure["sockets"]) // size)
-    else:
-        for mode in content["memory"]["modes"].values():
-            mode.pop("cluster_bandwidth", None)
+    structure = content["structure"]
+    with_clusters(content, _clusters(core, structure, int(content["cores"]["per_tile"]["value"])))
     sockets, built = structure["sockets"], core.known["cores"].value
     if "power" in content and (
         "power" in core.own(model) or abs(sum(sockets) / len(sockets) - built) <= LIKE_IT * built
@@ -265,6 +289,19 @@ def _of_the_core(content: Table, core: CoreModel, model: str) -> None:
         content["power"]["limit"]["value"] *= len(sockets)
     else:
         content.pop("power", None)
+
+
+def _clusters(core: CoreModel, structure: Table, per_tile: int) -> list[int]:
+    """Return the cores of each cluster: of so many L3s, where it has whole ones, or as many as the table says."""
+    l3 = structure["l3"]
+    if core.cluster_l3s == 1:
+        return list(l3)
+    alike = core.cluster_l3s and len(set(l3)) == 1
+    sizes = [core.cluster_l3s * l3[0]] * (len(l3) // core.cluster_l3s) if alike else []
+    sizes = sizes if sum(sizes) == sum(l3) else clusters_of(core, structure["sockets"])
+    size = sizes[0] if sizes else 1
+    whole = size % per_tile == 0 and all(domain % size == 0 for domain in structure["domains"])
+    return sizes if whole and all(group % size == 0 or size % group == 0 for group in l3) else []
 
 
 def with_cores(content: Table, topology: Topology, preset: Preset, name: str, per_tile: int) -> Table:
@@ -280,7 +317,8 @@ def with_cores(content: Table, topology: Topology, preset: Preset, name: str, pe
     content["title"] = f"{topology.title}, " + (
         preset.core.title if preset.core else f"numbers of {preset.name}"
     )
-    content["doubts"] = list(topology.doubts)
+    own = preset.core.chip(topology.model).doubt if preset.core else ""
+    content["doubts"] = [*topology.doubts, *filter(None, [own])]
     cores["count"] = told_by(topology, len(topology.cores), "core", seen)
     cores["per_tile"] = told_by(topology, per_tile, "core/tile", "cores that share an L2")
     cores["smt_ways"] = told_by(topology, ways, "thread/core", f"hardware threads of a core{unequal}")
@@ -355,12 +393,13 @@ def _clock(topology: Topology) -> Table | None:
     return None
 
 
-def _scale_memory(content: Table, topology: Topology, preset: Preset, domains: int) -> None:
-    """Give every socket the memory of one of the preset's, and each domain its share."""
-    memories = len(topology.packages)
-    factor, rating = memories / preset.n_sockets, _rating(topology)
+def _scale_memory(content: Table, topology: Topology, preset: Preset, domains: int, filled: float) -> None:
+    """Give every socket the memory of one of the preset's, as far as memories are filled, and each domain its share."""
+    memories = f"{len(topology.packages) * filled:g}"
+    factor, rating = len(topology.packages) * filled / preset.n_sockets, _rating(topology)
     cluster = getattr(preset.machine.structure, "cluster", "any")
-    size_B = sum(node.memory_B for node in topology.numa if node.kind == "DRAM")
+    own = {core.domain for core in topology.cores} - {-1}
+    size_B = sum(topology.numa[place].memory_B for place in own)
     for key, mode in content["memory"]["modes"].items():
         if factor != 1:
             for bandwidth in (mode[of] for of in ("bandwidth", "peak") if of in mode):

@@ -121,6 +121,7 @@ class Tree:
             first("CPUVendor", "CPUImplementer"),
             whole(first("CPUFamilyNumber")),
             whole(first("CPUModelNumber", "CPUPart")),
+            whole(first("CPUStepping")),
         )
 
     def _thread(self, element: Element, place: Place) -> None:

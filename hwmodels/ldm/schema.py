@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Annotated, Self
+from typing import Annotated, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -98,6 +98,12 @@ class LdmTable(Strict):
     double_buffering: StrictBool = True
     dma_contiguous: DmaTable
     dma_strided: DmaTable
+    #: Numbers that are those of a core of the machine once more; they go along where these are varied.
+    follows: ClassVar[Mapping[str, str]] = {
+        "clock": "clock",
+        "flop_per_cycle": "flop_per_cycle",
+        "dma_cpe_bandwidth": "core_bandwidth",
+    }
     _stated: CoreGroup | None = PrivateAttr(None)
 
     @model_validator(mode="after")

@@ -332,12 +332,23 @@ def _machine(
         kinds=_kinds(file, spec, structure.n_cores, memory),
         tables=others,
         power_W=shares.limit * si(file.power.limit) if file.power and file.power.limit else None,
-        power=Power.of(file.power, shares.idle, shares.cores),
+        power=_power(file, spec, shares, structure.n_cores / shares.cores),
         facts=tuple(
             Fact(place, _value(q["value"]), q["unit"], q["source"], q["confidence"], _ends(q))
             for place, q in quantities(dict(now))
         ),
     )
+
+
+def _power(file: MachineFile, spec: Spec, shares: _Shares, n_cores: float) -> Power | None:
+    """Return what a machine draws, of which the file states that of so many cores."""
+    stated = Power.of(file.power, 1.0, 1.0)
+    if stated and (one_W := stated.energy_J(1.0, 1.0, 1 / n_cores)) < stated.idle_W:
+        raise MachineError(
+            f"{spec}: power: one of {n_cores:g} cores busy draws {one_W:.4g} W, less than idle, {stated.idle_W:g} W; "
+            "busy is what the machine draws beside what each busy core adds, idle included"
+        )
+    return Power.of(file.power, shares.idle, shares.cores)
 
 
 def _clocks(cores: Cores) -> Clocks:

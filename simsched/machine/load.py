@@ -162,7 +162,7 @@ def _unknown(name: str, text: str, suffixes: tuple[str, ...]) -> SimschedError:
         built_in = [one for one in registered("machines") if one.startswith(f"{name.lower()}-")]
         near = near or (built_in and f"; built in is {' or '.join(built_in)}") or ""
         return SpecError(f"no machine is called {short(name)}; {described}{near}")
-    if "/" in text or "." in name:
+    if "/" in text or "." in name or Path(name).is_file():
         files = f".toml or {', '.join(suffixes)}"
         return MachineError(
             f"{short(text)} is neither the name of a machine nor a file whose name ends with {files}; "

@@ -31,7 +31,8 @@
 `kinds=each`               each core is a kind of its own; `kinds=none` for all alike
 `a.b=X`                    any number of the file by its place, in its unit there: `runtime.dispatch=200`; of a kind of
                            cores by its name, too: `kinds.clock.GPU=1.98`. Kinds that have the number of the file's
-                           cores keep having it when that is varied.
+                           cores keep having it when that is varied, and what planners of local memories state again of
+                           a core (`ldm.clock`) goes along.
 =========================  ==============================================================================
 
 A number that only one effect uses switches this effect on (`simsched.machine.stated`); `contention` comes before it,
@@ -51,6 +52,7 @@ from simsched.machine.effects import NAMES
 from simsched.machine.schema import GIVEN, factor
 from simsched.machine.stated import OF_DATA, meant
 from simsched.parameters import is_number, is_whole
+from simsched.plugins import named, registered
 from simsched.spec import Scalar, format_scalar
 
 #: Numbers of the memory in use.
@@ -123,6 +125,7 @@ def edited(
         else:
             _set_place(now, key, value, spec)
     _follow(content, now)
+    _follow_in_tables(content, now, params)
     if "cores" in params and is_whole(tile := params.get("cores.per_tile"), 1):
         _make_whole(now, tile)
     if params:
@@ -349,6 +352,16 @@ def _follow(before: Mapping[str, Any], now: dict[str, Any]) -> None:
             row["value"] = [
                 new / unit if one else value for one, value in zip(same, row["value"], strict=True)
             ]
+
+
+def _follow_in_tables(before: Mapping[str, Any], now: dict[str, Any], params: Mapping[str, Scalar]) -> None:
+    """Scale what tables state of the cores again with the varied number, unless it is given, too."""
+    for name in now.keys() & set(registered("machine_tables")) if params else ():
+        for key, base in getattr(named("machine_tables", name), "follows", {}).items():
+            ratio = _base(now, base) / _base(before, base)
+            if ratio != 1 and f"{name}.{key}" not in params:
+                now[name][key]["value"] *= ratio
+                now[name][key]["source"] += f"; times {ratio:.4g}, as {base} of the cores"
 
 
 def _base(content: Mapping[str, Any], key: str) -> float:

@@ -67,6 +67,9 @@ ROLES: dict[str, Role] = {
     "core": Role("core", _tint(OKABE_ITO[4], 0.6)),
 }
 
+#: Colours of kinds of cores: that of cores first, those of memories and caches last.
+OF_KINDS = [_tint(OKABE_ITO[place], 0.6) for place in (4, 5, 3, 6, 0, 7, 2, 1)]
+
 
 def draw_machine(
     machine: Machine,
@@ -76,6 +79,8 @@ def draw_machine(
     limits: tuple[float, float] | None = None,
 ) -> Axes:
     """Draw a machine: cores and tiles at their places, caches, memory and I/O around them.
+
+    Kinds of cores that differ have a colour each.
 
     Parameters
     ----------
@@ -106,7 +111,7 @@ def draw_machine(
     left, bottom, right, top = extent(picture)
     given = None if values is None else one_number_each(values, machine.n_cores, "values", "core")
     ax = shown_axes(figure_size(picture, given is not None), ax)
-    cores = _colours(given, picture, label or "", limits)
+    cores = _plain(machine, picture) if given is None else _colours(given, label or "", limits)
     ax.set_aspect("equal", anchor="W")
     ax.set_xlim(left - 0.1, right + 0.1)
     ax.set_ylim(bottom - 0.1, top + 0.1)
@@ -161,12 +166,19 @@ class _Cores(Colouring):
     texts: Sequence[str] | None = None
 
 
-def _colours(
-    values: npt.NDArray[np.generic] | None, picture: Picture, label: str, limits: tuple[float, float] | None
-) -> _Cores:
-    if values is None:
-        cores = sorted((box for box in picture.boxes if box.core >= 0), key=lambda box: box.core)
+def _plain(machine: Machine, picture: Picture) -> _Cores:
+    """Return cores in the colours of their roles, or of their kinds where these differ and roles do not tell them."""
+    cores = sorted((box for box in picture.boxes if box.core >= 0), key=lambda box: box.core)
+    kinds = machine.kinds
+    if kinds is None or len({box.role for box in cores}) > 1 or not 1 < len(kinds.names) <= len(OKABE_ITO):
         return _Cores(np.array([ROLES[box.role].face for box in cores]))
+    rows = (kinds.speeds, kinds.flops_ratio, kinds.bandwidth_ratio, kinds.link_Bps)
+    if all(len(set(row)) < 2 for row in rows):
+        return _Cores(np.array([ROLES[box.role].face for box in cores]))
+    return _Cores(np.array(OF_KINDS)[machine.kind_of], tuple(zip(kinds.names, OF_KINDS, strict=False)))
+
+
+def _colours(values: npt.NDArray[np.generic], label: str, limits: tuple[float, float] | None) -> _Cores:
     if values.dtype.kind in "biu":
         return _by_name(values.astype(np.int64), label)
     sizes = values.astype(np.float64)

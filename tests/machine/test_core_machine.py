@@ -162,6 +162,26 @@ def test_a_sentence_of_several_domains():
     assert machine.varied({"cores": 48}).n_domains == 4
 
 
+@pytest.mark.parametrize(
+    ("spec", "cores", "chiplet_Bps"),
+    [
+        ("generic[core=zen2,sockets=1]", 8, 24.9e9),
+        ("generic[core=zen3,sockets=2]", 8, 43.5e9),
+        ("generic[core=zen4,sockets=1]", 8, 50e9),
+        ("generic[core=zen4c,sockets=1]", 16, 50e9),
+        ("generic[core=zen5c,sockets=2]", 16, 55.6e9),
+        ("generic[core=taishan-v110,sockets=1]", 4, 26.37e9),
+        ("epyc-9654x2", 8, 50e9),
+        ("epyc-9965", 16, 55.6e9),
+    ],
+)
+def test_the_link_of_a_chiplet_limits_few_cores_and_not_all(spec, cores, chiplet_Bps):
+    """8 cores of an EPYC 9654 streamed 164 GB/s; all 64 of `core=zen2,sockets=1` what one of its chiplets does."""
+    machine = ss.machine(spec)
+    assert machine.reach_Bps[cores] == pytest.approx(chiplet_Bps)
+    assert machine.reach_Bps[-1] == pytest.approx(machine.bandwidth_Bps)
+
+
 @pytest.mark.parametrize("core", known_cores())
 def test_a_sentence_of_two_sockets_is_two_sockets(core):
     one, two = (ss.machine(f"generic[core={core},sockets={count}]") for count in (1, 2))

@@ -1,5 +1,7 @@
 """The table of cores: what it finds by name and by what a processor says of itself."""
 
+from pathlib import Path
+
 import pytest
 
 from simsched.errors import MachineError, SpecError
@@ -15,6 +17,9 @@ INTEL, AMD = "GenuineIntel", "AuthenticAMD"
     [
         (Package("Intel(R) Xeon(R) Gold 6140 CPU @ 2.30GHz", INTEL, 6, 85), "", "skylake-sp"),
         (Package("Intel(R) Xeon(R) Platinum 8259CL CPU @ 2.50GHz", INTEL, 6, 85), "", "cascade-lake"),
+        (Package("Intel(R) Xeon(R) Platinum 8380H CPU @ 2.90GHz", INTEL, 6, 85), "", "cooper-lake"),
+        (Package("", INTEL, 6, 85, 11), "", "cooper-lake"),
+        (Package("", INTEL, 6, 85, 7), "", "cascade-lake"),
         (Package("Intel(R) Xeon Phi(TM) CPU 7250 @ 1.40GHz", INTEL, 6, 87), "", "knl"),
         (Package("", INTEL, 11, 1), "", "knc"),
         (Package("12th Gen Intel(R) Core(TM) i7-12700", INTEL, 6, 151), "IntelCore", "golden-cove"),
@@ -111,22 +116,32 @@ def test_chips_of_a_core():
     assert cores_file().assumed.sharpness.value == 4.5
 
 
+def test_a_chip_as_a_core_is_said_with_its_own_numbers():
+    """An EPYC 4564P, of two channels, was taken for zen4, which has the twelve of an EPYC 9654."""
+    said = r"did you mean \[core=zen4,sockets=1,bandwidth_Bps=5.304e\+10,cores.clock=4.59\]\?"
+    with pytest.raises(MachineError, match=said):
+        machine("generic[core=EPYC 4564P,cores=16]")
+
+
 SOLD_AS = {
     "nehalem": ["Xeon X5570", "E5520"], "westmere": ["Xeon X5650", "E7-4870"], "sandy-bridge": ["E5-2670", "i7-2600K"],
     "ivy-bridge": ["Xeon E5-2690 v2", "Core i5-3570"], "haswell": ["xeon-e5-2680v3", "i7-4790"],
     "broadwell": ["Intel(R) Xeon(R) CPU E5-2699 v4 @ 2.20GHz", "Xeon D-1541"],
     "skylake": ["Core i5-8250U", "i9-10900K", "Intel(R) Xeon(R) CPU E3-1240 v5 @ 3.50GHz"],
-    "skylake-sp": ["Xeon Platinum 8175M", "Xeon Gold 6130", "W-2145"],
+    "skylake-sp": ["Xeon Platinum 8175M", "Xeon Gold 6130", "W-2145", "Xeon D-2146NT"],
+    "cooper-lake": ["Xeon Platinum 8380H", "gold-5318h"],
     "cascade-lake": ["Xeon Gold 6248R", "Platinum 8280"],
-    "ice-lake": ["i7-1165G7"], "ice-lake-sp": ["Xeon Platinum 8380", "xeon-6338"],
+    "ice-lake": ["i7-1165G7"], "ice-lake-sp": ["Xeon Platinum 8380", "xeon-6338", "D-2776NT"],
     "sapphire-rapids": ["Xeon Platinum 8480+", "xeon-max-9480", "Xeon w9-3495X"],
     "emerald-rapids": ["INTEL(R) XEON(R) PLATINUM 8592+", "xeon-8592"], "granite-rapids": ["Xeon 6972P", "xeon-6787p"],
     "sierra-forest": ["Xeon 6740E"], "golden-cove": ["12th Gen Intel(R) Core(TM) i7-12700", "i9-14900K"],
     "gracemont-n": ["Intel(R) N100"], "knl": ["Xeon Phi 7290"], "knc": ["Xeon Phi 5110P", "phi-7110"],
     "zen": ["AMD EPYC 7551 32-Core Processor", "EPYC 3151", "Ryzen 7 1800X", "Threadripper 2990WX"],
     "zen2": ["EPYC 7H12", "epyc-7742x2", "Ryzen 9 3950X"], "zen3": ["AMD EPYC 7763 64-Core Processor", "EPYC 75F3"],
-    "zen4": ["EPYC 9354P", "epyc-9684X", "AMD Ryzen 9 7950X 16-Core Processor", "Threadripper PRO 7995WX"],
-    "zen4c": ["EPYC 9754", "EPYC 8534P"], "zen5": ["epyc-9755", "EPYC 9575F", "Ryzen 9 9950X"],
+    "zen4": ["EPYC 9354P", "epyc-9684X", "AMD Ryzen 9 7950X 16-Core Processor", "Threadripper PRO 7995WX",
+             "epyc-4564p"],
+    "zen4c": ["EPYC 9754", "EPYC 8534P"],
+    "zen5": ["epyc-9755", "EPYC 9575F", "Ryzen 9 9950X", "EPYC 4565P", "AMD RYZEN AI MAX+ 395"],
     "zen5c": ["EPYC 9965", "epyc-9845"], "zen5-mobile": ["Ryzen AI 9 HX 370"],
     "cortex-a72": ["graviton", "Raspberry Pi 4"],
     "neoverse-n1": ["graviton2", "Ampere Altra Max"], "neoverse-v1": ["AWS Graviton3", "graviton-3e"],
@@ -161,9 +176,15 @@ def test_a_name_of_many_or_of_unknown_chips_is_not_guessed(name):
         ("Skylake_X", r"it is a core \(Intel Skylake-SP\): generic\[core=skylake-sp,cores=N\]"),
         ("apple-m2", "the table of cores has no such core or chip; there are: .*did you mean apple-m1"),
         ("lscpu.txt", r"`lstopo node.xml` writes one, or describe the machine: generic\[core=NAME,cores=N\]"),
+        (
+            "cpuinfo",
+            "'cpuinfo' is neither the name of a machine nor a file whose name ends with .toml or .xml",
+        ),
     ],
 )
-def test_what_is_no_machine_is_said_to_be_what_it_is(name, told):
+def test_what_is_no_machine_is_said_to_be_what_it_is(name, told, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("cpuinfo").write_text("processor : 0")
     with pytest.raises((SpecError, MachineError), match=told):
         machine(name)
 

@@ -169,11 +169,12 @@ def test_two_packages_as_a_machine(xeon):
     facts = {fact.key: fact for fact in machine.facts}
     assert (facts["cores.clock"].value, facts["cores.clock"].confidence) == (2.1, "high")
     assert facts["structure.same_l3"].confidence == "med"
-    assert facts["memory.modes.memory.bandwidth"].source.startswith("cores.toml, skylake-sp: ")
+    told = "assumed (cores.toml, skylake-sp): that of the Gold 6148: 20 cores' triad"
+    assert facts["memory.modes.memory.bandwidth"].source.startswith(told)
     (note,) = machine.notes
-    assert "numbers of runtime" in note
+    assert "memory.modes.memory.bandwidth (161 GB/s, that of the Gold 6148)" in note
+    assert "flop_per_cycle" not in note
     assert "sustained" not in note
-    assert "bandwidth (" not in note
 
 
 def test_a_core_or_a_machine_that_somebody_asked_for(xeon):

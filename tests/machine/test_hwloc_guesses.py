@@ -25,12 +25,15 @@ def bits(first, count):
     )
 
 
-def node(path, packages, cores, stated, kinds=()):
-    """Write a file of packages of so many cores on one NUMA node; kinds are counts, and what is said of them."""
+def node(path, packages, cores, stated, kinds=(), memories=()):
+    """Write a file of packages of so many cores; kinds are counts, and what is said of them.
 
-    def held(kind, first, count, inside=""):
+    Memories are the first core, the cores and the bytes of each NUMA node; where left out, there is one of 1 GiB.
+    """
+
+    def held(kind, first, count, inside="", index=None):
         near = f'cpuset="{bits(first, count)}" nodeset="0x1"'
-        return f'<object type="{kind}" os_index="{first}" {near}{inside}'
+        return f'<object type="{kind}" os_index="{first if index is None else index}" {near}{inside}'
 
     every, text = packages * cores, ""
     for first in range(0, every, cores):
@@ -42,7 +45,10 @@ def node(path, packages, cores, stated, kinds=()):
     for count, said in kinds:
         among += f'<cpukind cpuset="{bits(first, count)}">{infos(said)}</cpukind>'
         first += count
-    memory = held("NUMANode", 0, every, ' local_memory="1073741824"/>')
+    memory = "".join(
+        held("NUMANode", first, count, f' local_memory="{size_B}"/>', index)
+        for index, (first, count, size_B) in enumerate(memories or [(0, every, 1 << 30)])
+    )
     path.write_text(
         f'<topology version="2.0">{held("Machine", 0, every, ">")}{memory}{text}</object>{among}</topology>'
     )
@@ -71,6 +77,29 @@ def test_packages_of_a_virtual_machine_have_one_memory(tmp_path, packages, cores
     doubts = [note for note in machine.notes if weight_of(note) is Weight.DOUBT]
     assert len(doubts) == (told is not None)
     assert not told or doubts[0].startswith(told)
+
+
+def test_memory_of_no_core_is_left_out(tmp_path):
+    """256 GiB behind CXL were added to the DRAM of the sockets."""
+    memories = [(0, 32, 1 << 38), (0, 16, 1 << 30), (16, 16, 1 << 30)]
+    machine = ss.machine(node(tmp_path / "node.xml", 2, 16, MILAN, memories=memories))
+    assert (machine.n_domains, machine.memory.size_B) == (2, 2 << 30)
+    assert machine.notes[0] == "memory beside that of the cores' own NUMA nodes is left out: 275 GB of node 0"
+
+
+def test_a_socket_with_empty_channels_uses_the_memory_of_the_other(tmp_path):
+    """Both had the bandwidth of filled channels."""
+    memories = [(0, 16, 1 << 30), (16, 16, 0)]
+    machine = ss.machine(node(tmp_path / "node.xml", 2, 16, MILAN, memories=memories))
+    assert (machine.n_domains, machine.content["structure"]["sockets"]) == (1, [16, 16])
+    assert machine.bandwidth_Bps == pytest.approx(130.56e9)
+    assert machine.notes[0].startswith("NUMA node 1 of 0 bytes: taken for empty channels; cores there use")
+    quarters = [(8 * index, 8, (index < 2) << 30) for index in range(4)]
+    machine = ss.machine(node(tmp_path / "four.xml", 2, 16, MILAN, memories=quarters))
+    assert machine.n_domains == 4
+    assert machine.notes[0].startswith(
+        "NUMA node 2, 3 of 0 bytes: modelled with memory as fast as the others'"
+    )
 
 
 ICESTORM, FIRESTORM = ({"DarwinCompatible": f"apple,{name};ARM,v8"} for name in ("icestorm", "firestorm"))
@@ -161,6 +190,7 @@ def amd(model, family, number):
     [
         ("EPYC 9654 96-Core Processor", 25, 17, 96, 2.4, (1.92, 3), None),
         ("EPYC 9124 16-Core Processor", 25, 17, 16, 2.4, (1.2, 4.8), "2.4 GHz, that of the EPYC 9654)"),
+        ("EPYC 4564P 16-Core Processor", 25, 97, 16, 4.59, (3.7, 5.7), "4.59 GHz)"),
         ("Ryzen 9 7950X 16-Core Processor", 25, 97, 16, 4.47, (3.5, 5.7), "4.47 GHz)"),
         ("Ryzen 7 7840U w/ Radeon 780M Graphics", 25, 116, 8, 3.67, (2.5, 5.4), "3.67 GHz)"),
         ("Ryzen 5 3600 6-Core Processor", 23, 113, 6, 3.82, (3.1, 4.7), "3.82 GHz)"),
@@ -177,6 +207,60 @@ def test_the_clock_of_another_chip_is_a_guess(
     assert any(f"cores.clock ({told}" in note for note in machine.notes) == (told is not None)
     # Once it is stated, it is no guess any more.
     assert "cores.clock" not in machine.varied({"cores.clock": 6.5}).notes[0]
+
+
+def intel(model, number, stepping):
+    said = {"CPUVendor": "GenuineIntel", "CPUFamilyNumber": "6", "CPUModelNumber": number}
+    return said | {"CPUStepping": stepping, "CPUModel": f"Intel(R) Xeon(R) {model}"}
+
+
+@pytest.mark.parametrize(
+    ("stated", "flop", "peak_GBps", "told"),
+    [
+        (intel("Gold 6148 CPU @ 2.40GHz", 85, 4), 64, 127.97, ()),
+        (
+            intel("Gold 5118 CPU @ 2.30GHz", 85, 4),
+            32,
+            127.97,
+            ("bandwidth (80.5 GB/s, that of the Gold 6148)",),
+        ),
+        (intel("Gold 5122 CPU @ 3.60GHz", 85, 4), 64, 127.97, ()),
+        (intel("SILVER 4210 CPU @ 2.20GHz", 85, 7), 32, 140.78, ()),
+        (intel("Gold 5222 CPU @ 3.80GHz", 85, 7), 64, 140.78, ()),
+        (intel("D-2146NT CPU @ 2.30GHz", 85, 4), 32, 85.31, ("bandwidth (54.3851 GB/s)",)),
+        (intel("Platinum 8380H CPU @ 2.90GHz", 85, 11), 64, 153.6, ()),
+        (intel("D-2776NT CPU @ 2.10GHz", 108, 1), 64, 93.86, ()),
+        (
+            intel("w5-2465X", 143, 8),
+            64,
+            153.6,
+            ("flop_per_cycle (64 FLOP/cycle, that of the Platinum 8470)",),
+        ),
+        (intel("CPU Max 9480", 143, 8), 64, 307.2, ("bandwidth (230.4 GB/s, that of the Platinum 8470)",)),
+        (amd("EPYC 4565P 16-Core Processor", 26, 68), 64, 89.6, ()),
+        (amd("RYZEN AI MAX+ 395 w/ Radeon 8060S", 26, 112), 64, 256, ()),
+        (amd("EPYC 8534P 64-Core Processor", 25, 160), 32, 230.4, ()),
+        (
+            amd("EPYC 9354P 32-Core Processor", 25, 17),
+            32,
+            460.8,
+            ("peak (460.8 GB/s, that of the EPYC 9654)",),
+        ),
+    ],
+)
+def test_chips_that_are_not_as_their_microarchitecture(tmp_path, stated, flop, peak_GBps, told):
+    """A Gold 5118 had two units of 512 bit, an EPYC 8534P 12 channels, and no note said whose numbers these are."""
+    machine = ss.machine(node(tmp_path / "node.xml", 1, 16, stated))
+    found = {fact.key.removeprefix("memory.modes.memory."): fact for fact in machine.facts}
+    assert found["cores.flop_per_cycle"].value == flop
+    assert found["peak"].value == peak_GBps
+    assert any("HBM of a Xeon Max is not modelled" in note for note in machine.notes) == (
+        "Max" in machine.title
+    )
+    for one in told:
+        (note,) = (note for note in machine.notes if one in note)
+        assert note.startswith("assumed, as nobody has stated them")
+        assert found[one.partition(" ")[0].replace("flop", "cores.flop")].confidence == "unverified"
 
 
 @pytest.mark.parametrize(

@@ -112,6 +112,14 @@ def test_without_watts_there_is_no_energy():
     assert energy_J(FAST, ss.TaskGraph.from_edges([])) == 0
 
 
+def test_a_busy_core_draws_no_less_than_none():
+    """50 W busy was accepted, and 100 W idle: the more cores waited, the more energy it took."""
+    with pytest.raises(MachineError, match=r"one of 4 cores busy draws 87\.5 W, less than idle, 100 W"):
+        ss.machine("generic[cores=4,idle_W=100,busy_W=50,all_cores_W=200]")
+    # SimGrid's own example has next to no load below idle, as it counts what one core adds apart.
+    assert ss.machine(FAST).power == Power(100, 93.33, 200)
+
+
 def test_all_watts_or_none():
     with pytest.raises(MachineError, match="idle, busy and all_cores, or none"):
         ss.machine("generic[idle_W=5]")

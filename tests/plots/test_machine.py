@@ -49,7 +49,7 @@ def test_every_machine_is_drawn_with_its_cores_numbered(drawn):
     assert all(box.label.split()[-1] == str(box.core) for box in boxes)
     assert {box.label for box in boxes} <= {text.get_text() for text in ax.texts}
     assert ax.get_title(loc="left") == f"{name}: {machine.title}"
-    assert "core" in legend(ax)
+    assert {"core", *(machine.kinds.names if machine.kinds else ())} & {*legend(ax)}
 
 
 def test_texts_fit_their_boxes_and_the_figure(drawn):
@@ -80,6 +80,23 @@ def test_management_cores_have_their_own_colour_until_values_colour_them():
     assert np.allclose(others, faces(valued, "core")[-1])  # three steps, as to any core of another group
     assert not np.allclose(own, others[0])
     assert "control" not in {box.role for box in ss.machine("sw26010[mpes=false]").structure.picture().boxes}
+
+
+@pytest.mark.parametrize(
+    ("name", "kinds", "first"), [("core-i7-1370p", ["P", "E"], 6), ("grace-hopper", ["CPU", "GPU"], 72)]
+)
+def test_kinds_of_cores_have_a_colour_each(name, kinds, first):
+    """Performance and efficiency cores looked alike."""
+    machine = ss.machine(name)
+    ax = machine.draw()
+    assert legend(ax)[:2] == kinds
+    assert "core" not in legend(ax)
+    colours = faces(ax, "core")
+    assert np.allclose(colours[:first], ROLES["core"].face)
+    assert len(np.unique(colours[first:], axis=0)) == 1
+    assert not np.allclose(colours[first], colours[0])
+    assert legend(machine.draw(values=machine.hops(0).astype(float)))[:1] != kinds[:1]
+    assert legend(ss.machine("generic[cores=4,kinds=each]").draw()) == ["core"]
 
 
 def test_roles_of_the_mesh():

@@ -36,6 +36,26 @@ def test_the_machine_and_its_variations():
     assert core_group(ss.machine("sw26010[ldm.spawn_join=3]")).spawn_join_s == pytest.approx(3e-6)
 
 
+@pytest.mark.parametrize("machine", ["sw26010", "sw26010-pro"])
+def test_the_table_goes_along_with_the_cores(machine):
+    """Twice the clock changed no makespan; a core of half the bandwidth made them shorter."""
+    stated, graph = core_group(machine), ss.workload("lstm[layers=1,steps=4]")
+
+    def took_s(brackets):
+        return ss.simulate(graph, f"{machine}[{brackets}]", "fifo", layout="4x2").makespan_s
+
+    same = ss.simulate(graph, machine, "fifo", layout="4x2").makespan_s
+    clock_GHz, flop, one_Bps = stated.cpe_flops / 8e9, 16, ss.machine(machine).core_bandwidth_Bps / 2
+    if machine == "sw26010-pro":
+        clock_GHz, flop = stated.cpe_flops / 16e9, 32
+    doubled = f"cores.clock={2 * clock_GHz}"
+    assert core_group(f"{machine}[{doubled}]").cpe_flops == pytest.approx(2 * stated.cpe_flops)
+    assert max(took_s(f"cores.flop_per_cycle={flop}"), took_s(doubled)) < 0.9 * same
+    assert took_s(f"{doubled},ldm.clock={clock_GHz}") == same
+    assert core_group(f"{machine}[core_bandwidth_Bps={one_Bps}]").dma_cpe_Bps == stated.dma_cpe_Bps / 2
+    assert took_s(f"core_bandwidth_Bps={one_Bps}") > same
+
+
 def test_a_machine_without_local_memories_is_refused():
     with pytest.raises(MachineError, match=r"generic has no local memories .* \[ldm\]"):
         core_group(ss.machine("generic"))
