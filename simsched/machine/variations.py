@@ -299,7 +299,7 @@ def _stated_at(content: dict[str, Any], key: str) -> dict[str, Any] | None:
 
 def _set_place(content: dict[str, Any], key: str, value: Scalar, spec: str) -> None:
     number, kind = _at_place(content, key), _of_kind(content, key)
-    if number is None and key in OF_ELEMENTS:
+    if number is None and key in OF_ELEMENTS and isinstance(content.get("cores"), dict):
         number = content["cores"][key.removeprefix("cores.")] = {"unit": "FLOP/cycle"}
     if kind is not None:
         row, place = kind
@@ -345,8 +345,10 @@ def _of_kind(content: Mapping[str, Any], place: str) -> tuple[dict[str, Any], in
 
 def _follow(before: Mapping[str, Any], now: dict[str, Any]) -> None:
     """Let kinds whose clock, width or bandwidth is that of the file's cores have the varied one."""
-    of_elements = {f"{element}_per_cycle" for element in NARROW} & before["cores"].keys()
-    for key in (OF_BASE | of_elements) & now.get("kinds", {}).keys():
+    stated = (f"{element}_per_cycle" for element in NARROW)
+    for key in now.get("kinds", {}).keys() & {*OF_BASE, *stated}:
+        if key not in OF_BASE and key not in before["cores"]:
+            continue
         row, old, new = now["kinds"][key], _base(before, key), _base(now, key)
         unit = factor(row["unit"])
         if old != new:
