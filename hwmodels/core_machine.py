@@ -7,7 +7,7 @@ from typing import Any
 
 from simsched.errors import MachineError
 from simsched.hwmodels.cores import NAMED, REACHED, CoreModel, core_named, cores_file
-from simsched.machine.schema import Quantity, si
+from simsched.machine.schema import NARROW, Quantity, si
 from simsched.machine.stated import ASSUMED
 from simsched.mistakes import refusal
 from simsched.parameters import is_number, is_whole
@@ -54,6 +54,11 @@ class CoreNumbers:
             of = self.known[key]
             return self.assumed(of.value, of.unit, f"{THAT_OF}{self.core.part}: {of.source}")
         return self._of_table(self.known.get(key) or getattr(cores_file().assumed, key))
+
+    @property
+    def narrow(self) -> list[str]:
+        """Names of the rates that are known of elements narrower than FP32."""
+        return [key for element in NARROW if (key := f"{element}_per_cycle") in self.known]
 
     def bandwidth(self) -> Table:
         """Return the bandwidth of a socket: as measured, at most what its memory channels carry, or a share of that."""
@@ -120,7 +125,7 @@ class CoreNumbers:
             "count": {"value": count, "unit": "core", "source": source, "confidence": "high"},
             "per_tile": {"value": 1, "unit": "core/tile", "source": source, "confidence": "high"},
             "smt_ways": {"value": 2, "unit": "thread/core", "source": source, "confidence": "high"},
-            **{key: self.stated(key) for key in ("clock", "flop_per_cycle", "sustained")},
+            **{key: self.stated(key) for key in ("clock", "flop_per_cycle", *self.narrow, "sustained")},
             **smt,
         }
 

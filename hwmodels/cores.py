@@ -36,7 +36,7 @@ class Numbers(Strict):
         Cores of a socket.
     vector : Quantity
         Width of a vector.
-    clock, flop_per_cycle, sustained : Quantity
+    clock, flop_per_cycle, bf16_per_cycle, fp16_per_cycle, int8_per_cycle, sustained : Quantity
         As in the table `[cores]` of a machine file.
     core_bandwidth, bandwidth : Quantity
         What one core and what a socket moves, as a triad names the bytes.
@@ -56,6 +56,9 @@ class Numbers(Strict):
     vector: Annotated[Quantity, measures("vector width", least=32, most=2**16, whole=True)] | None = None
     clock: Annotated[Quantity, measures("frequency", least=1e8, most=1e10)] | None = None
     flop_per_cycle: Annotated[Quantity, measures("work per cycle", least=1, most=4096)] | None = None
+    bf16_per_cycle: Annotated[Quantity, measures("work per cycle", least=1, most=4096)] | None = None
+    fp16_per_cycle: Annotated[Quantity, measures("work per cycle", least=1, most=4096)] | None = None
+    int8_per_cycle: Annotated[Quantity, measures("work per cycle", least=1, most=4096)] | None = None
     sustained: Annotated[Quantity, measures("share", least=1e-6, most=1)] | None = None
     core_bandwidth: _Bandwidth | None = None
     bandwidth: _Bandwidth | None = None

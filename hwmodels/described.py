@@ -255,7 +255,13 @@ def _kinds_of(topology: Topology) -> Table | None:
         "cores": number([len(kinds) for _, kinds in runs], "core", f"kinds of cores, {topology.dialect}"),
         "clock": _row(clocks),
         **{key: _row([of(one) for one in numbers]) for key, of in OF_KINDS.items()},
+        **{key: _row([_narrow(one, key) for one in numbers]) for one in numbers for key in one.narrow},
     }
+
+
+def _narrow(numbers: CoreNumbers, key: str) -> Table:
+    """Return the rate of elements narrower than FP32: that of FP32 for a core without instructions for them."""
+    return numbers.stated(key if key in numbers.known else "flop_per_cycle")
 
 
 def _clock_of(topology: Topology, kinds: set[int], numbers: CoreNumbers) -> Table:

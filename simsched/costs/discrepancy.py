@@ -20,18 +20,19 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, lru_cache
+from functools import cache
 from importlib.resources import files
 from math import copysign, exp, log, log2, sqrt
 from typing import Any, Literal, get_args
-from zlib import crc32
 
 import numpy as np
 import numpy.typing as npt
 
 from simsched.costs.curves import OWN, SEVERAL, SINGLE, Curve, default_curves, kinds_of, normalised, ranges
+from simsched.costs.normal import NormalByName
 from simsched.costs.own_machine import peak_s
 from simsched.costs.rescaling import WAYS, conversion
+from simsched.costs.shapes.elements import rates_on
 from simsched.costs.task_costs import TaskCosts, Terms
 from simsched.costs.width_table import WidthTable
 from simsched.graph import TaskGraph
@@ -101,43 +102,6 @@ def _sigmas(origin: Mapping[str, Any], widths: Mapping[str, Any], rows: list[dic
 
 
 @dataclass(frozen=True)
-class NormalByName:
-    """Standard normal numbers by name, the same for the same seed and machine.
-
-    Parameters
-    ----------
-    seed : int
-    machine : str
-        Its name: machines of one file share them.
-
-    Examples
-    --------
-    >>> z = NormalByName(1, "grace")
-    >>> z("clock") == NormalByName(1, "grace")("clock"), z("clock") == NormalByName(1, "a64fx")("clock")
-    (True, False)
-    """
-
-    seed: int
-    machine: str
-
-    @classmethod
-    def on(cls, machine: Machine, seed: int) -> NormalByName:
-        """Return those of a machine, whatever of it is varied."""
-        return cls(seed, str(machine.content["name"]))
-
-    def __call__(self, name: str) -> float:
-        """Return the number of a name."""
-        return _normal(self.seed, self.machine, name)
-
-
-# A world has some hundred names, and core counts, layouts and policies share it.
-@lru_cache(2**14)
-def _normal(seed: int, machine: str, name: str) -> float:
-    place = [seed, crc32(machine.encode()), crc32(name.encode())]
-    return float(np.random.default_rng(place).standard_normal())
-
-
-@dataclass(frozen=True)
 class Discrepancy:
     """One of the possible true worlds.
 
@@ -187,7 +151,7 @@ class Discrepancy:
         power = np.array([self._power(group, group.regime, z) for group in groups])
         narrow = np.array([self._power(group, group.bound, z) for group in groups])
         bound = np.array([group.origin in OF_NUMBERS for group in groups], np.float64)[of]
-        least_s = np.minimum(costs.one_core_s, bound * peak_s(graph, machine))
+        least_s = np.minimum(costs.one_core_s, bound * peak_s(graph, machine, self.doubt))
         found = _with_formula(costs, groups, of, level, narrow, power)
         found = replace(found, one_core_s=np.maximum(found.one_core_s, least_s))
         if costs.table is not None:
@@ -204,6 +168,18 @@ class Discrepancy:
             same = np.isclose(costs.kinds_s, costs.one_core_s[:, None], rtol=1e-9, atol=0.0)
             kinds_s *= np.where(same, 1.0, ratios[of])
         return replace(found, kinds_s=kinds_s)
+
+    @property
+    def doubt(self) -> float:
+        """How far elements of which only bytes are known are from the assumed type, as in `Rates`.
+
+        Examples
+        --------
+        >>> 0 <= Discrepancy(1).doubt <= 1
+        True
+        """
+        # Chips differ, the graph does not.
+        return min(abs(NormalByName(self.seed, "")("elements")) / 1.96, 1.0)
 
     @staticmethod
     def _ratios(group: Group, kinds: Sequence[str], z: NormalByName) -> list[float]:
@@ -450,7 +426,7 @@ def _bounds(costs: TaskCosts, graph: TaskGraph, machine: Machine) -> tuple[Codes
     """Return the bound of each task in narrow teams, and how many doublings of a team are not bound by its start."""
     cores, runtime = built_cores(machine), machine.runtime
     by_label = np.array([family_of(kind) in BY_OPERATIONS for kind in kinds_of(graph)], np.bool_)
-    operations_s = np.nan_to_num(graph.flops / machine.core_flops_at())
+    operations_s = np.nan_to_num(graph.flops / (machine.core_flops_at() * rates_on(graph, machine)))
     bytes_s = np.nan_to_num(graph.bytes_B / machine.one_core_Bps)
     known = (operations_s > 0) | (bytes_s > 0)
     computes = np.where(known, operations_s >= bytes_s, by_label[graph.kinds.codes])

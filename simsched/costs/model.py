@@ -30,6 +30,7 @@ from simsched.costs.kernels.library import DEFAULT, LibraryChoice, parameters
 from simsched.costs.noise import Noise, noise_of
 from simsched.costs.rescaling import one_core_of_recorded, one_core_roofline_s, rescaled
 from simsched.costs.shapes.by_shape import ShapeCosts, by_shape, planner_of
+from simsched.costs.shapes.elements import Rates, elements_of
 from simsched.costs.task_costs import TaskCosts, Terms
 from simsched.costs.width_table import MeasuredSeconds, WidthTable
 from simsched.errors import CostError
@@ -285,7 +286,7 @@ class CostModel:
         if table is not None:
             recorded, threads = table.one_core(recorded), np.where(table.covers, 1, threads)
         covers = None if table is None or not table.covers.any() else table.covers
-        t1, notes = rescaled(graph, machine, recorded, covers)
+        t1, notes = rescaled(graph, machine, recorded, covers, self._doubt)
         said = (*said, *notes, *self._unused(graph), *_families(graph, curves, covers))
         alone = self._alone(graph, machine, runtime, t1)
         found = TaskCosts(
@@ -297,7 +298,7 @@ class CostModel:
             reach_Bps=machine.reach_Bps,
             notes=(*said, *_of_cores(graph, machine, alone)),
             table=table,
-            kinds_s=_by_kind(graph, machine, t1),
+            kinds_s=_by_kind(graph, machine, t1, Rates(machine.element_flops, self._doubt)),
             kinds_reach_Bps=_kinds_reach(machine),
             kinds_threads=tuple(machine.smt * count for count in machine.kinds.counts)
             if machine.kinds
@@ -306,6 +307,10 @@ class CostModel:
             alone=alone,
         )
         return found, curves
+
+    @property
+    def _doubt(self) -> float:
+        return 0.0 if self.discrepancy is None else self.discrepancy.doubt
 
     def _unused(self, graph: TaskGraph) -> tuple[str, ...]:
         """Return a note where curves are given, and none is of a kind of the graph."""
@@ -325,7 +330,7 @@ class CostModel:
         wanted = np.isnan(graph.durations_s) & self._left_to_shapes(graph, table)
         if not library.params.library.by_shape or not wanted.any():
             return table, None, said
-        shaped = _shaped(graph, replace(machine, runtime=runtime), library, wanted)
+        shaped = _shaped(graph, replace(machine, runtime=runtime), library, wanted, self._doubt)
         table = shaped.table if table is None else table.or_else(shaped.table)
         return table, shaped, (*said, *shaped.notes)
 
@@ -341,7 +346,7 @@ class CostModel:
             return None
         peak = max(machine.peak_flops, flops)
         idle = replace(machine, core_flops=flops, peak_flops=peak, clocks=Clocks(machine.scalar_clock_Hz(1)))
-        alone = replace(self, discrepancy=None).on(graph, idle, runtime).one_core_s
+        alone = self._on(graph, idle, runtime)[0].one_core_s
         found = np.ones(graph.n_tasks)
         np.divide(alone, one_core, out=found, where=estimated & (one_core > 0))
         return found
@@ -354,10 +359,12 @@ class CostModel:
         return found if measured is None else found & ~measured.covers
 
 
-def _shaped(graph: TaskGraph, machine: Machine, library: LibraryChoice, wanted: Mask) -> ShapeCosts:
+def _shaped(
+    graph: TaskGraph, machine: Machine, library: LibraryChoice, wanted: Mask, doubt: float
+) -> ShapeCosts:
     """Return a library's seconds of the wanted tasks, or those of the machine's planner if none is named."""
     planner = planner_of(machine) if library.by_default else None
-    found = by_shape(graph, machine, library.params, wanted, planner)
+    found = by_shape(graph, machine, library.params, wanted, planner, doubt)
     name = library.params.library.name if planner is None else PLANNED
     count = int(found.table.covers.sum())
     return replace(found, notes=(*_of_library(name, library.named_by, count), *found.notes))
@@ -370,7 +377,7 @@ def _of_library(name: str, named_by: str, count: int) -> tuple[str, ...]:
     return (Note(said, Weight.ASSUMPTION),)
 
 
-def _by_kind(graph: TaskGraph, machine: Machine, one_core: Seconds) -> Seconds | None:
+def _by_kind(graph: TaskGraph, machine: Machine, one_core: Seconds, rates: Rates) -> Seconds | None:
     """Return the seconds of each task on one core of each kind; None where the machine's cores are alike.
 
     They are the graph's own, where it gives them, in proportion where tasks were recorded on another width or machine;
@@ -387,7 +394,7 @@ def _by_kind(graph: TaskGraph, machine: Machine, one_core: Seconds) -> Seconds |
     if given is None:
         return np.stack(
             [
-                _of_kind(graph, machine, machine.kinds, one_core, kind)
+                _of_kind(graph, machine, machine.kinds, one_core, kind, rates)
                 for kind in range(len(machine.kinds.names))
             ],
             1,
@@ -402,7 +409,9 @@ def _by_kind(graph: TaskGraph, machine: Machine, one_core: Seconds) -> Seconds |
     return np.where(same[:, None], given, scaled)
 
 
-def _of_kind(graph: TaskGraph, machine: Machine, kinds: Kinds, one_core: Seconds, kind: int) -> Seconds:
+def _of_kind(
+    graph: TaskGraph, machine: Machine, kinds: Kinds, one_core: Seconds, kind: int, rates: Rates
+) -> Seconds:
     """Return the seconds of each task on one core of a kind, from its speed or its roofline.
 
     Nothing tells what a task of unknown work gains on a device: there, it takes as long as on a core.
@@ -415,8 +424,10 @@ def _of_kind(graph: TaskGraph, machine: Machine, kinds: Kinds, one_core: Seconds
     if kinds.flops_ratio:
         own_Bps = Bps * kinds.bandwidth_ratio[kind] if device else of_kinds(machine)[kind].one_core_Bps
         own_flops = (machine.core_flops if device else flops) * kinds.flops_ratio[kind]
-        here = one_core_roofline_s(graph, own_flops, own_Bps)
-        before = one_core_roofline_s(graph, flops, Bps)
+        elements, own = elements_of(graph), {key: of[kind] for key, of in kinds.element_flops.items()}
+        of_kind = replace(rates, stated={**rates.stated, **own})
+        here = one_core_roofline_s(graph, own_flops * elements.rates(of_kind), own_Bps)
+        before = one_core_roofline_s(graph, flops * elements.rates(rates), Bps)
         np.divide(one_core * here, before, out=found, where=before > 0)
     return found + kinds.start_s[kind] if kinds.start_s else found
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from simsched.costs.shapes.elements import rates_on
 from simsched.defaults import MACHINE
 from simsched.errors import SimschedError
 from simsched.graph import TaskGraph
@@ -41,12 +42,24 @@ def machine_for(graph: object, machine: str | Path | Machine | None) -> Machine:
     ('epyc-7702', 'grace')
     """
     if machine is None and isinstance(graph, TaskGraph):
-        origin, threads = graph.recorded_on, recorded_threads(graph)
-        if origin is not None and (named := _named(origin.name)) is not None:
+        threads = recorded_threads(graph)
+        if (named := recorder_of(graph)) is not None:
             return named
         if threads is not None:
             return machine_of(f"generic[cores={threads}]")
     return machine_of(MACHINE if machine is None else machine)
+
+
+def recorder_of(graph: TaskGraph) -> Machine | None:
+    """Return the machine of the name that a graph was recorded on; None where there is none of that name.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> [str(recorder_of(ss.TaskGraph.from_edges([1.0], recorded_on=name))) for name in ("grace", "laptop")]
+    ['grace', 'None']
+    """
+    return None if graph.recorded_on is None else _named(graph.recorded_on.name)
 
 
 def part_idle(graph: TaskGraph) -> Mask:
@@ -85,8 +98,15 @@ def has_chip(machine: Machine) -> bool:
     return str(machine.content["cores"]["clock"]["source"]) != BY_DEFINITION
 
 
-def peak_s(graph: TaskGraph, machine: Machine) -> Seconds:
+def peak_s(graph: TaskGraph, machine: Machine, doubt: float = 0.0) -> Seconds:
     """Return the seconds of each task's operations on one core at a chip's peak; 0 where none are known, or no chip.
+
+    Parameters
+    ----------
+    graph : TaskGraph
+    machine : Machine
+    doubt : float
+        As in `simsched.costs.shapes.elements.Rates`.
 
     Examples
     --------
@@ -96,7 +116,7 @@ def peak_s(graph: TaskGraph, machine: Machine) -> Seconds:
     [1.0, 0.0]
     """
     peak = machine.peak_flops * machine.clocks.boost if has_chip(machine) else np.inf
-    seconds: Seconds = np.nan_to_num(graph.flops) / peak
+    seconds: Seconds = np.nan_to_num(graph.flops) / (peak * rates_on(graph, machine, doubt))
     return seconds
 
 

@@ -20,7 +20,8 @@ import numpy as np
 import numpy.typing as npt
 
 from simsched.costs.curves import REFERENCE_S
-from simsched.costs.own_machine import has_chip, part_idle, peak_s, stands_in
+from simsched.costs.own_machine import has_chip, part_idle, peak_s, recorder_of, stands_in
+from simsched.costs.shapes.elements import elements_of, rates_on
 from simsched.costs.task_costs import Terms
 from simsched.errors import CostError
 from simsched.graph import TaskGraph
@@ -79,7 +80,11 @@ def one_core_of_recorded(graph: TaskGraph, terms: Terms) -> Seconds:
 
 
 def rescaled(
-    graph: TaskGraph, machine: Machine, one_core: Seconds, measured: Mask | None = None
+    graph: TaskGraph,
+    machine: Machine,
+    one_core: Seconds,
+    measured: Mask | None = None,
+    doubt: float = 0.0,
 ) -> tuple[Seconds, list[str]]:
     """Return one-core seconds on `machine`, and a description of the steps, in sentences.
 
@@ -91,6 +96,8 @@ def rescaled(
         One-core seconds where they were recorded; NaN where unknown.
     measured : bool array, shape (n,), optional
         Tasks whose one-core seconds were measured: these stay unchanged.
+    doubt : float
+        As in `simsched.costs.shapes.elements.Rates`.
 
     Raises
     ------
@@ -100,21 +107,27 @@ def rescaled(
     measured = np.zeros(graph.n_tasks, np.bool_) if measured is None else measured
     recorded = ~np.isnan(one_core) & ~measured
     missing = ~recorded & ~measured
-    factor, ways = conversion(graph, machine)
+    factor, ways = conversion(graph, machine, doubt)
     notes = [*_doubts(graph, machine, recorded), *in_sentences(graph, machine, ways[recorded])]
+    if gained := int((recorded & (ways == WAYS.index("carried")) & _of_unknown_rate(graph)).sum()):
+        tasks, name = counted(gained, "task"), graph.recorded_on.name if graph.recorded_on else ""
+        said = f"{tasks} of elements narrower than FP32 as if {name}, whose rates for these are unknown, gained as much"
+        notes.append(Note(f"{said} from them as {_core_of(machine)}", Weight.DOUBT))
     if idle := (part_idle(graph) & recorded).sum():
         tasks = counted(idle, "task was", "tasks were")
         said = f"{tasks} recorded on fewer threads than the team had, and gain nothing from more"
         notes.append(Note(said, Weight.ASSUMPTION))
     if missing.any():
-        here = one_core_roofline_s(graph, machine.core_flops_at(), machine.one_core_Bps)
+        here = one_core_roofline_s(
+            graph, machine.core_flops_at() * rates_on(graph, machine, doubt), machine.one_core_Bps
+        )
         _check_estimable(graph, missing, here)
         said = f"roofline time on {_core_of(machine)} for {counted(missing.sum(), 'task')} without a duration"
         notes.append(Note(said, Weight.ASSUMPTION))
         one_core = np.where(missing, here, one_core)
     carried = one_core * factor
     # What beat the roofline of its recorder, whose clock may have been higher, beats no peak.
-    least_s = np.where(ways == WAYS.index("carried"), peak_s(graph, machine), 0.0)
+    least_s = np.where(ways == WAYS.index("carried"), peak_s(graph, machine, doubt), 0.0)
     if held := (recorded & (carried < least_s)).sum():
         name = graph.recorded_on.name if graph.recorded_on else ""
         said = f"{counted(held, 'task is', 'tasks are')} faster on {name} than is known of it (its clock may have been"
@@ -163,17 +176,22 @@ def _far_longer(graph: TaskGraph, seconds: Seconds) -> Mask:
     return far
 
 
-def conversion(graph: TaskGraph, machine: Machine) -> tuple[Seconds, npt.NDArray[np.int8]]:
+def conversion(
+    graph: TaskGraph, machine: Machine, doubt: float = 0.0
+) -> tuple[Seconds, npt.NDArray[np.int8]]:
     """Return the factor from recorded seconds to those on a machine, and the way it was found, an index of `WAYS`.
 
     Seconds that were recorded on such cores stay. Others are carried by the ratio of the rooflines where work is
-    known, else by that of the clocks. From a machine of unknown speed they are taken as they are; those of unknown work
-    also on a core without a chip.
+    known, else by that of the clocks. Elements narrower than FP32 count at the rates of both machines, or as if the
+    recorder gained as much from them where its rates are unknown. From a machine of unknown speed they are taken as
+    they are; those of unknown work also on a core without a chip.
 
     Parameters
     ----------
     graph : TaskGraph
     machine : Machine
+    doubt : float
+        As in `simsched.costs.shapes.elements.Rates`.
 
     Returns
     -------
@@ -189,12 +207,21 @@ def conversion(graph: TaskGraph, machine: Machine) -> tuple[Seconds, npt.NDArray
     if has_chip(machine):
         factor[:] = (origin.clock_Hz or CLOCK_Hz) / machine.scalar_clock_Hz(machine.n_cores)
         ways[:] = WAYS.index("clocked")
-    here = one_core_roofline_s(graph, machine.core_flops, machine.one_core_Bps)
-    there = one_core_roofline_s(graph, origin.core_flops, origin.core_bandwidth_Bps)
+    rates = rates_on(graph, machine, doubt)
+    recorder = recorder_of(graph) if elements_of(graph).narrow else None
+    rates_there = rates if recorder is None else rates_on(graph, recorder, doubt)
+    here = one_core_roofline_s(graph, machine.core_flops * rates, machine.one_core_Bps)
+    there = one_core_roofline_s(graph, origin.core_flops * rates_there, origin.core_bandwidth_Bps)
     known = (here > 0) & (there > 0)
     np.divide(here, there, out=factor, where=known)
     ways[known] = WAYS.index("carried")
     return factor, ways
+
+
+def _of_unknown_rate(graph: TaskGraph) -> Mask:
+    """Return which tasks have elements narrower than FP32, whose rate on the recorder is unknown."""
+    elements = elements_of(graph)
+    return (elements.of_task > 0) & (not elements.narrow or recorder_of(graph) is None)
 
 
 def in_sentences(graph: TaskGraph, machine: Machine, ways: npt.NDArray[np.int8]) -> Iterator[str]:

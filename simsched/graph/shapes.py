@@ -1,6 +1,7 @@
 """Shapes of a task's inputs, as tuples of tuples, other properties that set its size, and their text form.
 
-`16x64x56x56;64x64x3x3;stride=2;padding=1x1` are images and filters with two attributes of the op.
+`16x64x56x56;64x64x3x3;stride=2;padding=1x1` are images and filters with two attributes of the op, and
+`64x512;512x512;element=bf16` matrices whose elements are known.
 """
 
 from __future__ import annotations
@@ -21,6 +22,9 @@ Attributes = Mapping[str, tuple[int, ...]]
 #: the work over that of the shapes, as a fraction (3x2 is one and a half times as much).
 ATTRIBUTES = ("stride", "padding", "dilation", "groups", "window", "transposed", "heads", "times")
 
+#: Types of elements, and their bytes.
+ELEMENTS: Mapping[str, float] = {"fp64": 8.0, "fp32": 4.0, "bf16": 2.0, "fp16": 2.0, "int8": 1.0}
+
 #: Values of attributes that are left out.
 _SILENT = {"dilation": 1, "groups": 1, "transposed": 0}
 _LEAST = {"padding": 0, "transposed": 0}
@@ -34,7 +38,7 @@ MAX_RANK = 64
 #: 18 digits fit an int64.
 _SIZES = r"[0-9]{1,18}(?:x[0-9]{1,18})*"
 _INPUT = re.compile(rf"\(\)|{_SIZES}")
-_ATTRIBUTE = re.compile(rf"([a-z]+)=({_SIZES})")
+_ATTRIBUTE = re.compile(rf"([a-z]+)=({_SIZES}|[a-z]+[0-9]*)")
 
 
 def parse_shape(text: str) -> Shape:
@@ -71,27 +75,59 @@ def parse_attributes(text: str) -> Attributes:
     return _parsed(text)[1]
 
 
-def _parsed(text: str) -> tuple[Shape, dict[str, tuple[int, ...]]]:
+def parse_element(text: str) -> str:
+    """Return the type of the elements of a shape, a key of `ELEMENTS`; "" where it is not stated.
+
+    Raises
+    ------
+    GraphError
+        If the text is not a shape, or there is no such type.
+
+    Examples
+    --------
+    >>> parse_element("64x512;512x512;element=bf16"), parse_element("64x512;512x512")
+    ('bf16', '')
+    """
+    return _parsed(text)[2]
+
+
+def _parsed(text: str) -> tuple[Shape, dict[str, tuple[int, ...]], str]:
     inputs: list[tuple[int, ...]] = []
     attributes: dict[str, tuple[int, ...]] = {}
+    element = ""
     for part in text.split(";") if text else []:
         if found := _ATTRIBUTE.fullmatch(part):
-            if found[1] not in ATTRIBUTES or found[1] in attributes:
-                wrong = "stands twice" if found[1] in attributes else f"is none of {', '.join(ATTRIBUTES)}"
-                raise GraphError(f"shape {text!r}: {found[1]} {wrong}")
-            attributes[found[1]] = tuple(map(int, found[2].split("x")))
-        elif _INPUT.fullmatch(part) and not attributes:
+            name, value = found[1], found[2]
+            if name in attributes or (name == "element" and element):
+                raise GraphError(f"shape {text!r}: {name} stands twice")
+            if name == "element":
+                element = _element(text, value)
+            elif name not in ATTRIBUTES:
+                raise GraphError(f"shape {text!r}: {name} is none of {', '.join(ATTRIBUTES)}, element")
+            elif value[0].isalpha():
+                raise GraphError(f"shape {text!r}: {name}={value}; expected a number, or several as 1x2")
+            else:
+                attributes[name] = tuple(map(int, value.split("x")))
+        elif _INPUT.fullmatch(part) and not attributes and not element:
             inputs.append(() if part == "()" else tuple(map(int, part.split("x"))))
         else:
             raise GraphError(
                 f"shape {text!r} is not written like 64x512;512x512, a scalar as (), attributes last as stride=2"
             )
     times(attributes)
-    return tuple(inputs), attributes
+    return tuple(inputs), attributes, element
 
 
-def format_shape(shape: Iterable[Iterable[int]], attributes: Attributes | None = None) -> str:
-    """Return the text form of `shape`, followed by attributes.
+def _element(text: str, value: str) -> str:
+    if value not in ELEMENTS:
+        raise GraphError(f"shape {text!r}: element={value} is none of {', '.join(ELEMENTS)}")
+    return value
+
+
+def format_shape(
+    shape: Iterable[Iterable[int]], attributes: Attributes | None = None, element: str = ""
+) -> str:
+    """Return the text form of `shape`, followed by attributes and the type of the elements where it is given.
 
     Examples
     --------
@@ -101,9 +137,8 @@ def format_shape(shape: Iterable[Iterable[int]], attributes: Attributes | None =
     '16x64x56x56;64x64x3x3;stride=2;padding=1x1'
     """
     inputs = ["x".join(map(str, dims)) or "()" for dims in shape]
-    return ";".join(
-        inputs + [f"{name}={'x'.join(map(str, value))}" for name, value in (attributes or {}).items()]
-    )
+    own = [f"{name}={'x'.join(map(str, value))}" for name, value in (attributes or {}).items()]
+    return ";".join(inputs + own + [f"element={element}"] * bool(element))
 
 
 def same_padding(size: int, window: int, stride: int) -> tuple[int, int]:
@@ -169,12 +204,12 @@ def with_times(text: str, factor: float) -> str:
     >>> with_times("64x512;512x512", 1.5), with_times("64x512;512x512;times=3x2", 2.0)
     ('64x512;512x512;times=3x2', '64x512;512x512;times=3x1')
     """
-    shape, attributes = _parsed(text)
+    shape, attributes, element = _parsed(text)
     found = (times(attributes) * Fraction(factor)).limit_denominator(10**6)
     if not text or not 0 < found.numerator < 10**18:
         return ""
     ratio = {"times": (found.numerator, found.denominator)}
-    return format_shape(shape, {**attributes, **ratio})
+    return format_shape(shape, {**attributes, **ratio}, element)
 
 
 def numel(dims: Sequence[int]) -> float:

@@ -6,19 +6,34 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from math import lcm
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 import numpy as np
+from pydantic import Field
 
 from simsched.errors import MachineError
 from simsched.later import later
 from simsched.machine.clocks import Clocks
 from simsched.machine.effects import Effects
+from simsched.machine.kinds_table import KindsTable
 from simsched.machine.memory import LATENCY_S, SHARPNESS, Memory
 from simsched.machine.network import check_pairs
 from simsched.machine.power import Power
 from simsched.machine.runtime import RuntimeProfile
-from simsched.machine.schema import CoreCount, Cores, MachineFile, Mode, Runtime, factor, si
+from simsched.machine.schema import (
+    Caches,
+    CoreCount,
+    Cores,
+    DataTable,
+    EffectsTable,
+    MemoryTable,
+    Mode,
+    PowerTable,
+    Runtime,
+    Strict,
+    factor,
+    si,
+)
 from simsched.machine.stated import BY_DEFINITION, Fact
 from simsched.machine.variations import OF_POWER, edited, quantities
 from simsched.machine.ways import DataWays, Kinds, whole_shares
@@ -30,6 +45,26 @@ from simsched.spec import Scalar, Spec
 if TYPE_CHECKING:
     from simsched.machine.machine import Machine
     from simsched.machine.structure import Structure
+
+
+class MachineFile(Strict):
+    """A machine file, as written; `[structure]` and further tables are checked by their packages."""
+
+    # `schema` itself would hide a method of pydantic's base class.
+    version: Literal[2] = Field(alias="schema")
+    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.+-]*$")]
+    title: str
+    library: str | None = None
+    example: str | None = None
+    doubts: tuple[str, ...] = ()
+    cores: Cores
+    memory: MemoryTable
+    caches: Caches = Caches()
+    runtime: Runtime
+    effects: EffectsTable = EffectsTable()
+    data: DataTable | None = None
+    kinds: KindsTable | None = None
+    power: PowerTable | None = None
 
 
 def built(
@@ -330,6 +365,9 @@ def _machine(
         effects=Effects(**dict(file.effects)),
         data=DataWays.of(file.data),
         kinds=_kinds(file, spec, structure.n_cores, memory),
+        element_flops={
+            element: number / si(cores.flop_per_cycle) for element, number in cores.per_cycle.items()
+        },
         tables=others,
         power_W=shares.limit * si(file.power.limit) if file.power and file.power.limit else None,
         power=_power(file, spec, shares, structure.n_cores / shares.cores),

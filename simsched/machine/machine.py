@@ -80,6 +80,9 @@ class Machine:
         How objects get from place to place; None where they are near everywhere.
     kinds : Kinds or None
         Its kinds of cores; None where all are alike.
+    element_flops : mapping of str to float
+        Operations per second over those of FP32 of each type of elements narrower than FP32 ("bf16", "fp16", "int8")
+        that its cores have instructions for.
     tables : mapping of str to object
         Further tables of the file, as parsed by the packages that registered them.
     power_W, power : float and Power, or None
@@ -124,6 +127,7 @@ class Machine:
     effects: Effects = field(default_factory=Effects.all)
     data: DataWays | None = None
     kinds: Kinds | None = None
+    element_flops: Mapping[str, float] = field(default_factory=dict)
     tables: Mapping[str, Any] = field(default_factory=dict, repr=False)
     power_W: float | None = None
     power: Power | None = None

@@ -49,6 +49,9 @@ class Strict(BaseModel):
 
 Confidence = Literal["high", "med", "low", "unverified"]
 
+#: Types of elements whose rate a core may state: those narrower than FP32, whose rate is `flop_per_cycle`.
+NARROW = ("bf16", "fp16", "int8")
+
 #: Prefix of the source of a number between the brackets of a machine: it is given, hence exact.
 GIVEN = "varied: "
 
@@ -208,16 +211,34 @@ class BusyClock(Strict):
         return self
 
 
+_Narrow = Annotated[Quantity, measures("work per cycle", above=0, most=1e12)]
+
+
 class Cores(CoreCount):
     """Number of cores, and what one is."""
 
     smt_ways: Annotated[Quantity, measures("threads per core", least=1, most=64, whole=True)]
     clock: Annotated[Quantity, measures("frequency", least=1e3, most=1e12)]
     flop_per_cycle: Annotated[Quantity, measures("work per cycle", least=1e-6, most=1e12)]
+    bf16_per_cycle: _Narrow | None = None
+    fp16_per_cycle: _Narrow | None = None
+    int8_per_cycle: _Narrow | None = None
     sustained: Annotated[Quantity, measures("share", least=1e-6, most=1)]
     compute_throughput: Throughput | None = None
     memory_throughput: Throughput | None = None
     busy_clock: BusyClock | None = None
+
+    @property
+    def per_cycle(self) -> dict[str, float]:
+        """The stated operations per cycle of each type of elements narrower than FP32."""
+        stated = {element: getattr(self, f"{element}_per_cycle") for element in NARROW}
+        return {element: si(number) for element, number in stated.items() if number is not None}
+
+    @model_validator(mode="after")
+    def _no_slower_than_wider(self) -> Self:
+        for element, number in self.per_cycle.items():
+            check_narrow(f"{element}_per_cycle", number, si(self.flop_per_cycle))
+        return self
 
     @model_validator(mode="after")
     def _one_a_way(self) -> Self:
@@ -228,6 +249,15 @@ class Cores(CoreCount):
                     f"{key} has {len(given.value)} numbers; expected one for each of the {self.smt_ways.value:g} ways"
                 )
         return self
+
+
+def check_narrow(where: str, number: float, of_fp32: float) -> None:
+    """Check the operations per cycle of a type of elements narrower than FP32 against those of FP32."""
+    if number < of_fp32:
+        raise ValueError(
+            f"{where} is {number:g}, less than the {of_fp32:g} FLOP/cycle of FP32, in which such elements can be "
+            "computed; leave it out where a core has no faster instructions for them"
+        )
 
 
 _Bandwidth = Annotated[Quantity, measures("bandwidth", least=1e3, most=1e18)]
@@ -407,87 +437,6 @@ class DataTable(Strict):
         if sizes and self.route == "host":
             raise ValueError("with route = 'host' no object goes over the links of pairs; leave out one")
         return self
-
-
-class KindsTable(Strict):
-    """Kinds of cores, in the order of the cores, of the machine or of each tile; or each core a kind of its own."""
-
-    each: StrictBool = False
-    names: tuple[Annotated[str, Field(min_length=1, max_length=100)], ...] = ()
-    cores: Quantities | None = None
-    speed: Quantities | None = None
-    clock: Quantities | None = None
-    flop_per_cycle: Quantities | None = None
-    core_bandwidth: Quantities | None = None
-    start: Quantities | None = None
-    link_bandwidth: Quantities | None = None
-    link_latency: Quantities | None = None
-    memory_size: Quantities | None = None
-
-    @property
-    def rows(self) -> dict[str, Quantities]:
-        """The stated numbers, each a list with an entry per kind."""
-        return {key: row for key in OF_KINDS if (row := getattr(self, key)) is not None}
-
-    def values(self, key: str, otherwise: tuple[float, ...]) -> tuple[float, ...]:
-        """Return the numbers of a key in SI units, or others where it is not stated."""
-        row = self.rows.get(key)
-        return otherwise if row is None else tuple(value * factor(row.unit) for value in row.value)
-
-    @model_validator(mode="after")
-    def _one_a_kind(self) -> Self:
-        if self.each:
-            if self.names or self.rows:
-                raise ValueError("each core is a kind of its own: expected no names and no numbers")
-            return self
-        if not self.names or len(set(self.names)) < len(self.names) or self.cores is None:
-            raise ValueError("expected different names, and the cores of each kind; or each = true")
-        for key, row in self.rows.items():
-            what, least, most = OF_KINDS[key]
-            if row.unit not in UNITS[what] or len(row.value) != len(self.names):
-                units = " or ".join(map(repr, UNITS[what]))
-                raise ValueError(f"{key}: expected {len(self.names)} numbers, one per kind, of unit {units}")
-            if (
-                min(row.value) < least
-                or max(row.value) > most
-                or (key == "cores" and any(v % 1 for v in row.value))
-            ):
-                raise ValueError(f"{key}: {list(row.value)} are not all possible; from {least:g} to {most:g}")
-        return self
-
-
-#: Numbers of kinds of cores: what each measures, the least and the most.
-OF_KINDS = {
-    "cores": ("cores, or cores per tile", 1.0, 2.0**20),
-    "speed": ("share", 1e-6, 2.0**20),
-    "clock": ("frequency", 1e-6, 1e6),
-    "flop_per_cycle": ("work per cycle", 1e-6, 1e12),
-    "core_bandwidth": ("bandwidth", 1e-6, 1e18),
-    "start": ("time", 0.0, 1e9),
-    "link_bandwidth": ("bandwidth", 0.0, 1e18),
-    "link_latency": ("time", 0.0, 1e9),
-    "memory_size": ("size", 0.0, 1e18),
-}
-
-
-class MachineFile(Strict):
-    """A machine file, as written; `[structure]` and further tables are checked by their packages."""
-
-    # `schema` itself would hide a method of pydantic's base class.
-    version: Literal[2] = Field(alias="schema")
-    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.+-]*$")]
-    title: str
-    library: str | None = None
-    example: str | None = None
-    doubts: tuple[str, ...] = ()
-    cores: Cores
-    memory: MemoryTable
-    caches: Caches = Caches()
-    runtime: Runtime
-    effects: EffectsTable = EffectsTable()
-    data: DataTable | None = None
-    kinds: KindsTable | None = None
-    power: PowerTable | None = None
 
 
 def factor(unit: str) -> float:

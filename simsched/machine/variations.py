@@ -49,7 +49,7 @@ from typing import Any
 
 from simsched.errors import MachineError
 from simsched.machine.effects import NAMES
-from simsched.machine.schema import GIVEN, factor
+from simsched.machine.schema import GIVEN, NARROW, factor
 from simsched.machine.stated import OF_DATA, meant
 from simsched.parameters import is_number, is_whole
 from simsched.plugins import named, registered
@@ -78,6 +78,8 @@ SHORT = (
 )
 #: Numbers of kinds of cores that the file's cores have, too.
 OF_BASE = {"clock", "flop_per_cycle", "core_bandwidth"}
+#: Numbers of cores that a file need not state.
+OF_ELEMENTS = tuple(f"cores.{element}_per_cycle" for element in NARROW)
 #: Carried out when the machine is built, not in its file.
 BUILT = ("cores", "smt", "reuse_teams", "like", "core")
 
@@ -300,6 +302,8 @@ def _stated_at(content: dict[str, Any], key: str) -> dict[str, Any] | None:
 
 def _set_place(content: dict[str, Any], key: str, value: Scalar, spec: str) -> None:
     number, kind = _at_place(content, key), _of_kind(content, key)
+    if number is None and key in OF_ELEMENTS and isinstance(content.get("cores"), dict):
+        number = content["cores"][key.removeprefix("cores.")] = {"unit": "FLOP/cycle"}
     if kind is not None:
         row, place = kind
         one: dict[str, Any] = {}
@@ -314,7 +318,7 @@ def _set_place(content: dict[str, Any], key: str, value: Scalar, spec: str) -> N
         stem = key.rpartition("_")[0] or key
         # Of names that state bytes there is one, and what is spelled alike states bytes per second.
         near = [name for name in SHORT if name.endswith("_B") and key.endswith("_B")]
-        near = near or get_close_matches(key, [*SHORT, *places], n=3)
+        near = near or get_close_matches(key, [*SHORT, *places, *OF_ELEMENTS], n=3)
         near = near or [place for place in places if place.endswith(f".{stem}")]
         units = {place: found["unit"] for place in near if (found := _stated_at(content, place))}
         shown = [f"{place} (in {units[place]})" if units.get(place) else place for place in near]
@@ -344,7 +348,10 @@ def _of_kind(content: Mapping[str, Any], place: str) -> tuple[dict[str, Any], in
 
 def _follow(before: Mapping[str, Any], now: dict[str, Any]) -> None:
     """Let kinds whose clock, width or bandwidth is that of the file's cores have the varied one."""
-    for key in OF_BASE & now.get("kinds", {}).keys():
+    stated = (f"{element}_per_cycle" for element in NARROW)
+    for key in now.get("kinds", {}).keys() & {*OF_BASE, *stated}:
+        if key not in OF_BASE and key not in before["cores"]:
+            continue
         row, old, new = now["kinds"][key], _base(before, key), _base(now, key)
         unit = factor(row["unit"])
         if old != new:

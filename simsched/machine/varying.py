@@ -34,6 +34,7 @@ KEYS = {
     "runtime": "runtime.dispatch",
     "data": "data",
     "kinds": "kinds",
+    "element_flops": "cores.bf16_per_cycle",
     "power_W": "power.limit",
     "power": "all_cores_W",
 }

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import gcd, inf
 from typing import TYPE_CHECKING, Literal
@@ -11,7 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from simsched.errors import MachineError
-from simsched.machine.schema import Cores, DataTable, KindsTable, Matrix, factor, si
+from simsched.machine.kinds_table import KindsTable
+from simsched.machine.schema import NARROW, Cores, DataTable, Matrix, check_narrow, factor, si
 from simsched.units import format_bytes, format_time
 
 if TYPE_CHECKING:
@@ -202,6 +204,8 @@ class Kinds:
         Seconds that each task takes there besides, as the launch of a kernel; empty for none.
     repeats : int
         How often the order of the kinds repeats over the cores: once, or in each tile.
+    element_flops : mapping of str to tuple of float
+        As `Machine.element_flops`, of each kind, where the file states them by kind.
 
     Examples
     --------
@@ -222,6 +226,7 @@ class Kinds:
     bandwidth_ratio: tuple[float, ...] = ()
     start_s: tuple[float, ...] = ()
     repeats: int = 1
+    element_flops: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, table: KindsTable | None, n_cores: int, cores: Cores, core_Bps: float) -> Kinds | None:
@@ -240,7 +245,7 @@ class Kinds:
         Raises
         ------
         MachineError
-            If the kinds have other numbers of cores than the machine.
+            If the kinds have other numbers of cores than the machine, or compute narrow elements slower than FP32.
         """
         if table is None:
             return None
@@ -261,6 +266,7 @@ class Kinds:
             Bps,
             table.values("start", ()),
             repeats,
+            _element_flops(table, cores),
         )
 
     @cached_property
@@ -283,6 +289,23 @@ class Kinds:
         found = np.tile(np.repeat(np.arange(len(each), dtype=np.int32), each), self.repeats)
         found.setflags(write=False)
         return found
+
+
+def _element_flops(table: KindsTable, cores: Cores) -> dict[str, tuple[float, ...]]:
+    """Return operations per second of narrow elements over those of FP32, of each kind, where the file states them."""
+    flops = table.values("flop_per_cycle", (si(cores.flop_per_cycle),) * len(table.names))
+    stated = {element: table.values(f"{element}_per_cycle", ()) for element in NARROW}
+    for element, numbers in stated.items():
+        for name, number, of_fp32 in zip(table.names, numbers, flops, strict=False):
+            try:
+                check_narrow(f"kinds.{element}_per_cycle.{name}", number, of_fp32)
+            except ValueError as mistake:
+                raise MachineError(str(mistake)) from None
+    return {
+        element: tuple(number / of_fp32 for number, of_fp32 in zip(numbers, flops, strict=True))
+        for element, numbers in stated.items()
+        if numbers
+    }
 
 
 def _counts(table: KindsTable, n_cores: int, cores: Cores) -> tuple[tuple[int, ...], int]:

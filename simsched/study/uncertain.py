@@ -11,13 +11,14 @@ from typing import Any, cast
 
 from simsched.costs import CostModel
 from simsched.costs.curves import MOST, OWN, kinds_of, normalised, ranges, sampled_between
-from simsched.costs.discrepancy import NormalByName
+from simsched.costs.normal import NormalByName
 from simsched.costs.own_machine import has_chip
+from simsched.costs.shapes.elements import OTHERS, elements_of
 from simsched.errors import MachineError, SimschedError
 from simsched.graph import TaskGraph
 from simsched.machine import Machine
-from simsched.machine.confidence import ends
-from simsched.machine.schema import GIVEN, factor
+from simsched.machine.confidence import REACHED_GAIN, ends
+from simsched.machine.schema import GIVEN, NARROW, factor
 from simsched.machine.stated import ASSUMED, Fact
 from simsched.machine.varying import as_built, with_numbers
 from simsched.multimap import multimap
@@ -140,7 +141,8 @@ class Uncertain:
         alone = (fact for fact in machine.facts if not isinstance(fact.value, tuple))
         for fact in (*alone, *_of_kinds(machine)):
             value = float(cast(float, fact.value))
-            if fact.unit in COUNTS or fact.key.endswith(PEAK) or self._is_count(fact.key, value, fact.unit):
+            exact = fact.unit in COUNTS or fact.key.endswith(PEAK) or self._unused(fact.key)
+            if exact or self._is_count(fact.key, value, fact.unit):
                 continue
             low, high = (reachable(fact.key, value, end) for end in self._ends(fact, value))
             # A count has no other possible value.
@@ -152,11 +154,21 @@ class Uncertain:
                 RISE, 1.0, "", reachable(RISE, 1.0, ends(1.0, widest.confidence)[0]), 1.0, widest.confidence
             )
 
+    def _unused(self, key: str) -> bool:
+        """Return whether a number is the rate of elements that the graph has none of; one without tasks has any."""
+        element, types = _narrow(key), elements_of(self.graph).types
+        meant = {name for one, assumed in types for name in ([one, OTHERS[one]] if assumed else [one])}
+        return bool(element and self.graph.n_tasks) and element not in meant
+
     def _ends(self, fact: Fact, value: float) -> tuple[float, float]:
         """Return the ends of the interval that a chip allows: no clock above the stated ones, no more lanes."""
         # Chips of a kind have about the same clock; one that is assumed is another's.
         unit = "" if fact.source.startswith(ASSUMED) else fact.unit
         machine, (low, high) = self.scenario.machine, fact.ends or ends(value, fact.confidence, unit)
+        if of_fp32 := _of_fp32(fact.key, machine):
+            # Faster units are harder to keep busy, whoever states their rate.
+            slow = of_fp32 * (value / of_fp32) ** REACHED_GAIN
+            return max(min(slow, low), of_fp32), value
         if fact.unit == "FLOP/cycle" and has_chip(machine):
             # Lanes are counted: who read of them has no fraction of them.
             return (value if fact.confidence in ("high", "med") else low), value
@@ -224,6 +236,24 @@ def _varied(machine: Machine, values: Mapping[str, float]) -> Machine:
     return replace(varied, effects=machine.effects, tables=tables, stated_speed=stated, clocks=clocks)
 
 
+def _narrow(key: str) -> str:
+    """Return the type of elements whose rate a place of a machine file states; "" of other places."""
+    name = key.split(".")[1].removesuffix("_per_cycle") if key.startswith(("cores.", "kinds.")) else ""
+    return name if name in NARROW else ""
+
+
+def _of_fp32(key: str, machine: Machine) -> float:
+    """Return the FP32 operations per cycle of the cores whose rate of narrower elements is at a place; else 0."""
+    if not _narrow(key):
+        return 0.0
+    content = machine.content
+    rows = {fact.key: fact.value for fact in machine.facts}
+    kind, own = key.split(".", 2)[2:], rows.get("kinds.flop_per_cycle")
+    if kind and isinstance(own, tuple):
+        return float(own[content["kinds"]["names"].index(kind[0])])
+    return float(cast(float, rows["cores.flop_per_cycle"]))
+
+
 def _of_kinds(machine: Machine) -> Iterator[Fact]:
     """Yield the numbers of each kind of cores, as `kinds.clock.GPU`, that are neither the file's cores' nor none."""
     base = {
@@ -232,6 +262,8 @@ def _of_kinds(machine: Machine) -> Iterator[Fact]:
         "kinds.flop_per_cycle": machine.peak_flops / machine.clocks.nominal_Hz,
         "kinds.core_bandwidth": machine.core_bandwidth_Bps,
     }
+    per_cycle = base["kinds.flop_per_cycle"]
+    base |= {f"kinds.{one}_per_cycle": ratio * per_cycle for one, ratio in machine.element_flops.items()}
     for fact in machine.facts:
         if machine.kinds is None or not fact.key.startswith("kinds.") or not isinstance(fact.value, tuple):
             continue
@@ -312,6 +344,6 @@ class MachineNumbers:
 @lru_cache(maxsize=64)
 def _numbers(machine: Machine) -> MachineNumbers:
     given = {fact.key for fact in machine.facts if fact.source.startswith(GIVEN)}
-    given |= parse_path(machine.spec).params.keys()
+    given = {key for key in given | parse_path(machine.spec).params.keys() if not _narrow(key)}
     uncertain = Uncertain(TaskGraph.from_edges([]), Scenario(machine))
     return MachineNumbers([one for one in uncertain.of_machine_together() if one.name not in given])

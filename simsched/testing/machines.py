@@ -21,6 +21,7 @@ from simsched.errors import MachineError, SimschedError
 from simsched.graph import TaskGraph
 from simsched.machine import Fact, Machine, Structure, machine as machine_of
 from simsched.machine.build import built
+from simsched.machine.schema import NARROW
 from simsched.machine.variations import quantities
 from simsched.replay import simulate
 from simsched.schedule import Schedule
@@ -95,8 +96,9 @@ def _observed(machine: Machine) -> Iterator[object]:
             network.capacity_Bps.tolist(),
             *(part.tolist() for part in network.tables),
         )
-    if (seconds := CostModel().on(_graph(), machine).kinds_s) is not None:
-        yield seconds.tolist()
+    for graph in (_graph(), _narrow_products()):
+        costs = CostModel().on(graph, machine)
+        yield (costs.one_core_s.tolist(), None if costs.kinds_s is None else costs.kinds_s.tolist())
     yield machine.structure.picture().boxes
     # The quick checks of all modes first.
     for on in modes:
@@ -166,6 +168,13 @@ def _graph() -> TaskGraph:
         flops=np.array([2e9, 2e8, 4e9, 4e8, 1e7, 1e8, 0, 1e7, 5e9, 1e8]),
         bytes_B=np.array([1e7, 4e7, 3e7, 1e6, 1.2e8, 1.2e9, np.nan, 8e7, 2e8, 1.2e9]),
     )
+
+
+def _narrow_products() -> TaskGraph:
+    """Return a graph of a product of each type of elements narrower than FP32."""
+    n, side = len(NARROW), 8192
+    shapes = [f"{side}x{side};{side}x{side};element={element}" for element in NARROW]
+    return TaskGraph.from_edges([np.nan] * n, kinds="MatMul", shapes=shapes, flops=[2.0 * side**3] * n)
 
 
 def _kernels(machine: Machine) -> list[float | None]:

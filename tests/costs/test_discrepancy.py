@@ -15,12 +15,12 @@ from simsched.costs.discrepancy import (
     ORIGINS,
     REGIMES,
     Discrepancy,
-    NormalByName,
     grouped,
     seen_threads,
     sigmas,
 )
 from simsched.costs.fitting import Calibration, MeasuredCurves, MeasuredOp, Op, Point
+from simsched.costs.normal import NormalByName
 from simsched.graph import Recording
 
 NAN = float("nan")

@@ -112,15 +112,6 @@ def test_bytes_tell_the_type_of_elements(kind, shape, made):
             assert work[2:4] == pytest.approx([part * element_B / 4 for part in whole[2:4]])
 
 
-def test_units_for_small_elements_have_a_note():
-    number = elements((64, 512), (512, 512), (64, 512))
-    graph = ss.TaskGraph.from_edges(
-        [NAN] * 3, kinds="MatMul", shapes=["64x512;512x512"] * 3, bytes_B=[4 * number, 2 * number, number]
-    )
-    notes = ss.CostModel().on(graph, ss.machine("generic")).notes
-    assert any(note.startswith("FLOP rates of FP32 for 2 tasks whose bytes") for note in notes)
-
-
 # Streams and gathers
 
 

@@ -77,11 +77,12 @@ def test_unknown_ones_are_not_guessed(package):
         ("xeon-8470", "sapphire-rapids"),
     ],
 )
-def test_a_machine_has_the_power_limit_of_its_sockets_in_the_table(name, core):
+def test_a_machine_has_the_power_limit_and_the_rates_of_the_table(name, core):
     """An EPYC 9654 had 360 W as a file of hwloc's, and none by its name."""
     found, limit = machine(name), core_named(core).power
     assert limit is not None
     assert found.power_W == limit.value * len(found.content["structure"].get("sockets", [0]))
+    assert found.element_flops == machine(f"generic[core={core}]").element_flops
 
 
 def test_by_name():

@@ -102,6 +102,13 @@ def test_a_socket_with_empty_channels_uses_the_memory_of_the_other(tmp_path):
     )
 
 
+def test_a_processor_computes_narrow_elements_as_the_machine_of_its_name(tmp_path):
+    stated = {"CPUVendor": "GenuineIntel", "CPUFamilyNumber": "6", "CPUModelNumber": "143"}
+    file = node(tmp_path / "node.xml", 1, 52, {**stated, "CPUModel": "Intel(R) Xeon(R) Platinum 8470"})
+    assert ss.machine(file).element_flops == ss.machine("xeon-8470").element_flops
+    assert ss.machine("xeon-8470").element_flops == {"bf16": 16.0, "fp16": 2.0, "int8": 32.0}
+
+
 ICESTORM, FIRESTORM = ({"DarwinCompatible": f"apple,{name};ARM,v8"} for name in ("icestorm", "firestorm"))
 
 

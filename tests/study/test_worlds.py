@@ -10,7 +10,7 @@ from hypothesis import given, settings, strategies as st
 
 import simsched as ss
 from simsched.costs.curves import sampled_between
-from simsched.costs.discrepancy import NormalByName
+from simsched.costs.normal import NormalByName
 from simsched.errors import MachineError, SimschedError
 from simsched.graph.recording import Recording
 from simsched.machine import Machine

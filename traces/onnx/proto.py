@@ -17,6 +17,7 @@ from simsched.errors import FormatError, MissingExtraError
 from simsched.graph.budget import budget
 from simsched.graph.loading import open_plain, read_bounded
 from simsched.graph.report import ImportReport
+from simsched.traces.shared.elements import element_of
 from simsched.traces.shared.json_stream import shown
 from simsched.traces.shared.wire import headers
 
@@ -33,6 +34,15 @@ ITEMSIZE_B: dict[str, float] = {
 }
 
 
+#: Types of elements that products may compute in, by the same names.
+ELEMENT_NAMES = {
+    "double": "fp64",
+    "float": "fp32",
+    "bfloat16": "bf16",
+    "float16": "fp16",
+    **dict.fromkeys(["int8", "uint8"], "int8"),
+}
+
 #: Most elements of all vectors that operators make, of which shapes are inferred from values: each takes onnx 1 us.
 MAX_VECTORS = 1 << 20
 
@@ -46,6 +56,17 @@ class Tensor:
 
     def __str__(self) -> str:
         return f"{self.dtype} {'x'.join('?' if d is None else str(d) for d in self.dims) or '()'}"
+
+
+def element(op_type: str, inputs: Iterable[Tensor]) -> str:
+    """Return the type of elements that an operator computes in, where it is narrower than FP32; "" for others.
+
+    Examples
+    --------
+    >>> element("MatMul", [Tensor("float16", (2, 3)), Tensor("float16", (3, 4))])
+    'fp16'
+    """
+    return element_of(op_type, ((t.dtype, len(t.dims)) for t in inputs), ELEMENT_NAMES)
 
 
 def tensor_bytes(tensors: Iterable[Tensor]) -> float:

@@ -14,7 +14,7 @@ import numpy as np
 from simsched.graph.shapes import format_shape
 from simsched.traces.onnx.flops import flops, shape_attributes
 from simsched.traces.onnx.model import Node, declared, initialisers, plain_node
-from simsched.traces.onnx.proto import Tensor, bodies, dims, tensor_bytes
+from simsched.traces.onnx.proto import Tensor, bodies, dims, element, tensor_bytes
 
 #: Ops that rename memory, and move none.
 VIEWS = frozenset(
@@ -98,7 +98,8 @@ class Row:
     def shape(self) -> str:
         """Shapes of the inputs as text, with strides and the like; "" where one is unknown."""
         read = [tuple(map(int, dims(tensor))) for tensor in self.inputs or ()]
-        return format_shape(read, shape_attributes(self.node.op_type, read, self.node.attributes))
+        kind, own = self.node.op_type, self.node.attributes
+        return format_shape(read, shape_attributes(kind, read, own), element(kind, self.inputs or ()))
 
     @property
     def flops(self) -> float:

@@ -32,7 +32,7 @@ from simsched.graph.shapes import format_shape
 from simsched.text import counted
 from simsched.traces.onnx.flops import flops, shape_attributes
 from simsched.traces.onnx.model import Model, Node, edges, read_model, tensors
-from simsched.traces.onnx.proto import Tensor, dims, tensor_bytes
+from simsched.traces.onnx.proto import Tensor, dims, element, tensor_bytes
 from simsched.traces.onnxruntime.join import Sizes, Task, check_order, match, outermost, sizes
 from simsched.traces.onnxruntime.profile import Contents, Event, ModelRun, read_contents, read_events
 from simsched.traces.shared.json_stream import shown
@@ -335,7 +335,11 @@ def _row(event: Event, size: Sizes, node: Node | None = None) -> _Row:
     return _Row(
         event=event,
         kind=kind,
-        shape=format_shape(shapes[0], shape_attributes(kind, shapes[0], node.attributes) if node else None),
+        shape=format_shape(
+            shapes[0],
+            shape_attributes(kind, shapes[0], node.attributes) if node else None,
+            element(kind, size.inputs),
+        ),
         flops=flops(kind, *shapes, node.attributes if node else {}) if has_types else np.nan,
         size=size_B,
         scope=node.scope if node else "",

@@ -44,6 +44,8 @@ class Event:
         Shapes of the inputs as recorded, unchecked.
     values : list or None
         Arguments that are not tensors, as text by position, unchecked; of operators with windows only.
+    types : list or None
+        Types of the inputs as recorded, unchecked.
     """
 
     start_ns: int
@@ -56,6 +58,7 @@ class Event:
     sequence: int | None = None
     dims: Any = None
     values: Any = None
+    types: Any = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +171,10 @@ def times(event: RawEvent, place: Place) -> tuple[int, int]:
     return start_ns, start_ns + duration_ns
 
 
-_COLUMNS = ("start_ns", "finish_ns", "lane", "order", "name", "annotation", "sequence", "dims", "values")
+_COLUMNS = (
+    *("start_ns", "finish_ns", "lane", "order", "name", "annotation", "sequence"),
+    *("dims", "values", "types"),
+)
 
 
 class Table:
@@ -208,6 +214,7 @@ class Table:
             sequence if sequence < MAX_INTEGER else -1,
             self._dims.setdefault(bytes(args.dims), len(self._dims)),
             self._dims.setdefault(bytes(args.values) if has_window(event.name) else b"", len(self._dims)),
+            self._dims.setdefault(bytes(args.types), len(self._dims)),
         )
         for append, value in zip(self._appends, row, strict=True):
             append(value)
@@ -242,16 +249,16 @@ class Table:
         columns = (np.array(self._columns[key])[rows].tolist() for key in _COLUMNS)
         rf_ids = np.array(self._rf_ids)[rows].tolist()
         step = Step(window)
-        for start, finish, lane, order, name, annotation, sequence, shape, values, rf_id in zip(
+        for start, finish, lane, order, name, annotation, sequence, shape, values, types, rf_id in zip(
             *columns, rf_ids, strict=True
         ):
-            for text in (shape, values):
+            for text in (shape, values, types):
                 if text not in shapes:
                     shapes[text] = _decoded(dims[text], place)
             step.events.append(
                 Event(
                     start, finish, used.setdefault(lane, len(used)), order, names[name], bool(annotation),
-                    rf_id or None, None if sequence < 0 else sequence, shapes[shape], shapes[values],
+                    rf_id or None, None if sequence < 0 else sequence, shapes[shape], shapes[values], shapes[types],
                 )
             )  # fmt: skip
         lanes = self._lanes.names()
@@ -297,4 +304,6 @@ def _decoded(text: bytes, place: Place) -> Any:
     try:
         return msgspec.json.decode(text) if text else None
     except (msgspec.DecodeError, UnicodeError):
-        raise place.error(f"Input Dims or Concrete Inputs is {shown(text)}, expected lists") from None
+        raise place.error(
+            f"Input Dims, Input type or Concrete Inputs is {shown(text)}, expected lists"
+        ) from None

@@ -21,6 +21,7 @@ from simsched.graph.loading import Mend
 from simsched.graph.shapes import MAX_RANK, format_shape
 from simsched.multimap import multimap
 from simsched.traces.pytorch.aten import Call, Dims, flops, picks, shape_attributes
+from simsched.traces.shared.elements import element_of
 from simsched.traces.shared.json_elements import objects
 from simsched.traces.shared.json_stream import shown
 from simsched.traces.shared.places import Place
@@ -28,6 +29,14 @@ from simsched.traces.shared.places import Place
 MAX_DIM = 2**48
 _TENSOR_TYPES = re.compile(r"Tensor\(((?:[^()]|\([^()]*\))*)\)")
 _UNDEFINED = "nullptr"
+#: Types of elements by their names in traces of PyTorch.
+ELEMENT_NAMES = {
+    "double": "fp64",
+    "float": "fp32",
+    "c10::BFloat16": "bf16",
+    "c10::Half": "fp16",
+    **dict.fromkeys(["signed char", "unsigned char", "c10::qint8", "c10::quint8"], "int8"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +57,8 @@ class Tensor:
 class _Side:
     """The arguments, or the results, of a call: values with the tensors among them, by position."""
 
-    def __init__(self, values: list[Any], by_position: list[list[Tensor]], is_list: list[bool]) -> None:
-        self.values, self._by_position, self._is_list = values, by_position, is_list
+    def __init__(self, values: list[Any], by_position: list[list[Tensor]], types: list[str]) -> None:
+        self.values, self._by_position, self._types = values, by_position, types
         self.tensors = [t for tensors in by_position for t in tensors if t.storage]
 
     @classmethod
@@ -63,12 +72,11 @@ class _Side:
         values, shapes, types = (place.array(column, f"{side}s") for column in columns)
         if not len(values) == len(shapes) == len(types):
             raise place.error(f"{side}s: {len(values)} values, {len(shapes)} shapes and {len(types)} types")
-        by_position, is_list = [], []
+        by_position = []
         for value, shape, kind in zip(values, shapes, types, strict=True):
             holds = "Tensor" in place.text(kind, f"{side}s.types")
             by_position.append(_placed(list(_tensors(value, shape, place)), kind) if holds else [])
-            is_list.append(not kind.startswith("Tensor"))
-        return cls(values, by_position, is_list)
+        return cls(values, by_position, types)
 
     def at(self, position: int) -> list[Tensor]:
         """Return the tensors of one argument."""
@@ -76,8 +84,17 @@ class _Side:
 
     def positional(self) -> list[Dims | None]:
         """Return the shape of each argument; None for anything but a single dense tensor."""
-        pairs = zip(self._by_position, self._is_list, strict=True)
-        return [held[0].dims if held and not many and held[0].storage >= 0 else None for held, many in pairs]
+        pairs = zip(self._by_position, self._types, strict=True)
+        return [
+            held[0].dims if held and kind.startswith("Tensor") and held[0].storage >= 0 else None
+            for held, kind in pairs
+        ]
+
+    def operands(self) -> Iterator[tuple[str, int]]:
+        """Yield the type of elements and the number of dimensions of each tensor; of lists the first one's type."""
+        for held, kind in zip(self._by_position, self._types, strict=True):
+            named = _TENSOR_TYPES.search(kind)
+            yield from ((named[1] if named else "", len(t.dims)) for t in held)
 
     def dims(self) -> list[Dims]:
         """Return the shapes of all tensors."""
@@ -317,7 +334,8 @@ def node_of(raw: dict[str, Any], place: Place, wanted: Collection[int] | None) -
 def _shape(name: str, ins: _Side) -> str:
     """Return the shapes of the inputs as text, with strides and the like."""
     shapes = ins.dims()
-    return format_shape(shapes, shape_attributes(name, ins.values) if shapes else None)
+    attributes = shape_attributes(name, ins.values) if shapes else None
+    return format_shape(shapes, attributes, element_of(name, ins.operands(), ELEMENT_NAMES) if shapes else "")
 
 
 def _parts(name: str, schema: str, ins: _Side, outs: _Side) -> tuple[tuple[int, int], ...]:

@@ -11,6 +11,7 @@ from simsched.errors import FormatError
 from simsched.graph.shapes import format_shape
 from simsched.traces.pytorch.aten import Call, Dims, flops, shape_attributes
 from simsched.traces.pytorch.execution_trace import (
+    ELEMENT_NAMES,
     ExecutionTrace,
     composite_flops,
     dims_of,
@@ -19,6 +20,7 @@ from simsched.traces.pytorch.execution_trace import (
 from simsched.traces.pytorch.nesting import Nesting, Task, order_of_regions
 from simsched.traces.pytorch.report import Edges
 from simsched.traces.pytorch.tensors import Access, access, dependencies
+from simsched.traces.shared.elements import element_of
 from simsched.traces.shared.json_stream import shown
 from simsched.traces.shared.places import Place
 from simsched.traces.shared.timeline import chain
@@ -72,7 +74,11 @@ def _shape(task: Task, call: list[Dims | None]) -> str:
     """Return the shapes of the inputs as text, with strides and the like where the trace has arguments."""
     shapes, values = [dims for dims in call if dims], task.event.values
     attributes = shape_attributes(task.event.name, values) if shapes and isinstance(values, list) else None
-    return format_shape(shapes, attributes)
+    types = task.event.types if isinstance(task.event.types, list) else []
+    operands = ((str(of), len(dims or ())) for of, dims in zip(types, call, strict=False))
+    return format_shape(
+        shapes, attributes, element_of(task.event.name, operands, ELEMENT_NAMES) if shapes else ""
+    )
 
 
 def _recorded_dims(dims: Any, place: Place) -> list[Dims | None]:

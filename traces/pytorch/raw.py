@@ -33,6 +33,7 @@ class RawArguments(msgspec.Struct, gc=False):
     sequence: Any = msgspec.field(default=UNSET, name="Sequence number")
     dims: Raw = msgspec.field(default=_NOTHING, name="Input Dims")
     values: Raw = msgspec.field(default=_NOTHING, name="Concrete Inputs")
+    types: Raw = msgspec.field(default=_NOTHING, name="Input type")
     correlation: Any = UNSET
     device: Any = UNSET
     stream: Any = UNSET

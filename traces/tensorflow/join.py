@@ -296,6 +296,15 @@ ITEMSIZE_B = {
     "RESOURCE": 0.0,
 }
 
+#: Types of elements that products may compute in.
+ELEMENT_NAMES = {
+    "DOUBLE": "fp64",
+    "FLOAT": "fp32",
+    "BFLOAT16": "bf16",
+    "HALF": "fp16",
+    **dict.fromkeys(["INT8", "UINT8", "QINT8", "QUINT8"], "int8"),
+}
+
 
 def outputs(run: Joined) -> Objects:
     """Return the outputs of the tasks of a run, by slot, with the tasks that read them; a receive reads its send.

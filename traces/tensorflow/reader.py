@@ -20,11 +20,12 @@ from simsched.graph import ImportReport, TaskGraph
 from simsched.graph.loading import Reader, head_of
 from simsched.graph.shapes import format_shape, numel
 from simsched.text import counted
+from simsched.traces.shared.elements import element_of
 from simsched.traces.shared.libraries import of_tensorflow
 from simsched.traces.shared.options import TOLERANT, given, mends_if
 from simsched.traces.shared.timeline import packed, recording, refuse_long
 from simsched.traces.tensorflow.flops import flops, plain_op, shape_attributes
-from simsched.traces.tensorflow.join import ITEMSIZE_B, base_name, joined, outputs, slot_of
+from simsched.traces.tensorflow.join import ELEMENT_NAMES, ITEMSIZE_B, base_name, joined, outputs, slot_of
 from simsched.traces.tensorflow.metadata import RunMetadata, read_graph, read_run
 from simsched.traces.tensorflow.records import Definition, Dims, Execution, Joined, Tensor, add_kernels, split
 
@@ -69,7 +70,9 @@ def _size(made: Made, node: Definition) -> Size:
     known = len(results) == len(outputs)
     size_B = _bytes([t for t in inputs if t is not None] + outputs) if known else math.nan
     attributes = shape_attributes(plain_op(node.op), shapes, results, node.attributes)
-    return Size(format_shape(shapes, attributes), work, size_B)
+    operands = ((t.dtype, len(t.dims or ())) for t in inputs if t is not None)
+    element = element_of(plain_op(node.op), operands, ELEMENT_NAMES)
+    return Size(format_shape(shapes, attributes, element), work, size_B)
 
 
 def _bytes(tensors: Sequence[Tensor]) -> float:

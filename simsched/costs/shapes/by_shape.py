@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from itertools import chain
-from math import isnan
 from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from simsched.costs.kernels.library import Parameters, parameters
+from simsched.costs.kernels.library import Parameters
 from simsched.costs.kernels.team import Work, widths_s
-from simsched.costs.shapes.kinds import Read, is_double, kernel_of, work_of
-from simsched.costs.shapes.parts import Part
+from simsched.costs.shapes.elements import Rates, said_of
+from simsched.costs.shapes.kinds import Read
+from simsched.costs.shapes.ops import ops_of, read_op
+from simsched.costs.shapes.parts import Part, Walk
 from simsched.costs.width_table import WidthTable
 from simsched.errors import CostError
 from simsched.graph import TaskGraph
@@ -30,10 +29,6 @@ from simsched.text import counted
 AT_ONCE = 1 << 20
 #: Numbers of a table, at most: 512 MiB. Shapes beyond keep the formula.
 MOST = 1 << 26
-#: Operations or bytes of a task, at most: larger ones are no real ops, and no sum of them overflows.
-LARGEST = 1e30
-#: Mean bytes of an element below which most have 2 or 1.
-SMALL_B = 3.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +59,12 @@ class ShapeCosts:
 
 
 def by_shape(
-    graph: TaskGraph, machine: Machine, params: Parameters, wanted: Mask, planner: Planner | None = None
+    graph: TaskGraph,
+    machine: Machine,
+    params: Parameters,
+    wanted: Mask,
+    planner: Planner | None = None,
+    doubt: float = 0.0,
 ) -> ShapeCosts:
     """Return the kernel model's seconds of some of a graph's tasks.
 
@@ -79,11 +79,13 @@ def by_shape(
         Tasks without better seconds.
     planner : Planner, optional
         Source of the seconds of parts of ops in place of the kernel model.
+    doubt : float
+        As in `Rates`.
     """
-    asked, ops, row_of = _ops(graph, wanted)
-    memory = machine.memory
-    reads = [_read(*op, params.library.name) for op in ops]
-    kept, seconds = _table(reads, machine, planner)
+    asked, ops, row_of = ops_of(graph, wanted)
+    memory, rates = machine.memory, Rates(machine.element_flops, doubt)
+    reads = [read_op(*op, params.library.name) for op in ops]
+    kept, seconds = _table(reads, machine, rates, planner)
     traffic_B, pieces = (np.full(len(ops) + 1, np.nan) for _ in range(2))
     for i, read in kept:
         works = max(read.ways, key=_most_pieces)
@@ -99,79 +101,8 @@ def by_shape(
         table,
         traffic_B[op_of],
         pieces[op_of],
-        tuple(_said(reads, np.bincount(row_of, minlength=len(ops)), len(kept))),
+        tuple(_said(reads, np.bincount(row_of, minlength=len(ops)), len(kept), machine)),
     )
-
-
-Op = tuple[str, str, float | None, float | None]
-
-
-def _ops(graph: TaskGraph, wanted: Mask) -> tuple[npt.NDArray[np.intp], list[Op], npt.NDArray[np.intp]]:
-    """Return the tasks with known kernels and shapes, their distinct ops, and the op of each task."""
-    kinds, shapes = graph.kinds, graph.shapes
-    timed = np.array([kernel_of(kind) is not None for kind in kinds.labels], np.bool_)
-    shaped = np.array([bool(text) for text in shapes.labels], np.bool_)
-    tasks = np.flatnonzero(wanted & timed[kinds.codes] & shaped[shapes.codes])
-    # Two streams that differ in operations only are one op, unless these tell inference from training.
-    kernels = [kernel_of(kind) for kind in kinds.labels]
-    rules = np.array([getattr(kernel, "rule", "") for kernel in kernels])[kinds.codes[tasks]]
-    walks = np.array([not getattr(kernel, "inference_flops", 0.0) for kernel in kernels])[kinds.codes[tasks]]
-    flops = np.where(walks & np.isin(rules, ("stream", "gather", "update")), np.nan, graph.flops[tasks])
-    columns = (kinds.codes[tasks], shapes.codes[tasks], flops, graph.bytes_B[tasks])
-    keys = _numbered(columns[0].astype(np.int64) * max(len(shapes.labels), 1) + columns[1])
-    for amounts in columns[2:]:
-        keys = _divided(keys, amounts)
-    firsts = _firsts(keys)
-    ops = [
-        (kinds.labels[kind], shapes.labels[shape], _known(flops), _known(size_B))
-        for kind, shape, flops, size_B in zip(*(column[firsts].tolist() for column in columns), strict=True)
-    ]
-    return tasks, ops, keys
-
-
-def _numbered(keys: npt.NDArray[np.int64]) -> npt.NDArray[np.intp]:
-    """Return keys as the numbers 0, 1, ... of their order."""
-    if not len(keys) or (most := int(keys.max())) > 8 * len(keys):
-        return np.unique(keys, return_inverse=True)[1]
-    there = np.zeros(most + 1, np.intp)
-    there[keys] = 1
-    return (np.cumsum(there) - 1)[keys]
-
-
-def _firsts(keys: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
-    """Return the first place of each of the keys 0, 1, ..."""
-    firsts = np.zeros(int(keys.max(initial=-1)) + 1, np.intp)
-    # Of several values for one place, the last stays.
-    firsts[keys[::-1]] = np.arange(len(keys))[::-1]
-    return firsts
-
-
-def _divided(keys: npt.NDArray[np.intp], amounts: Seconds) -> npt.NDArray[np.intp]:
-    """Return the keys of groups, split where amounts differ."""
-    first = amounts[_firsts(keys)][keys]
-    if ((first == amounts) | (np.isnan(first) & np.isnan(amounts))).all():
-        return keys
-    values, codes = np.unique(amounts, return_inverse=True)
-    return _numbered(keys.astype(np.int64) * len(values) + codes)
-
-
-def _known(value: float) -> float | None:
-    return None if isnan(value) else value
-
-
-@lru_cache(maxsize=1 << 16)
-def _read(kind: str, shape: str, flops: float | None, bytes_B: float | None, library: str) -> Read | None:
-    """Return the work of an op; None where the shapes do not fit its kind or belong to no real op."""
-    nan = float("nan")
-    known = (nan if flops is None else flops, nan if bytes_B is None else bytes_B)
-    try:
-        read = work_of(kind, shape, *known, parameters(library))
-    except OverflowError:
-        return None
-    if read is None:
-        return None
-    works = chain.from_iterable(read.ways)
-    return read if all(max(work[:4]) < LARGEST and work.pieces >= 1 for work in works) else None
 
 
 def _most_pieces(works: Sequence[Work]) -> float:
@@ -179,7 +110,7 @@ def _most_pieces(works: Sequence[Work]) -> float:
 
 
 def _table(
-    reads: Sequence[Read | None], machine: Machine, planner: Planner | None
+    reads: Sequence[Read | None], machine: Machine, rates: Rates, planner: Planner | None
 ) -> tuple[list[tuple[int, Read]], Seconds]:
     """Return the ops that have a row, with their places, and the rows: the quickest way, no slower than one thread."""
     columns = machine.n_threads + 1
@@ -187,11 +118,27 @@ def _table(
     rows = np.empty((len(kept), columns))
     each = max(AT_ONCE // columns, 1)
     for first in range(0, len(kept), each):
-        rows[first : first + each] = _quickest([read.ways for _, read in kept[first : first + each]], machine)
+        some = [_at_rate(read, rates) for _, read in kept[first : first + each]]
+        rows[first : first + each] = _quickest(some, machine)
     if planner is not None:
         for row, (_, read) in enumerate(kept):
             rows[row] = _planned(read, rows[row], planner, machine)
     return kept, np.minimum(rows, rows[:, 1:2])
+
+
+def _at_rate(read: Read, rates: Rates) -> list[list[Work]]:
+    """Return the ways of doing an op, with fewer operations in products of elements that cores compute faster."""
+    rate = rates.of(read.element, read.assumed)
+    if rate == 1:
+        return read.ways
+    products = [not isinstance(part, Walk) for part in read.parts]
+    return [
+        [
+            work._replace(flops=work.flops / rate) if one else work
+            for work, one in zip(works, products, strict=True)
+        ]
+        for works in read.ways
+    ]
 
 
 class Planner(Protocol):
@@ -224,31 +171,29 @@ def _quickest(ops: Sequence[Sequence[Sequence[Work]]], machine: Machine) -> Seco
     return np.minimum.reduceat(seconds, np.cumsum([0, *map(len, ops)])[:-1])
 
 
-def _said(reads: Sequence[Read | None], counts: npt.NDArray[np.intp], kept: int) -> list[str]:
+def _said(
+    reads: Sequence[Read | None], counts: npt.NDArray[np.intp], kept: int, machine: Machine
+) -> list[str]:
     """Return, in sentences, the assumptions and their numbers of tasks, and the number unreadable."""
     guesses: Counter[str] = Counter()
-    unread = small = wide = 0
+    elements: Counter[tuple[str, bool]] = Counter()
+    unread = 0
     for read, count in zip(reads, counts.tolist(), strict=True):
         if read is None:
             unread += count
             continue
         guesses[read.guessed] += count
-        small += count * (read.element_B < SMALL_B)
-        wide += count * is_double(read.element_B)
+        elements[read.element, read.assumed] += count
     said = [f"{count} {what}" for what, count in guesses.items() if what]
     if unread:
         said.append(
             f"cost curves for {counted(unread, 'task')} whose shapes are not those of their kind and FLOPs"
         )
-    if wide:
-        said.append(f"half the FLOP rates of FP32 for {counted(wide, 'task')} of elements of 8 bytes")
     doubts = []
-    if small:
-        what = "whose bytes are those of elements of 2 or 1 bytes: chips with units for these are faster"
-        doubts.append(f"FLOP rates of FP32 for {counted(small, 'task')} {what}")
     if beyond := int(counts[[i for i, read in enumerate(reads) if read is not None][kept:]].sum()):
         doubts.append(f"cost curves for {counted(beyond, 'task')} of too many shapes")
     return [
         *(Note(what, Weight.ASSUMPTION) for what in said),
+        *said_of(elements, machine),
         *(Note(what, Weight.DOUBT) for what in doubts),
     ]

@@ -17,7 +17,21 @@ from simsched.costs.shapes.convolutions import convolution, transposed_convoluti
 from simsched.costs.shapes.parts import DOUBLE_B, ELEMENT_B, INDEX_B, Convolved, Part, Walk, ways
 from simsched.costs.shapes.products import NEAR, attention, mean_B, product
 from simsched.costs.shapes.recurrent import recurrent
-from simsched.graph.shapes import Attributes, Shape, numel, parse_attributes, parse_shape, times
+from simsched.graph.shapes import (
+    ELEMENTS,
+    Attributes,
+    Shape,
+    numel,
+    parse_attributes,
+    parse_element,
+    parse_shape,
+    times,
+)
+
+#: Mean bytes of an element below which most have 2 or 1, and below which most have 1.
+SMALL_B, TINY_B = 3.0, 1.5
+#: Rules of kinds that move bytes and compute little.
+OF_BYTES = ("stream", "gather", "update")
 
 
 @dataclass(frozen=True)
@@ -76,6 +90,8 @@ class Seen:
     attributes : mapping of str to tuple of int
     flops, bytes_B : float
         NaN where unknown.
+    element : str
+        Type of its elements, a key of `ELEMENTS`; "" where it is not stated.
     """
 
     kind: str
@@ -84,6 +100,7 @@ class Seen:
     attributes: Attributes
     flops: float
     bytes_B: float
+    element: str = ""
 
 
 @dataclass(frozen=True)
@@ -102,6 +119,10 @@ class Read:
         Assumption where neither shapes nor FLOPs nor bytes suffice; empty for none.
     element_B : float
         Mean bytes of an element of operands and results; those of FP32 unless the graph's bytes show others.
+    element : str
+        Type of the elements that it computes in, where cores may have another rate for them than for FP32; else "".
+    assumed : bool
+        Whether the type is assumed, as only bytes are known.
     """
 
     parts: Sequence[Part]
@@ -109,6 +130,8 @@ class Read:
     ways: list[list[Work]]
     guessed: str = ""
     element_B: float = ELEMENT_B
+    element: str = ""
+    assumed: bool = False
 
 
 def work_of(kind: str, shape: str, flops: float, bytes_B: float, params: Parameters) -> Read | None:
@@ -135,11 +158,23 @@ def work_of(kind: str, shape: str, flops: float, bytes_B: float, params: Paramet
     if seen is None or parts is None:
         return None
     found, element_B = ways(parts, params), _element_B(seen, parts)
+    element, assumed = _element(seen, element_B)
     if more != 1 or element_B != ELEMENT_B:
         moved = more * element_B / ELEMENT_B
-        done = more * (DOUBLE_B / ELEMENT_B if is_double(element_B) else 1.0)
+        done = more * (DOUBLE_B / ELEMENT_B if element == "fp64" else 1.0)
         found = [[_times(work, done, moved) for work in works] for works in found]
-    return Read(parts, more, found, guessed, element_B)
+    return Read(parts, more, found, guessed, element_B, element, assumed)
+
+
+def _element(seen: Seen, element_B: float) -> tuple[str, bool]:
+    """Return the type of elements that an op computes in, "" for FP32, and whether it is assumed."""
+    if seen.element in ("fp32", "fp64") or (seen.element and seen.kernel.rule not in OF_BYTES):
+        return seen.element.replace("fp32", ""), False
+    if is_double(element_B):
+        return "fp64", False
+    if seen.element or element_B >= SMALL_B:
+        return "", False
+    return ("bf16" if element_B >= TINY_B else "int8"), True
 
 
 def is_double(element_B: float) -> bool:
@@ -187,8 +222,8 @@ def _seen(kind: str, shape: str, flops: float, bytes_B: float) -> tuple[Seen | N
     kernel = kernel_of(kind)
     if kernel is None or not shape:
         return None, 1.0
-    operands, attributes, more = _parsed(shape)
-    return Seen(kind, kernel, operands, attributes, flops / more, bytes_B / more), more
+    operands, attributes, element, more = _parsed(shape)
+    return Seen(kind, kernel, operands, attributes, flops / more, bytes_B / more, element), more
 
 
 def _parts_of(seen: Seen | None) -> tuple[Sequence[Part] | None, str]:
@@ -205,10 +240,14 @@ def _parts_of(seen: Seen | None) -> tuple[Sequence[Part] | None, str]:
 def _element_B(seen: Seen, parts: Sequence[Part]) -> float:
     """Return the mean bytes of an element of operands and results, by the graph's bytes; as of FP32 where near.
 
+    Without bytes it is that of the type that is stated.
+
     Streams, gathers and updates follow the graph's bytes already; most of what a recurrent layer's parts make is no
     result of it.
     """
-    if not seen.bytes_B > 0 or seen.kernel.rule in ("stream", "gather", "update", "recurrent"):
+    if not seen.bytes_B > 0 or seen.kernel.rule == "recurrent":
+        return ELEMENTS.get(seen.element, ELEMENT_B)
+    if seen.kernel.rule in OF_BYTES:
         return ELEMENT_B
     made = [part.results for part in parts if not isinstance(part, Walk)]
     if seen.kernel.rule == "attention":
@@ -218,10 +257,10 @@ def _element_B(seen: Seen, parts: Sequence[Part]) -> float:
 
 
 @lru_cache(maxsize=1 << 12)
-def _parsed(shape: str) -> tuple[Shape, Attributes, float]:
-    """Return operands, attributes, and the work over that of the operands."""
+def _parsed(shape: str) -> tuple[Shape, Attributes, str, float]:
+    """Return operands, attributes, the type of elements, and the work over that of the operands."""
     attributes = parse_attributes(shape)
-    return parse_shape(shape), attributes, float(times(attributes))
+    return parse_shape(shape), attributes, parse_element(shape), float(times(attributes))
 
 
 def _times(work: Work, more: float, moved: float) -> Work:

@@ -15,7 +15,7 @@ from simsched.intervals import Interval
 from simsched.machine import Machine
 from simsched.machine.confidence import FACTORS
 from simsched.machine.memory import LATENCY_S, saturated_Bps
-from simsched.machine.schema import Confidence
+from simsched.machine.schema import NARROW, Confidence
 from simsched.multimap import multimap
 
 Table = dict[str, Any]
@@ -95,6 +95,9 @@ class Numbers:
         while rate.middle > peak * cycle:
             peak *= 2
         if peak != cores["flop_per_cycle"]["value"]:
+            for element in NARROW:
+                if (row := cores.get(f"{element}_per_cycle")) is not None:
+                    row["value"] *= peak / cores["flop_per_cycle"]["value"]
             why = "measured: products run faster than half of it"
             cores["flop_per_cycle"] = {
                 "value": peak,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import pytest
 
@@ -105,3 +106,18 @@ def test_of_a_table_of_which_is_picked_only_what_is_picked_moves(
     name: str, read: list[Tensor], written: list[Tensor], bytes_B: float
 ) -> None:
     assert Io(tuple(read), tuple(written), "").traffic(name) == bytes_B
+
+
+@pytest.mark.parametrize(
+    ("recorded", "element"),
+    [("c10::BFloat16", "bf16"), ("c10::Half", "fp16"), ("float", ""), ("long int", "")],
+)
+def test_products_have_the_type_of_their_operands(mini: Any, recorded: str, element: str) -> None:
+    mini.op("aten::mm", 0, 10, [(1, 1, (64, 32)), (2, 2, (32, 16))], [(3, 3, (64, 16))])
+    mini.op("aten::add", 20, 10, [(3, 3, (64, 16)), (3, 3, (64, 16))], [(4, 4, (64, 16))])
+    for call, event in zip(mini.nodes, mini.events, strict=True):
+        call["inputs"]["types"] = [f"Tensor({recorded})"] * 2
+        event["args"]["Input type"] = [recorded] * 2
+    told = f";element={element}" * bool(element)
+    for graph in (mini.load(), mini.load_alone()):
+        assert graph.shapes.to_list() == [f"64x32;32x16{told}", "64x16;64x16"]
