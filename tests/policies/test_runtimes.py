@@ -229,6 +229,16 @@ def test_a_kind_takes_what_it_accelerates_most(engine):
     assert run([[4, 2], [9, 3], [8, 1]], [], AT_RUN_TIME, engine) == ([0, 1, 1], [0, 1, 0])
 
 
+@pytest.mark.rule("Accelerated tasks")
+def test_cores_of_equal_seconds_are_one_kind(engine):
+    """A processor and two accelerators: these take 0 to 3, which they do ten times as fast, before 5, of 10/9.
+
+    With the other accelerator as the best other kind, all would have the ratio 1, and 5 would go first by its rank.
+    """
+    found = run([[10, 1, 1]] * 4 + [[10, 9, 9]] * 2, [], AT_RUN_TIME, engine)
+    assert found == ([1, 2, 1, 2, 0, 1], [0, 0, 1, 1, 0, 2])
+
+
 @pytest.mark.parametrize("policy", [AT_RUN_TIME, TAKEN_OVER])
 def test_equal_accelerations_go_by_rank(policy, engine):
     """On cores that are all alike it is list scheduling by upward rank."""
