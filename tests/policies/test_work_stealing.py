@@ -63,6 +63,15 @@ def test_thieves_stay_on_their_tile(engine):
     assert {int(schedule.executor[task]) for task in (6, 7)} == {2, 3}
 
 
+def test_the_executor_is_the_worker(engine):
+    """1 runs on core 2, as 3 before it, when core 1 is idle, too, and would be the lowest number that is free."""
+    seconds = [[3.0, 1, 1], [2, 4, 2], [2, 1, 2], [3, 1, 2]]
+    graph = ss.TaskGraph.from_edges(seconds, [(3, 1)], edge_bytes=[2.0])
+    machine = "generic[cores=3,kinds=each,link_Bps=1.0,data=sent]"
+    tasks = ss.simulate(graph, machine, "work-stealing", engine=engine).tasks
+    assert tasks["executor"].tolist() == tasks["first_core"].tolist() == [0, 2, 1, 2]
+
+
 def test_victims_are_those_named():
     with pytest.raises(SpecError, match="expected one of random, near, hierarchical"):
         ss.policy("work-stealing[victims=rich]")
@@ -88,8 +97,8 @@ def test_workers_of_a_layout(engine):
     schedule = ss.simulate(
         graph, "generic[cores=4]", "work-stealing", layout="2x2", costs=even, engine=engine
     )
-    assert schedule.tasks[["width", "first_core", "start_s"]].to_numpy().tolist() == [
-        [2, 0, 1], [2, 2, 1], [2, 0, 0], [2, 2, 0]
+    assert schedule.tasks[["width", "first_core", "start_s", "executor"]].to_numpy().tolist() == [
+        [2, 0, 1, 0], [2, 2, 1, 1], [2, 0, 0, 0], [2, 2, 0, 1]
     ]  # fmt: skip
     with pytest.raises(LayoutError, match="the layout 5x1 needs 5 cores"):
         ss.simulate(graph, "generic[cores=4]", "work-stealing", layout="5x1", engine=engine)
