@@ -120,7 +120,7 @@ class StaticPlan:
     rank_s : float64 array, shape (n,)
         Ranks in seconds, where `pushing` counts these; else empty.
     notes : tuple of str
-        Remarks of the policy's plan.
+        Remarks on the policy's plan or ranks.
     """
 
     problem: Problem
@@ -230,7 +230,7 @@ class StaticPlan:
             data=DataPlan.of(problem, memory_limit, places, aborts=discipline == "spoliation"),
             pushing=policy.pushing,
             rank_s=_ranks_s(policy, problem, discipline),
-            notes=planned.notes if planned else (),
+            notes=planned.notes if planned else policy.rank_notes(problem),
         )
 
 

@@ -10,6 +10,7 @@ from hypothesis import given, settings, strategies as st
 
 import simsched as ss
 from simsched.errors import SpecError
+from simsched.graph import Recording
 
 from .planned import ESTEE, platform_of
 
@@ -96,6 +97,22 @@ def test_dmdas_runs_the_highest_priority_of_its_queue(engine):
     case = [[1], [1], [1], [1], [5]], [(0, 1, 0), (0, 2, 0), (0, 3, 0), (3, 4, 0)]
     assert run(*case, "dmda", engine)[1] == [0, 1, 2, 3, 4]
     assert run(*case, "dmdas", engine)[1] == [0, 7, 8, 1, 2]
+
+
+def test_dmdas_takes_recorded_priorities(engine):
+    """The program gave 2 the highest priority, then 1, and none to 3 for all of its chain; a note says which."""
+    none = np.zeros(5)
+    given = Recording(none, none + 1.0, none.astype(np.int32), ("a",), np.array([0.0, 1.0, 2.0, 0.0, 0.0]))
+    for recording, order, note in (
+        (given, [0, 2, 1, 3, 4], "priorities of tasks are the recorded ones"),
+        (None, [0, 3, 4, 1, 2], "no priorities recorded: those of tasks are upward ranks"),
+    ):
+        graph = ss.TaskGraph.from_edges(
+            [1.0, 1, 1, 1, 5], [(0, 1), (0, 2), (0, 3), (3, 4)], recording=recording
+        )
+        schedule = ss.simulate(graph, "generic[cores=1]", "dmdas", engine=engine)
+        assert schedule.start_order.tolist() == order
+        assert note in schedule.notes
 
 
 def test_dmdas_runs_what_misses_fewest_bytes_of_equal_priorities(engine):
