@@ -62,6 +62,7 @@ def test_the_graph_of_heft(engine):
     machine = "generic[cores=3,kinds=each,link_Bps=1.0,data=sent]"
     schedule = ss.simulate(graph, machine, "optimal[effort=20.0]", engine=engine)
     assert schedule.makespan_s == 73
+    assert ss.bounds(graph, machine).critical_path_s == 41  # HEFT's schedule length ratio is 80 / 41
     assert not any("not proven" in note for note in schedule.notes)
 
 
