@@ -20,6 +20,9 @@ class Bil(PlannedPolicy):
     less 1, if that is above 0; of several executors, where the other ready tasks have most of that together; then
     to the lowest-numbered.
 
+    When data arrive on an executor counts when the task is placed there, and not in these makespans. SAGA reads the
+    paper so, whose text was not at hand.
+
     SAGA differs: it counts tasks for executors in the last factor, so that it is always 0, starts with the greatest
     makespan for any k, and of several executors takes that of the least makespan.
 

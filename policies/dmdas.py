@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from simsched.policies.dmda import Dmda
 from simsched.policy import Problem
-from simsched.policy.planning import Priorities
+from simsched.policy.planning import Priorities, priorities_note, recorded_priorities
 from simsched.policy.pushing import Pushing
 
 
@@ -16,7 +16,8 @@ from simsched.policy.pushing import Pushing
 class Dmdas(Dmda):
     """Deque Model, Data Aware, Sorted, of StarPU: as `dmda`, but a worker runs its queued task of the highest priority.
 
-    The priority is the upward rank of HEFT, which applications of StarPU may give. Of equal priorities, the task goes
+    Priorities are those of a recording, as applications gave them; without any, the upward ranks of HEFT, which they
+    may give. Of equal priorities, the task goes
     first that misses the fewest bytes at the worker, then the one of whose bytes most are on their way. Workers are
     chosen as by `dmda`, by all that is in their queues.
 
@@ -46,5 +47,10 @@ class Dmdas(Dmda):
         return replace(super().pushing, sorts=True, ready=True)
 
     def rank(self, problem: Problem) -> npt.ArrayLike:
-        """Return the upward ranks, the highest first."""
-        return -Priorities.of(self, problem).b_level
+        """Return the recorded priorities, or without any the upward ranks, the highest first."""
+        given = recorded_priorities(problem)
+        return -(Priorities.of(self, problem).b_level if given is None else given)
+
+    def rank_notes(self, problem: Problem) -> tuple[str, ...]:
+        """Return a note on whose priorities these are."""
+        return (priorities_note(problem, "upward ranks"),)

@@ -16,8 +16,8 @@ class HeteroPrio(RankPolicy):
     """An idle core takes the ready task that its kind accelerates most against the best other kind.
 
     With two kinds, as in the paper, the tasks that processors slow down least go to these, and those that accelerators
-    speed up most go to those. Of equal accelerations, the higher upward rank goes first. Data are sent when a core
-    takes a task.
+    speed up most go to those. Kinds of equal seconds, speed and link are one (with `kinds=each`, all cores of equal
+    columns). Of equal accelerations, the higher upward rank goes first. Data are sent when a core takes a task.
 
     While no task is ready, an idle core takes over a running one of another kind, the last that is expected to end, if
     it is expected to end it earlier from the start: the run there is aborted, and stays in `Schedule.lost_runs`.

@@ -4,37 +4,55 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from simsched.policies.work_stealing import WorkStealing
+import numpy as np
+
+from simsched.policies.work_stealing import Stealing, WorkStealing
+from simsched.policy import Problem
+from simsched.policy.planning import priorities_note, recorded_priorities
 
 
 @dataclass(frozen=True)
 class Lws(WorkStealing):
-    """Locality Work Stealing of StarPU: as `work-stealing`, from the nearest core that has a task.
+    """Locality Work Stealing of StarPU: a core runs its own task of the highest priority, the oldest of several.
 
-    Applications of StarPU may give priorities, here levels, by `priorities=true`.
+    A thief takes from the nearest core that has a task: of the highest priority there, too, but the newest. All else is
+    as of `work-stealing`, which takes the newest and steals the oldest. Priorities are those of a recording, as
+    applications gave them; without any, levels, the longest estimates to a sink, which they may give.
 
     Parameters
     ----------
-    victims, priorities
+    victims
         As of `work-stealing`.
+    priorities : bool
+        Whether priorities count. Without, tasks are taken by age alone, as those of an application that gives none.
 
     References
     ----------
-    StarPU 1.4, work_stealing_policy.c (lws). Blumofe and Leiserson, Scheduling multithreaded computations by work
-    stealing, Journal of the ACM 46(5), 1999.
+    StarPU 1.4, work_stealing_policy.c (lws) and prio_deque.c: what is pushed at the back is popped from the front, and
+    stolen from the back.
 
     Examples
     --------
-    0 leaves 1, 2 and 3 on core 0, 1 with more after it: core 0 runs the newest, 3, or with priorities 1.
+    0 leaves 1, 2 and 3 on core 0, of which 2 has more after it: core 0 runs that, core 1 steals the newest other, 3.
+    Without priorities, core 0 runs the oldest, 1:
 
     >>> import simsched as ss
-    >>> graph = ss.TaskGraph.from_edges([1.0, 2.0, 2.0, 2.0, 5.0], [(0, 1), (0, 2), (0, 3), (1, 4)])
-    >>> for policy in ("lws", "lws[priorities=true]"):
-    ...     print(ss.simulate(graph, "generic[cores=2]", policy).executor.tolist())
-    [0, 1, 0, 0, 1]
-    [0, 0, 1, 1, 0]
+    >>> graph = ss.TaskGraph.from_edges([1.0, 2.0, 2.0, 2.0, 5.0], [(0, 1), (0, 2), (0, 3), (2, 4)])
+    >>> for policy in ("lws", "lws[priorities=false]"):
+    ...     print(ss.simulate(graph, "generic[cores=2]", policy).tasks["first_core"].tolist())
+    [0, 1, 0, 1, 0]
+    [0, 0, 0, 1, 0]
     """
 
     name = "lws"
 
     victims: str = "near"
+    priorities: bool = True
+
+    def stealing(self, problem: Problem, teams: list[list[int]]) -> Stealing:
+        """Return what decides a replay, for workers on these threads."""
+        ranks, given = np.zeros(problem.graph.n_tasks), recorded_priorities(problem)
+        if self.priorities:
+            ranks = -problem.levels if given is None else -given
+        notes = (priorities_note(problem, "levels"),) if self.priorities else ()
+        return Stealing(self.victims, problem, teams, ranks.tolist(), oldest=True, notes=notes)

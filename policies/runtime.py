@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, insort
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sized
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
-from math import inf
 
 import numpy as np
 
 from simsched.errors import SpecError
 from simsched.graph import TaskGraph
 from simsched.notes import Note, Weight
+from simsched.policies.work_stealing import Stealing
 from simsched.policy import Policy, Problem, Start, View
+from simsched.policy.planning import recorded_priorities
 
 
 @dataclass(frozen=True)
@@ -28,8 +28,8 @@ class System:
     source : str
         Where in its sources this is.
     own : bool
-        Whether each worker has a deque of its own, whose newest task it takes, and steals the oldest of another one's.
-        Else all take the oldest of one queue.
+        Whether each worker has a deque of its own, whose newest task it takes, and steals the oldest of another one's
+        (with priorities, as `lws`). Else all take the oldest of one queue.
     keeps : {"", "first", "last"}
         Which of the tasks that one made ready its worker runs next, past all queues.
     ranked : {"", "priority", "levels", "index", "plan"}
@@ -132,7 +132,8 @@ class Runtime(Policy):
 
     Of tasks made ready at once, the order is that of
     the graph; runtimes take the order in which edges were registered, which few recordings have. Stealing costs no
-    more than starting, and victims are random. Cost: O(log n + cores) per start.
+    more than starting, and victims are random (`starpu-lws`: the nearest; it is `lws` with no priorities but recorded
+    ones). Cost: O(log n + cores) per start.
 
     Parameters
     ----------
@@ -169,6 +170,10 @@ class Runtime(Policy):
     def prepared(self, problem: Problem) -> Policy:
         """Return the policy with empty queues."""
         system = SYSTEMS[self.system]
+        if system.own and system.ranked:
+            teams = [[thread] for thread in range(problem.machine.n_threads)]
+            ranks, notes = _ranks(system, problem), _unranked(system, problem)
+            return _Deques("near", problem, teams, ranks, oldest=True, notes=notes)
         if system.undeferred and problem.machine.n_cores == 1:
             system = replace(system, own=False, ranked="index")
         forks = deque(range(problem.graph.n_tasks if system.created else 0))
@@ -177,7 +182,7 @@ class Runtime(Policy):
 
 def _ranks(system: System, problem: Problem) -> list[float]:
     """Return what the one queue is ordered by, lowest first; all zeros where it is ordered by age."""
-    graph, run = problem.graph, problem.graph.recording
+    graph = problem.graph
     ranks = np.zeros(graph.n_tasks)
     if system.ranked == "index":
         ranks = np.arange(graph.n_tasks, dtype=np.float64)
@@ -185,8 +190,8 @@ def _ranks(system: System, problem: Problem) -> list[float]:
         ranks[_plan(graph)] = np.arange(graph.n_tasks)
     elif system.ranked == "levels":
         ranks = -graph.levels(np.ones(graph.n_tasks))
-    elif system.ranked == "priority" and run is not None and run.priorities is not None:
-        ranks = np.asarray(-run.priorities, np.float64)
+    elif system.ranked == "priority" and (priorities := recorded_priorities(problem)) is not None:
+        ranks = -priorities
     found: list[float] = ranks.tolist()
     return found
 
@@ -213,6 +218,21 @@ def _plan(graph: TaskGraph) -> list[int]:
     return found
 
 
+def _unranked(system: System, problem: Problem) -> tuple[str, ...]:
+    """Return a note where tasks would be ordered by priorities, and none are recorded."""
+    if system.ranked != "priority" or recorded_priorities(problem) is not None:
+        return ()
+    said = "no priorities recorded: ready tasks are ordered by age alone, breadth first"
+    if not system.default:
+        return (Note(said, Weight.ASSUMPTION),)
+    return (Note(f"{said}; {system.title} have those of {system.default}", Weight.DOUBT),)
+
+
+class _Deques(Stealing):
+    name = Runtime.name
+    queue = Runtime.queue
+
+
 @dataclass(frozen=True, eq=False)
 class _Workers(Policy):
     name = Runtime.name
@@ -226,9 +246,6 @@ class _Workers(Policy):
     waiting: set[int] = field(default_factory=set)  # those of them that are ready
     deques: dict[int, deque[int]] = field(default_factory=dict)
     heap: list[tuple[float, int, int]] = field(default_factory=list)
-    sorted: dict[int, list[tuple[float, int, int]]] = field(
-        default_factory=dict
-    )  # deques that priorities order
     kept: dict[int, int] = field(default_factory=dict)  # of a worker: the task that it runs next
     running: dict[int, int] = field(default_factory=dict)  # worker of each task
     ended: dict[int, tuple[int, int]] = field(default_factory=dict)  # of each task: when, counted; its worker
@@ -236,13 +253,7 @@ class _Workers(Policy):
     @property
     def remarks(self) -> tuple[str, ...]:
         """A note where tasks would be ordered by priorities, and none are recorded."""
-        run = self.problem.graph.recording
-        if self.system.ranked != "priority" or (run is not None and run.priorities is not None):
-            return ()
-        said = "no priorities recorded: ready tasks are ordered by age alone, breadth first"
-        if not self.system.default:
-            return (Note(said, Weight.ASSUMPTION),)
-        return (Note(f"{said}; {self.system.title} have those of {self.system.default}", Weight.DOUBT),)
+        return _unranked(self.system, self.problem)
 
     def decide(self, view: View) -> Iterable[Start]:
         """Return a task for each idle worker that finds one."""
@@ -271,10 +282,6 @@ class _Workers(Policy):
                 age = len(self.ended) * self.problem.graph.n_tasks + task
                 if not self.system.own:
                     heappush(self.heap, (self.ranks[task], age, task))
-                elif self.system.ranked:
-                    # What no worker made ready goes to all in turn.
-                    to = worker if worker >= 0 else task % self.problem.machine.n_cores
-                    insort(self.sorted.setdefault(to, []), (self.ranks[task], age, task))
                 else:
                     self.deques.setdefault(worker, deque()).append(task)
 
@@ -299,16 +306,8 @@ class _Workers(Policy):
                 return task
         if not self.system.own:
             return heappop(self.heap)[2] if self.heap else None
-        queues: Mapping[int, Sized] = self.sorted if self.system.ranked else self.deques
-        if queues.get(core):
-            return self._taken(core, own=True)
-        if not (loaded := sorted(other for other, tasks in queues.items() if tasks)):
+        if self.deques.get(core):
+            return self.deques[core].pop()
+        if not (loaded := sorted(other for other, tasks in self.deques.items() if tasks)):
             return None
-        return self._taken(loaded[int(self.generator.integers(len(loaded)))], own=False)
-
-    def _taken(self, worker: int, *, own: bool) -> int:
-        """Return a task of a worker's deque: for itself or a thief."""
-        if self.system.ranked:
-            tasks = self.sorted[worker]
-            return tasks.pop(0 if own else bisect_left(tasks, (tasks[0][0], inf, 0)) - 1)[2]
-        return self.deques[worker].pop() if own else self.deques[worker].popleft()
+        return self.deques[loaded[int(self.generator.integers(len(loaded)))]].popleft()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -12,7 +11,6 @@ import numpy as np
 import numpy.typing as npt
 
 from simsched.errors import LayoutError, SpecError
-from simsched.graph.columns import Floats
 from simsched.machine import Machine
 from simsched.policy import Layout, Policy, Problem, Start, View
 from simsched.policy.placement import executor_cores
@@ -87,17 +85,21 @@ class WorkStealing(Policy):
                 f"{self}: the layout {layout} needs {layout.cores} cores; {machine} has {machine.n_threads}"
             )
         teams = executor_cores(machine, layout, "compact").indices.reshape(layout.executors, layout.width)
-        levels = problem.levels if self.priorities else None
-        return _Stealing(self.victims, problem, problem.generator(), teams.tolist(), levels)
+        return self.stealing(problem, teams.tolist())
+
+    def stealing(self, problem: Problem, teams: list[list[int]]) -> Stealing:
+        """Return what decides a replay, for workers on these threads."""
+        ranks = -problem.levels if self.priorities else np.zeros(problem.graph.n_tasks)
+        return Stealing(self.victims, problem, teams, ranks.tolist())
 
 
-class _Sorted:
-    """A deque in which the highest level counts first: the newest of several at its end, the oldest at its front."""
+class _Deque:
+    """Ready tasks of a worker, from which the newest or the oldest of those of the least rank are taken."""
 
-    def __init__(self, levels: Floats) -> None:
-        self._levels, self._came = levels, 0
-        self._end: list[tuple[float, int, int]] = []
-        self._front: list[tuple[float, int, int]] = []
+    def __init__(self, ranks: list[float]) -> None:
+        self._ranks, self._came = ranks, 0
+        # The least entry of the first is the oldest, that of the second the newest.
+        self._heaps: tuple[list[tuple[float, int, int]], ...] = ([], [])
         self._left: set[int] = set()
 
     def __len__(self) -> int:
@@ -105,39 +107,59 @@ class _Sorted:
 
     def append(self, task: int) -> None:
         """Add a task."""
-        level = -float(self._levels[task])
-        heappush(self._end, (level, -self._came, task))
-        heappush(self._front, (level, self._came, task))
         self._came += 1
+        for heap, age in zip(self._heaps, (self._came, -self._came), strict=True):
+            heappush(heap, (self._ranks[task], age, task))
         self._left.add(task)
 
-    def pop(self) -> int:
-        """Take the task at the end."""
-        return self._first(self._end)
-
-    def popleft(self) -> int:
-        """Take the task at the front."""
-        return self._first(self._front)
-
-    def _first(self, heap: list[tuple[float, int, int]]) -> int:
-        while (task := heappop(heap)[2]) not in self._left:
+    def taken(self, *, newest: bool) -> int:
+        """Take the newest or the oldest."""
+        while (task := heappop(self._heaps[newest])[2]) not in self._left:
             pass
         self._left.remove(task)
         return task
 
 
 @dataclass(frozen=True, eq=False)
-class _Stealing(Policy):
+class Stealing(Policy):
+    """Workers with deques in one replay.
+
+    Parameters
+    ----------
+    victims : str
+        As of `WorkStealing`.
+    problem : Problem
+    teams : list of list of int
+        Hardware threads of each worker.
+    ranks : list of float
+        Of each task: of a deque, those of the least are taken.
+    oldest : bool
+        Whether a worker takes the oldest of them, and a thief the newest; else the other way round.
+    notes : tuple of str
+        Remarks on the schedule.
+    """
+
     name = WorkStealing.name
 
     victims: str
     problem: Problem
-    generator: np.random.Generator
     teams: list[list[int]]
-    levels: Floats | None
-    deques: dict[int, deque[int] | _Sorted] = field(default_factory=dict)
+    ranks: list[float]
+    oldest: bool = False
+    notes: tuple[str, ...] = ()
+    deques: dict[int, _Deque] = field(default_factory=dict)
     running: dict[int, int] = field(default_factory=dict)  # worker of each task
     ended: dict[int, tuple[int, int]] = field(default_factory=dict)  # when, counted; its worker
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """Remarks on the schedule."""
+        return self.notes
+
+    @cached_property
+    def generator(self) -> np.random.Generator:
+        """The random numbers that choose victims."""
+        return self.problem.generator()
 
     @cached_property
     def worker_of(self) -> dict[int, int]:
@@ -149,18 +171,15 @@ class _Stealing(Policy):
         for task in view.newly_finished:
             self.ended[task] = (len(self.ended), self.running.pop(task))
         for dealt, task in enumerate(view.newly_ready):
-            owner = self._owner(task, dealt)
-            if owner not in self.deques:
-                self.deques[owner] = deque() if self.levels is None else _Sorted(self.levels)
-            self.deques[owner].append(task)
+            self.deques.setdefault(self._owner(task, dealt), _Deque(self.ranks)).append(task)
         found = []
         idle = [self.worker_of[core] for core in view.idle_cores if core in self.worker_of]
         # Who has tasks of its own takes one before others steal.
         for worker in sorted(idle, key=lambda worker: not self.deques.get(worker)):
             if own := self.deques.get(worker):
-                task = own.pop()
+                task = own.taken(newest=not self.oldest)
             elif any(self.deques.values()):
-                task = self.deques[self._victim(worker)].popleft()
+                task = self.deques[self._victim(worker)].taken(newest=self.oldest)
             else:
                 break
             self.running[task] = worker

@@ -184,10 +184,10 @@ def compare(
     seeds, unsampled = default_seeds(seed, samples, policies, target, tasks)
     with progress_bar(tasks.n_tasks * len(policies) * (MOST_REPLAYS + len(seeds)), "replaying") as progress:
         scenario = replace(scenario, progress=progress)
-        schedules, sequential = replays(scenario, tasks, policies)
+        schedules, sequential, refused = replays(scenario, tasks, policies)
         worlds_s = worlds_of(scenario, schedules, seeds)
     limits, others = best_bounds(scenario, tasks, bound, limit), left_out(policy, target)
-    frame = comparison_frame(schedules, sequential, limits, worlds_s, (*unsampled, *others))
+    frame = comparison_frame(schedules, sequential, limits, worlds_s, (*refused, *unsampled, *others))
     written = [] if out is None else list(write_gallery(out, schedules, frame))
     say_result(frame, json_, about=question(tasks, schedules[0].require_machine()))
     if out is not None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import product
-from math import ceil
+from math import ceil, floor, log10
 from typing import Any
 
 import numpy as np
 
 from simsched.errors import PolicyError
-from simsched.exact.model import MOST_UNITS, Units, Whole, ortools
+from simsched.exact.model import Units, Whole, ortools
 from simsched.graph.adjacency import place_in
 from simsched.notes import Note, Weight
 from simsched.policy import Assignment, Platform
@@ -18,8 +18,6 @@ from simsched.policy.planning.compiled import order_of
 
 #: Possible executors of tasks, and pairs of them of edges with messages: more take minutes to write down.
 MOST_CASES = 200_000
-#: Units of all tasks and messages, one after another: the solver's numbers have 64 bits.
-MOST_WHOLE = 1 << 62
 
 
 def assigned(platform: Platform, first: Assignment, ends_s: float, *, effort: float, seed: int) -> Assignment:
@@ -41,7 +39,7 @@ def assigned(platform: Platform, first: Assignment, ends_s: float, *, effort: fl
     Raises
     ------
     PolicyError
-        If there are too many possible plans to write down, or something takes far longer than that plan.
+        If there are too many possible plans to write down.
     MissingExtraError
         If OR-Tools is not installed.
 
@@ -97,12 +95,9 @@ class _Model:
         self.model: Any = self.cp_model.CpModel()
         sent = [seconds for by_pair in moving.values() for seconds in by_pair.values()]
         table = platform.kind_seconds
-        seconds = np.array([*table.ravel(), *sent])
-        if not float(seconds.sum()) * MOST_UNITS < (ends_s or 1.0) * MOST_WHOLE:
-            raise PolicyError(
-                f"optimal: tasks or messages take up to {seconds.max():g} s, more whole units of time than fit beside "
-                f"a plan that ends at {ends_s:g} s: take heft"
-            )
+        # What takes longer than the first plan is in no shorter one, however much longer: a round number for any of it.
+        beyond_s = float(f"1e{floor(log10(ends_s or 1.0)) + 1}")
+        seconds = np.minimum([*table.ravel(), *sent], beyond_s)
         self.units = units = Units.of(seconds, ends_s or 1.0)
         self.lengths: Whole = units.lengths[: table.size].reshape(table.shape)[:, platform.kind_of]
         self.horizon = int(self.lengths.max(axis=1).sum()) + int(units.lengths[table.size :].sum()) + 1

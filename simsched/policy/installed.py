@@ -8,6 +8,7 @@ from simsched.defaults import BASELINE
 from simsched.machine import Machine
 from simsched.notes import Note, Weight
 from simsched.plugins import registered
+from simsched.policy.names import distinct
 from simsched.policy.policy import NAMED_ALONE, Policy, policies
 from simsched.policy.rank_policy import RankPolicy
 
@@ -20,7 +21,7 @@ ON_KINDS = "heft"
 def policies_or_all(
     sources: str | Iterable[str | Policy | type[Policy]] | None, machine: Machine | None = None
 ) -> list[Policy]:
-    """Return the given policies, at least one, or by default all that are installed, the baseline first.
+    """Return the given policies, each once and at least one, or by default all that are installed, the baseline first.
 
     The default leaves out classics, for which "classics" stands, alone or in the list, but for exact searches. On a
     machine with several kinds of cores, it stands for those that look at these (`left_out` names the others), and the
@@ -49,7 +50,9 @@ def policies_or_all(
         if one.family and one.family not in NAMED_ALONE and (isinstance(one, RankPolicy) or not kinds)
     ]
     given = [sources] if isinstance(sources, str) else sources
-    return policies([one for source in given for one in (classics if source == CLASSICS else [source])])
+    return distinct(
+        policies([one for source in given for one in (classics if source == CLASSICS else [source])])
+    )
 
 
 def left_out(sources: str | Iterable[str | Policy | type[Policy]] | None, machine: Machine) -> list[Note]:

@@ -98,6 +98,28 @@ class RankPolicy(Policy):
         """
         raise PolicyError(f"policy {self} has no rank(); write one that returns a number for each task")
 
+    def rank_notes(self, problem: Problem) -> tuple[str, ...]:
+        """Return notes on what tasks are ranked by, for the schedule; none by default.
+
+        Parameters
+        ----------
+        problem : Problem
+
+        Returns
+        -------
+        tuple of str
+
+        Examples
+        --------
+        >>> import simsched as ss
+        >>> from simsched.policy import Problem
+        >>> graph, machine = ss.TaskGraph.from_edges([1.0, 2.0]), ss.machine("generic[cores=2]")
+        >>> problem = Problem(graph, machine, ss.CostModel().on(graph, machine), ss.Layout(2, 1))
+        >>> ss.policy("fifo").rank_notes(problem), ss.policy("dmdas").rank_notes(problem)
+        ((), ('no priorities recorded: those of tasks are upward ranks',))
+        """
+        return ()
+
     @property
     def discipline(self) -> Discipline:
         """Order of ready tasks: by `rank`, or first or last come, first served.

@@ -14,6 +14,7 @@ from simsched.errors import PolicyError
 from simsched.graph.adjacency import Csr, Index, place_in
 from simsched.graph.taskgraph import Seconds
 from simsched.machine import RuntimeProfile
+from simsched.machine.ways import Kinds
 from simsched.policy import CandidateRule, Policy, Problem, RankPolicy, Shortcuts
 from simsched.policy.placement import displaced
 from simsched.policy.policy import Discipline, Queue
@@ -119,7 +120,7 @@ class StaticPlan:
     rank_s : float64 array, shape (n,)
         Ranks in seconds, where `pushing` counts these; else empty.
     notes : tuple of str
-        Remarks of the policy's plan.
+        Remarks on the policy's plan or ranks.
     """
 
     problem: Problem
@@ -204,7 +205,7 @@ class StaticPlan:
         executors = executors_of(policy, problem)
         planned, kind_of = (
             planned_of(policy, problem, executors),
-            _kind_of(problem, executors, shortcuts),
+            _kind_of(problem, executors, shortcuts, discipline),
         )
         alone = problem.seconds if kind_of is None else problem.seconds_by_kind
         first = executors.indices[executors.indptr[:-1]]
@@ -229,7 +230,7 @@ class StaticPlan:
             data=DataPlan.of(problem, memory_limit, places, aborts=discipline == "spoliation"),
             pushing=policy.pushing,
             rank_s=_ranks_s(policy, problem, discipline),
-            notes=planned.notes if planned else (),
+            notes=planned.notes if planned else policy.rank_notes(problem),
         )
 
 
@@ -348,7 +349,9 @@ def _loads(problem: Problem, widths: Sequence[int]) -> Loads | None:
     )
 
 
-def _kind_of(problem: Problem, executors: Csr, shortcuts: Shortcuts | None) -> Index | None:
+def _kind_of(
+    problem: Problem, executors: Csr, shortcuts: Shortcuts | None, discipline: Discipline
+) -> Index | None:
     """Return the kind of each executor's cores, those of shortcuts last; None where all cores are alike."""
     machine = problem.machine
     if machine.kinds is None:
@@ -356,7 +359,16 @@ def _kind_of(problem: Problem, executors: Csr, shortcuts: Shortcuts | None) -> I
     first = executors.indices[executors.indptr[:-1]]
     if shortcuts is not None:
         first = np.append(first, shortcuts.threads)
-    return machine.kind_of[first % machine.n_cores]
+    found = machine.kind_of[first % machine.n_cores]
+    return _as_one(problem, machine.kinds)[found] if discipline in ("affinity", "spoliation") else found
+
+
+def _as_one(problem: Problem, kinds: Kinds) -> Index:
+    """Return of each kind of cores the first that has the same seconds, speed and link."""
+    stated = kinds.speeds, kinds.link_Bps, kinds.link_latency_s, kinds.flops_ratio, kinds.bandwidth_ratio
+    table = np.vstack([problem.seconds_by_kind, *(np.array(row) for row in stated if row)])
+    first: dict[bytes, int] = {}
+    return np.array([first.setdefault(own.tobytes(), kind) for kind, own in enumerate(table.T)], np.int32)
 
 
 def _position(policy: RankPolicy, problem: Problem, discipline: Discipline) -> Index:

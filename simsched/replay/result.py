@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from simsched.graph.adjacency import Csr, Index
 from simsched.graph.taskgraph import Seconds
-from simsched.replay.plan import Plan
+from simsched.replay.plan import DynamicPlan, Plan
 from simsched.schedule import Schedule
 from simsched.schedule.runs import Runs
 from simsched.schedule.transfers import Messages
@@ -46,7 +48,7 @@ def schedule_of(plan: Plan, times: Times, teams: Csr, alone_s: Seconds, engine: 
         finish_s=times.finish_s,
         teams=teams,
         team=times.team,
-        executor=times.executor,
+        executor=_executors(plan, times, teams),
         start_order=times.order,
         alone_s=alone_s,
         n_cores=problem.machine.n_threads,
@@ -59,3 +61,14 @@ def schedule_of(plan: Plan, times: Times, teams: Csr, alone_s: Seconds, engine: 
         messages=times.messages,
         lost=times.lost,
     )
+
+
+def _executors(plan: Plan, times: Times, teams: Csr) -> Index:
+    """Return who ran each task: under a dynamic policy its team's worker where there are workers, else a lane."""
+    if not isinstance(plan, DynamicPlan) or plan.rule is not None or plan.policy.layout_limits:
+        return times.executor
+    widths, threads = np.unique(teams.degrees()), teams.indices
+    if len(widths) != 1 or len(np.unique(threads)) < len(threads):
+        return times.executor
+    workers = threads[teams.indptr[:-1]] // np.int32(widths[0])
+    return workers[times.team] if len(np.unique(workers)) == teams.n else times.executor

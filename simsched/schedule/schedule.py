@@ -43,7 +43,10 @@ class Schedule(Shown):
     team : int32 array, shape (n,)
         The team that ran each task.
     executor : int32 array, shape (n,)
-        The executor, worker or lane that ran each task.
+        The executor or worker that ran each task, or a recording's lane. Under a policy that decides during the replay,
+        a worker is a team, if all are equally wide and share no core: its number is its first hardware thread over its
+        width, the core's on teams of one. Where teams change (`corun`), it is the lowest number that was free, for
+        drawings: `first_core` and `width` of `tasks`, and `teams`, say where a task ran.
     start_order : int32 array, shape (n,)
         Task indices in the order in which they were started.
     alone_s : float64 array, shape (n,)

@@ -14,7 +14,7 @@ from simsched.costs import CostModel
 from simsched.defaults import BASELINE
 from simsched.document.result import Result
 from simsched.drawing import Axes
-from simsched.errors import SpecError
+from simsched.errors import MissingExtraError, PolicyError, SpecError
 from simsched.exact import optimum
 from simsched.graph import TaskGraph
 from simsched.graph.required import check_graph
@@ -79,7 +79,8 @@ def compare(
         As in `simsched.simulate`.
     policies : sequence of policies, optional
         As `simsched.policy` takes them; "classics" for those of the literature. When not given, all others,
-        and HEFT on machines with several kinds of cores.
+        and HEFT on machines with several kinds of cores. One named twice has one row; one that refuses the graph has
+        none, and a note.
     layout : str, Layout or pair of int, optional
         The layout of every policy that it suits. Each of the others, and all when none is given, gets its best one, as
         `simulate(layout="best")` finds it; a note reports where the best would save over 10 % over a given one.
@@ -109,10 +110,10 @@ def compare(
     scenario = Scenario.on(graph, machine, layout, costs, runtime, engine, seed, progress)
     chosen = policies_or_all(policies, scenario.machine)
     seeds, unsampled = default_seeds(seed, samples, chosen, scenario.machine, graph)
-    schedules, sequential = replays(scenario, graph, chosen)
+    schedules, sequential, refused = replays(scenario, graph, chosen)
     limits = best_bounds(scenario, graph, bound, limit_s)
     worlds_s, others = worlds_of(scenario, schedules, seeds), left_out(policies, scenario.machine)
-    return comparison_frame(schedules, sequential, limits, worlds_s, (*unsampled, *others))
+    return comparison_frame(schedules, sequential, limits, worlds_s, (*refused, *unsampled, *others))
 
 
 def default_seeds(
@@ -144,12 +145,25 @@ def default_seeds(
 
 def replays(
     scenario: Scenario, graph: TaskGraph, policies: Sequence[Policy]
-) -> tuple[list[Schedule], Schedule]:
-    """Return the schedules that `compare` compares, one for each policy, and that of `sequential`."""
-    cases = [_case(scenario, graph, policy) for policy in policies]
-    schedules = [advised(case.replay()) for case in cases]
+) -> tuple[list[Schedule], Schedule, tuple[Note, ...]]:
+    """Return the schedules that `compare` compares, that of `sequential`, and notes on policies that refuse.
+
+    Raises
+    ------
+    PolicyError or MissingExtraError
+        Of the last policy, if all refuse.
+    """
+    schedules, refused = list[Schedule](), list[PolicyError | MissingExtraError]()
+    for policy in policies:
+        try:
+            schedules.append(advised(_case(scenario, graph, policy).replay()))
+        except (PolicyError, MissingExtraError) as error:
+            refused.append(error)
+    if not schedules:
+        raise refused[-1]
     sequential = next((s for s in schedules if s.policy == BASELINE), None)
-    return schedules, sequential or advised(_case(scenario, graph, policy_of(BASELINE)).replay())
+    notes = tuple(Note(f"left out, as it refuses: {error}", Weight.DOUBT) for error in refused)
+    return schedules, sequential or advised(_case(scenario, graph, policy_of(BASELINE)).replay()), notes
 
 
 def worlds_of(scenario: Scenario, schedules: Sequence[Schedule], seeds: range) -> list[list[float]]:

@@ -62,6 +62,7 @@ def test_the_graph_of_heft(engine):
     machine = "generic[cores=3,kinds=each,link_Bps=1.0,data=sent]"
     schedule = ss.simulate(graph, machine, "optimal[effort=20.0]", engine=engine)
     assert schedule.makespan_s == 73
+    assert ss.bounds(graph, machine).critical_path_s == 41  # HEFT's schedule length ratio is 80 / 41
     assert not any("not proven" in note for note in schedule.notes)
 
 
@@ -103,11 +104,28 @@ def test_large_graphs_are_refused():
         ss.policy("optimal").plan(platform, 0)
 
 
-@pytest.mark.parametrize("message_B", [[1, 2], [1e300, 2]])
-def test_seconds_that_fit_no_whole_units_are_refused(message_B):
-    graph = ss.TaskGraph.from_edges([1e-300] * 3, [(0, 1), (0, 2)], edge_bytes=message_B)
-    with pytest.raises(PolicyError, match=re.escape(f"up to {max(message_B):g} s") + ".* ends at 3e-300 s"):
-        ss.simulate(graph, "generic[cores=2,link_Bps=1.0,data=sent]", "optimal")
+def test_a_comparison_keeps_the_rows_of_others(monkeypatch):
+    """Names that do not exist stop it all the same, and so does a policy that refuses alone."""
+    monkeypatch.setattr("simsched.exact.assigning.MOST_CASES", 3)
+    graph, machine = ss.TaskGraph.from_edges([1.0, 1.0]), "generic[cores=2]"
+    found = ss.compare(graph, machine, ["optimal", "fifo"], layout="2x1", samples=1)
+    assert found["policy"].tolist() == ["fifo"]
+    assert found.notes[0].startswith("left out, as it refuses: optimal: 2 tasks on 2 executors are 4 cases")
+    for policies, error in (["optimal"], PolicyError), (["optmal", "fifo"], SpecError):
+        with pytest.raises(error):
+            ss.compare(graph, machine, policies, layout="2x1", samples=1)
+
+
+@pytest.mark.parametrize("beyond", [1e4, 1e9, 1e300])
+def test_what_takes_far_longer_is_in_no_plan(beyond):
+    """Core 0 runs 0 until 2, core 1 runs 1 until 3, when the byte for 2 is there, and 2 until 4."""
+    graph = ss.TaskGraph.from_edges([[2.0, beyond], [1.0, 3.0], [3.0, 1.0]], [(0, 2)], edge_bytes=[1.0])
+    machine = "generic[cores=2,kinds=each,link_Bps=1.0,data=sent]"
+    found = ss.compare(graph, machine, ["heft", "optimal"], layout="2x1", samples=1)
+    assert found["makespan_s"].tolist()[1] == 4
+    graph = ss.TaskGraph.from_edges([1 / beyond] * 3, [(0, 1), (0, 2)], edge_bytes=[1.0, beyond])
+    schedule = ss.simulate(graph, "generic[cores=2,link_Bps=1.0,data=sent]", "optimal")
+    assert schedule.makespan_s == pytest.approx(3 / beyond)
 
 
 def test_effort_is_some_time():

@@ -10,6 +10,7 @@ from hypothesis import given, settings, strategies as st
 
 import simsched as ss
 from simsched.errors import SpecError
+from simsched.graph import Recording
 
 from .planned import ESTEE, platform_of
 
@@ -96,6 +97,22 @@ def test_dmdas_runs_the_highest_priority_of_its_queue(engine):
     case = [[1], [1], [1], [1], [5]], [(0, 1, 0), (0, 2, 0), (0, 3, 0), (3, 4, 0)]
     assert run(*case, "dmda", engine)[1] == [0, 1, 2, 3, 4]
     assert run(*case, "dmdas", engine)[1] == [0, 7, 8, 1, 2]
+
+
+def test_dmdas_takes_recorded_priorities(engine):
+    """The program gave 2 the highest priority, then 1, and none to 3 for all of its chain; a note says which."""
+    none = np.zeros(5)
+    given = Recording(none, none + 1.0, none.astype(np.int32), ("a",), np.array([0.0, 1.0, 2.0, 0.0, 0.0]))
+    for recording, order, note in (
+        (given, [0, 2, 1, 3, 4], "priorities of tasks are the recorded ones"),
+        (None, [0, 3, 4, 1, 2], "no priorities recorded: those of tasks are upward ranks"),
+    ):
+        graph = ss.TaskGraph.from_edges(
+            [1.0, 1, 1, 1, 5], [(0, 1), (0, 2), (0, 3), (3, 4)], recording=recording
+        )
+        schedule = ss.simulate(graph, "generic[cores=1]", "dmdas", engine=engine)
+        assert schedule.start_order.tolist() == order
+        assert note in schedule.notes
 
 
 def test_dmdas_runs_what_misses_fewest_bytes_of_equal_priorities(engine):
@@ -227,6 +244,16 @@ def test_dm_without_data_is_a_list_in_order_of_readiness(seed, p, n):
 def test_a_kind_takes_what_it_accelerates_most(engine):
     """The second speeds 2 up 8 times, 1 thrice, 0 twice: it takes 2, the first 0, and 1 goes to who is idle first."""
     assert run([[4, 2], [9, 3], [8, 1]], [], AT_RUN_TIME, engine) == ([0, 1, 1], [0, 1, 0])
+
+
+@pytest.mark.rule("Accelerated tasks")
+def test_cores_of_equal_seconds_are_one_kind(engine):
+    """A processor and two accelerators: these take 0 to 3, which they do ten times as fast, before 5, of 10/9.
+
+    With the other accelerator as the best other kind, all would have the ratio 1, and 5 would go first by its rank.
+    """
+    found = run([[10, 1, 1]] * 4 + [[10, 9, 9]] * 2, [], AT_RUN_TIME, engine)
+    assert found == ([1, 2, 1, 2, 0, 1], [0, 0, 1, 1, 0, 2])
 
 
 @pytest.mark.parametrize("policy", [AT_RUN_TIME, TAKEN_OVER])

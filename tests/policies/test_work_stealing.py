@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 
 import simsched as ss
 from simsched.errors import LayoutError, SpecError
+from simsched.graph import Recording
 from simsched.testing.strategies import graphs
 
 FAN = [(0, task) for task in range(1, 5)]
@@ -61,6 +63,15 @@ def test_thieves_stay_on_their_tile(engine):
     assert {int(schedule.executor[task]) for task in (6, 7)} == {2, 3}
 
 
+def test_the_executor_is_the_worker(engine):
+    """1 runs on core 2, as 3 before it, when core 1 is idle, too, and would be the lowest number that is free."""
+    seconds = [[3.0, 1, 1], [2, 4, 2], [2, 1, 2], [3, 1, 2]]
+    graph = ss.TaskGraph.from_edges(seconds, [(3, 1)], edge_bytes=[2.0])
+    machine = "generic[cores=3,kinds=each,link_Bps=1.0,data=sent]"
+    tasks = ss.simulate(graph, machine, "work-stealing", engine=engine).tasks
+    assert tasks["executor"].tolist() == tasks["first_core"].tolist() == [0, 2, 1, 2]
+
+
 def test_victims_are_those_named():
     with pytest.raises(SpecError, match="expected one of random, near, hierarchical"):
         ss.policy("work-stealing[victims=rich]")
@@ -86,32 +97,40 @@ def test_workers_of_a_layout(engine):
     schedule = ss.simulate(
         graph, "generic[cores=4]", "work-stealing", layout="2x2", costs=even, engine=engine
     )
-    assert schedule.tasks[["width", "first_core", "start_s"]].to_numpy().tolist() == [
-        [2, 0, 1], [2, 2, 1], [2, 0, 0], [2, 2, 0]
+    assert schedule.tasks[["width", "first_core", "start_s", "executor"]].to_numpy().tolist() == [
+        [2, 0, 1, 0], [2, 2, 1, 1], [2, 0, 0, 0], [2, 2, 0, 1]
     ]  # fmt: skip
     with pytest.raises(LayoutError, match="the layout 5x1 needs 5 cores"):
         ss.simulate(graph, "generic[cores=4]", "work-stealing", layout="5x1", engine=engine)
 
 
-def test_priorities_of_lws(engine):
-    """0 leaves 1 to 4, of levels 2, 5, 5 and 1: core 0 runs the newest of the highest, core 1 the oldest of them."""
-    graph = ss.TaskGraph.from_edges([1, 2, 5, 5, 1], [(0, task) for task in (1, 2, 3, 4)])
-    run = {
-        policy: ss.simulate(graph, "generic[cores=2]", policy, engine=engine).executor.tolist()
-        for policy in ("lws", "lws[priorities=true]")
-    }
-    assert run["lws[priorities=true]"][2:4] == [1, 0]
-    assert run["lws"][1] == 1
-    assert run["lws"][4] == 0
+def test_lws_runs_the_oldest_and_steals_the_newest(engine):
+    """0 leaves 1 to 4, of levels 2, 5, 5 and 1: core 0 runs the older of the highest, 2, and core 1 steals 3.
+
+    By age alone, core 0 runs 1 and then 2 of 5 s, and core 1 steals 4 and then 3.
+    """
+    graph = ss.TaskGraph.from_edges([1, 2, 5, 5, 1], FAN)
+    for policy, starts in ("lws", [0, 6, 1, 1, 6]), ("lws[priorities=false]", [0, 1, 3, 2, 1]):
+        schedule = ss.simulate(graph, "generic[cores=2]", policy, engine=engine)
+        assert schedule.tasks["first_core"].tolist() == [0, 0, 0, 1, 1]
+        assert schedule.start_s.tolist() == starts
 
 
-@settings(deadline=None, max_examples=10)
-@given(graphs(max_tasks=20))
-def test_without_priorities_all_levels_count_alike(graph):
-    """Tasks of equal levels, sorted or not, are taken alike: here, all of one task each."""
-    flat = ss.TaskGraph.from_edges([1.0] * graph.n_tasks)
-    one, other = (
-        ss.simulate(flat, "generic[cores=3]", policy).executor.tolist()
-        for policy in ("lws", "lws[priorities=true]")
-    )
-    assert one == other
+def test_lws_takes_recorded_priorities_and_is_starpus(engine):
+    """On one core the recorded priorities decide, and levels without any; a note says which.
+
+    `runtime[system=starpu-lws]` is the same rule.
+    """
+    none = np.zeros(5)
+    run = Recording(none, none + 1.0, none.astype(np.int32), ("a",), np.array([9.0, 1.0, 5.0, 5.0, 2.0]))
+    for recording, order, note in (
+        (run, [0, 2, 3, 4, 1], "priorities of tasks are the recorded ones"),
+        (None, [0, 1, 4, 2, 3], "no priorities recorded: those of tasks are levels"),
+    ):
+        graph = ss.TaskGraph.from_edges([1, 9, 1, 1, 2], FAN, recording=recording)
+        found = ss.simulate(graph, "generic[cores=1]", "lws", engine=engine)
+        assert found.start_order.tolist() == order
+        assert note in found.notes
+        same = ss.simulate(graph, "generic[cores=3]", "runtime[system=starpu-lws]", engine=engine)
+        as_lws = "lws" if recording else "lws[priorities=false]"
+        assert same.start_s.tolist() == ss.simulate(graph, "generic[cores=3]", as_lws).start_s.tolist()

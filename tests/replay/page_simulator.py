@@ -5,6 +5,7 @@ Every instant looks at everything again: no event queue, no heap, nothing kept t
 
 from __future__ import annotations
 
+from functools import cached_property
 from itertools import pairwise
 from math import inf
 from types import SimpleNamespace
@@ -261,11 +262,24 @@ class Listed(Simulator):
 class Accelerated(Listed):
     """HeteroPrio: idle executors take what their kind of cores accelerates most, or take running tasks over."""
 
-    def kind(self, executor):
+    def own_kind(self, executor):
         return int(self.machine.kind_of[self.teams[executor][0] % self.machine.n_cores])
 
+    @cached_property
+    def alike(self):
+        """Return of each executor the first one whose cores have the same seconds, speed and link."""
+        kinds, looks = self.machine.kinds, []
+        for one in range(self.k):
+            rows = (kinds.speeds, kinds.link_Bps, kinds.link_latency_s) if kinds else ()
+            stated = [row[self.own_kind(one)] for row in rows if row]
+            looks.append([*stated, *(self.estimate_s(task, one) for task in range(self.n))])
+        return [looks.index(look) for look in looks]
+
+    def kind(self, executor):
+        return self.alike[executor]
+
     def estimate_s(self, task, executor):
-        return self.of_kind[self.kind(executor)].seconds_of(task, len(self.teams[executor]))
+        return self.of_kind[self.own_kind(executor)].seconds_of(task, len(self.teams[executor]))
 
     def ratio(self, task, executor):
         """Return the seconds on an executor over those on the best other kind of which there are executors."""

@@ -60,7 +60,7 @@ def test_planned_policies(policy, engine):
         "cpa",
         "mcpa",
         "work-stealing",
-        "lws[priorities=true]",
+        "lws",
     ],
 )
 def test_dynamic_policies(policy, engine):

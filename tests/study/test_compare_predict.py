@@ -142,4 +142,4 @@ def test_policies_of_one_name_are_told_apart(tmp_path):
     assert not found.left_out
     sweep = ss.Sweep([GRAPH], ["generic[cores=2]"], ["fifo", Mine, Mine()])
     assert sweep.run(tmp_path)["policy"].tolist() == ["fifo (Fifo)", f"fifo ({other})", f"fifo ({other})"]
-    assert ss.compare(GRAPH, "generic[cores=2]", ["fifo", "fifo"])["policy"].tolist() == ["fifo", "fifo"]
+    assert ss.compare(GRAPH, "generic[cores=2]", ["fifo", "fifo"])["policy"].tolist() == ["fifo"]

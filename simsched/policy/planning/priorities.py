@@ -12,6 +12,7 @@ from simsched.graph.adjacency import Index, place_in
 from simsched.graph.columns import Floats
 from simsched.graph.taskgraph import Seconds
 from simsched.native import find
+from simsched.notes import Note, Weight
 from simsched.policy.layout import Layout
 from simsched.policy.planning.compiled import bound, order_of
 from simsched.policy.platform import Platform
@@ -107,6 +108,35 @@ class Priorities:
         platform = self.platform
         counts: list[int] = np.bincount(platform.kind_of, minlength=platform.kind_seconds.shape[1]).tolist()
         return counts
+
+
+def recorded_priorities(problem: Problem) -> Floats | None:
+    """Return the priorities of tasks that a recording has, the highest first; None without any.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> graph, machine = ss.TaskGraph.from_edges([1.0, 2.0]), ss.machine("generic[cores=2]")
+    >>> recorded_priorities(Problem(graph, machine, ss.CostModel().on(graph, machine))) is None
+    True
+    """
+    run = problem.graph.recording
+    return None if run is None or run.priorities is None else np.asarray(run.priorities, np.float64)
+
+
+def priorities_note(problem: Problem, instead: str) -> str:
+    """Return the note on whose priorities order the tasks: the recording's, or what there is instead.
+
+    Examples
+    --------
+    >>> import simsched as ss
+    >>> graph, machine = ss.TaskGraph.from_edges([1.0, 2.0]), ss.machine("generic[cores=2]")
+    >>> priorities_note(Problem(graph, machine, ss.CostModel().on(graph, machine)), "levels")
+    'no priorities recorded: those of tasks are levels'
+    """
+    if recorded_priorities(problem) is not None:
+        return "priorities of tasks are the recorded ones"
+    return Note(f"no priorities recorded: those of tasks are {instead}", Weight.ASSUMPTION)
 
 
 def positions(*keys: npt.ArrayLike) -> Index:
