@@ -20,6 +20,7 @@ import simsched as ss
 from simsched.cli import app
 from simsched.hwmodels.core_machine import CoreNumbers
 from simsched.hwmodels.cores import known_cores
+from simsched.machine.schema import NARROW
 from simsched.plugins import named, registered
 from simsched.replay.engines import LIMITS
 from simsched.spec import format_scalar
@@ -76,6 +77,7 @@ def cores() -> Iterator[str]:
         "what it is",
         "part",
         "FLOP/cycle (FP32)",
+        "in BF16, FP16, INT8",
         "vector, bit",
         "GHz",
         "one core, GB/s",
@@ -92,7 +94,10 @@ def cores() -> Iterator[str]:
             numbers.bandwidth(),
             core.cores,
         ]
-        yield f"| `{core.name}` | {core.title} | {core.part} | {' | '.join(map(_trusted, shown))} |"
+        first, *others = map(_trusted, shown)
+        narrow = (getattr(core, f"{element}_per_cycle") for element in NARROW)
+        rates = ", ".join("-" if one is None else _trusted(one) for one in narrow)
+        yield f"| `{core.name}` | {core.title} | {core.part} | {' | '.join([first, rates, *others])} |"
 
 
 def _trusted(number: Any) -> str:

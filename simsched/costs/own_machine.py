@@ -56,7 +56,8 @@ def recorder_of(graph: TaskGraph) -> Machine | None:
     Examples
     --------
     >>> import simsched as ss
-    >>> [str(recorder_of(ss.TaskGraph.from_edges([1.0], recorded_on=name))) for name in ("grace", "laptop")]
+    >>> hosts = ["grace", ss.RecordedOn("laptop")]
+    >>> [str(recorder_of(ss.TaskGraph.from_edges([1.0], recorded_on=host))) for host in hosts]
     ['grace', 'None']
     """
     return None if graph.recorded_on is None else _named(graph.recorded_on.name)

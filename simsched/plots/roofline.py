@@ -128,7 +128,8 @@ def roofline(schedule: Schedule, machine: str | Path | Machine | None = None, ax
     """Draw the ops of a schedule below the roofs of one core, a tile, a memory domain and the whole machine.
 
     A marker is as large as its share of the core time; the 8 kinds that hold most have a colour and a shape each, the
-    others are grey. Full lines are the memory, dashed ones the L2; see `roofline_frame` and `roofs_frame`.
+    others are grey. Full lines are the memory, dashed ones the L2; see `roofline_frame` and `roofs_frame`. Roofs are
+    those of FP32: products of narrower elements may lie above them.
 
     Parameters
     ----------

@@ -43,6 +43,16 @@ def test_diamond(diamond: Any, named_edges: Named) -> None:
     assert "Left out: 1 record of the runtime's own nodes (_SOURCE, _SINK)." in graph.report.notes
 
 
+@pytest.mark.parametrize(("number", "element"), [(14, ";element=bf16"), (19, ";element=fp16"), (2, "")])
+def test_products_have_the_type_of_their_operands(diamond: Any, number: int, element: str) -> None:
+    step = diamond()
+    for device in step.message.step_stats.dev_stats:
+        for stats in device.node_stats:
+            for output in stats.output:
+                output.tensor_description.dtype = number
+    assert load(step.save()).shapes.to_list() == ["", "2x2", f"2x2;2x2{element}", "2x2"]
+
+
 def test_text_and_gzip_are_the_same(diamond: Any, named_edges: Named) -> None:
     from google.protobuf import text_format
 
