@@ -157,6 +157,7 @@ class Runtime(Policy):
     """
 
     name = "runtime"
+    any_core = True
     family = "runtimes"
     queue = "shared"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from heapq import heappop, heappush
@@ -15,6 +15,7 @@ from simsched.errors import LayoutError, SpecError
 from simsched.graph.columns import Floats
 from simsched.machine import Machine
 from simsched.policy import Layout, Policy, Problem, Start, View
+from simsched.policy.bound import Bound, kinds_of_teams, require_executors
 from simsched.policy.placement import executor_cores
 
 VICTIMS = ("random", "near", "hierarchical")
@@ -25,7 +26,8 @@ class WorkStealing(Policy):
     """A core runs the newest task of its own deque, and where that is empty, the oldest of another core's.
 
     A task that becomes ready joins the deque of the core on which the last of its predecessors ran; tasks that are
-    ready from the beginning are dealt to the cores in turn. Cores take tasks of their own before others steal them.
+    ready from the beginning are dealt to the cores in turn. Where that core cannot run a task, the next one has it that
+    can. Cores take tasks of their own before others steal them.
     Each task runs on one core; a layout k x w has k workers with a deque each, whose tasks run on w cores. Stealing
     costs no more than starting. Cost: O(cores) per decision.
 
@@ -86,9 +88,16 @@ class WorkStealing(Policy):
             raise LayoutError(
                 f"{self}: the layout {layout} needs {layout.cores} cores; {machine} has {machine.n_threads}"
             )
-        teams = executor_cores(machine, layout, "compact").indices.reshape(layout.executors, layout.width)
-        levels = problem.levels if self.priorities else None
-        return _Stealing(self.victims, problem, problem.generator(), teams.tolist(), levels)
+        workers = executor_cores(machine, layout, "compact")
+        teams = workers.indices.reshape(layout.executors, layout.width)
+        require_executors(problem.graph, machine, layout, workers)
+        levels, bound = problem.levels if self.priorities else None, Bound.on(problem.graph, machine)
+        kinds = kinds_of_teams(machine, workers)
+        able = (
+            None if bound is None else np.stack([bound.runs_on[:, one].all(axis=1) for one in kinds], axis=1)
+        )
+        groups = None if bound is None or able is None else able[bound.group_of]
+        return _Stealing(self.victims, problem, problem.generator(), teams.tolist(), levels, groups)
 
 
 class _Sorted:
@@ -102,6 +111,9 @@ class _Sorted:
 
     def __len__(self) -> int:
         return len(self._left)
+
+    def __iter__(self) -> Iterator[int]:
+        return (task for _, _, task in sorted(self._front) if task in self._left)
 
     def append(self, task: int) -> None:
         """Add a task."""
@@ -119,6 +131,10 @@ class _Sorted:
         """Take the task at the front."""
         return self._first(self._front)
 
+    def remove(self, task: int) -> None:
+        """Take a task."""
+        self._left.remove(task)
+
     def _first(self, heap: list[tuple[float, int, int]]) -> int:
         while (task := heappop(heap)[2]) not in self._left:
             pass
@@ -135,6 +151,7 @@ class _Stealing(Policy):
     generator: np.random.Generator
     teams: list[list[int]]
     levels: Floats | None
+    able: npt.NDArray[np.bool_] | None  # whether each worker can run each task; None where all can
     deques: dict[int, deque[int] | _Sorted] = field(default_factory=dict)
     running: dict[int, int] = field(default_factory=dict)  # worker of each task
     ended: dict[int, tuple[int, int]] = field(default_factory=dict)  # when, counted; its worker
@@ -159,8 +176,10 @@ class _Stealing(Policy):
         for worker in sorted(idle, key=lambda worker: not self.deques.get(worker)):
             if own := self.deques.get(worker):
                 task = own.pop()
+            elif loaded := self._loaded(worker):
+                task = self._stolen(worker, self.deques[self._victim(worker, loaded)])
             elif any(self.deques.values()):
-                task = self.deques[self._victim(worker)].popleft()
+                continue
             else:
                 break
             self.running[task] = worker
@@ -169,16 +188,32 @@ class _Stealing(Policy):
 
     def _owner(self, task: int, dealt: int) -> int:
         """Return the worker on whose deque a task that became ready goes."""
-        if not (before := self.problem.graph.predecessors.neighbours(task).tolist()):
-            return dealt % len(self.teams)
-        return max(self.ended[other] for other in before)[1]
+        before = self.problem.graph.predecessors.neighbours(task).tolist()
+        first = max(self.ended[other] for other in before)[1] if before else dealt % len(self.teams)
+        if self.able is None:
+            return first
+        return min(np.flatnonzero(self.able[task]).tolist(), key=lambda worker: (worker < first, worker))
 
     def _core(self, worker: int) -> int:
         """Return the first core of a worker."""
         return self.teams[worker][0] % self.problem.machine.n_cores
 
-    def _victim(self, thief: int) -> int:
+    def _loaded(self, thief: int) -> list[int]:
+        """Return the workers that have tasks which a thief can run."""
         loaded = sorted(worker for worker, tasks in self.deques.items() if tasks)
+        if (able := self.able) is None:
+            return loaded
+        return [worker for worker in loaded if any(able[task, thief] for task in self.deques[worker])]
+
+    def _stolen(self, thief: int, tasks: deque[int] | _Sorted) -> int:
+        """Take the oldest of some tasks that a thief can run."""
+        if (able := self.able) is None:
+            return tasks.popleft()
+        task = next(task for task in tasks if able[task, thief])
+        tasks.remove(task)
+        return task
+
+    def _victim(self, thief: int, loaded: list[int]) -> int:
         if self.victims == "near":
             hops = self.problem.machine.hops(self._core(thief))
             return min(loaded, key=lambda worker: (int(hops[self._core(worker)]), worker))

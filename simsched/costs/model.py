@@ -399,7 +399,7 @@ def _by_kind(graph: TaskGraph, machine: Machine, one_core: Seconds) -> Seconds |
     same = one_core == graph.durations_s
     with np.errstate(invalid="ignore", divide="ignore"):
         scaled = given * np.nan_to_num(one_core / graph.durations_s)[:, None]
-    return np.where(same[:, None], given, scaled)
+    return np.where(same[:, None] | np.isinf(given), given, scaled)
 
 
 def _of_kind(graph: TaskGraph, machine: Machine, kinds: Kinds, one_core: Seconds, kind: int) -> Seconds:
