@@ -9,6 +9,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
+from simsched.costs.possible import never_on
 from simsched.errors import LayoutError, PolicyError
 from simsched.graph import TaskGraph
 from simsched.graph.adjacency import Csr, Index
@@ -35,28 +36,29 @@ class Bound:
     --------
     >>> from math import inf
     >>> import simsched as ss
-    >>> bound = Bound.of(ss.TaskGraph.from_edges([[1.0, inf], [2.0, 1.0]]))
-    >>> bound.group_of.tolist(), bound.runs_on.tolist(), bound.stranded([(1,)])
-    ([0, 1], [[True, False], [True, True]], 0)
+    >>> machine = ss.machine("generic[cores=2,kinds=each]")
+    >>> bound = Bound.on(ss.TaskGraph.from_edges([[1.0, inf], [2.0, 1.0]]), machine)
+    >>> bound.group_of.tolist(), bound.runs_on.tolist(), bound.stranded([(1,)]), bound.leaves_a_choice
+    ([0, 1], [[True, False], [True, True]], 0, True)
     """
 
     group_of: Index
     runs_on: npt.NDArray[np.bool_]
 
     @classmethod
-    def of(cls, graph: TaskGraph) -> Bound | None:
-        """Return the groups of a graph's tasks; None where all of them can run on all kinds."""
-        if graph.seconds_by_kind is None or not (never := np.isinf(graph.seconds_by_kind)).any():
+    def on(cls, graph: TaskGraph, machine: Machine) -> Bound | None:
+        """Return the groups of a graph's tasks on a machine; None where all can run on all kinds of its cores."""
+        if (never := never_on(graph, machine)) is None:
             return None
         rows = np.packbits(~never, axis=1)
         alike = rows[:, 0] if rows.shape[1] == 1 else np.unique(rows, axis=0, return_inverse=True)[1].ravel()
         _, first, group_of = np.unique(alike, return_index=True, return_inverse=True)
         return cls(group_of.astype(np.int32), ~never[first])
 
-    @classmethod
-    def on(cls, graph: TaskGraph, machine: Machine) -> Bound | None:
-        """Return the groups of a graph's tasks on a machine; None where its cores are alike, too."""
-        return None if machine.kinds is None else cls.of(graph)
+    @property
+    def leaves_a_choice(self) -> bool:
+        """Whether a task can run on several kinds."""
+        return bool((self.runs_on.sum(axis=1) > 1).any())
 
     def stranded(self, teams: Iterable[Sequence[int]]) -> int | None:
         """Return the first task that none of some teams can run, given by their kinds of cores; None where none is."""

@@ -204,9 +204,8 @@ class Listed(Simulator):
 
     def can_run(self, task, executor):
         """Return whether an executor can run a task (rule 11)."""
-        if (seconds := self.graph.seconds_by_kind) is None:
-            return True
-        return seconds[task, self.machine.kind_of[self.teams[executor][0] % self.machine.n_cores]] < inf
+        kind = self.machine.kind_of[self.teams[executor][0] % self.machine.n_cores]
+        return self.of_kind[kind].one_core_s[task] < inf
 
     def idle(self, executors):
         return [one for one in executors if one not in self.busy and one not in self.buffers]
