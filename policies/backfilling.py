@@ -52,6 +52,7 @@ class Backfilling(Policy):
     """
 
     name = "backfilling"
+    any_core = True
     family = "batch"
 
     mode: str = "easy"

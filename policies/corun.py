@@ -74,6 +74,7 @@ class CoRun(Policy):
     """
 
     name = "corun"
+    any_core = True
     takes_layout = True
     layout_limits = True
 

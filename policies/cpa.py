@@ -47,6 +47,7 @@ class Cpa(Policy):
     """
 
     name = "cpa"
+    any_core = True
     family = "moldable"
     #: Whether the tasks of a level have no more cores together than there are.
     by_level: ClassVar[bool] = False

@@ -8,6 +8,7 @@ import numpy as np
 
 from simsched.policy import Assignment, PlannedPolicy, Platform
 from simsched.policy.planning import Priorities, plan_list, positions
+from simsched.policy.planning.draft import fastest_for
 
 #: By how much, relatively, a sum of the same seconds can differ.
 ROUNDING = 1e-12
@@ -48,7 +49,7 @@ class Cpop(PlannedPolicy):
         through = priorities.b_level + priorities.t_level
         path = critical_path(priorities)
         pinned = np.full(len(through), -1, np.int32)
-        pinned[path] = platform.kind_seconds[path].sum(axis=0)[platform.kind_of].argmin()
+        pinned[path] = fastest_for(platform, path)
         return plan_list(platform, positions(-through), insertion=True, by_finish=True, pinned=pinned)
 
 

@@ -72,16 +72,17 @@ class Dls(OnlineList):
 
 
 def medians(platform: Platform) -> Seconds:
-    """Return the median seconds of each task over the executors, shape (n,).
+    """Return the median seconds of each task over the executors that can run it, shape (n,).
 
     Parameters
     ----------
     platform : Platform
     """
-    seconds, p = platform.kind_seconds, platform.n_executors
+    seconds = platform.kind_seconds
     order = np.argsort(seconds, axis=1, kind="stable")
     counts = np.bincount(platform.kind_of, minlength=seconds.shape[1])
     upto = np.cumsum(counts[order], axis=1)
-    middle = [(upto > place).argmax(axis=1)[:, None] for place in ((p - 1) // 2, p // 2)]
+    able = (np.isfinite(seconds) @ counts)[:, None]
+    middle = [(upto > place).argmax(axis=1)[:, None] for place in ((able - 1) // 2, able // 2)]
     low, high = (np.take_along_axis(seconds, np.take_along_axis(order, at, axis=1), axis=1) for at in middle)
     return np.asarray((low[:, 0] + high[:, 0]) / 2.0)

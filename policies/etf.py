@@ -60,4 +60,6 @@ class Etf(OnlineList):
     def plan(self, platform: Platform, seed: int) -> Assignment:
         """Return where each task runs, and in which order."""
         level = Priorities(platform).static_level
-        return plan_pairs(platform, "least", extra=np.zeros_like(platform.kind_seconds), level=level)
+        return plan_pairs(
+            platform, "least", extra=np.where(np.isinf(platform.kind_seconds), np.inf, 0.0), level=level
+        )

@@ -10,13 +10,15 @@ from simsched.notes import Note, Weight
 from simsched.policies.met import Met
 from simsched.policy import Assignment, Platform
 from simsched.policy.planning import plan_list
+from simsched.policy.planning.draft import fastest_for
 
 
 @dataclass(frozen=True, kw_only=True)
 class FastestNode(Met):
     """Fastest node: one executor runs all tasks, that on which they take least together.
 
-    Of several executors the lowest-numbered, and of the ready tasks the one of the lowest index first. Nothing is
+    Tasks that cannot run there go where they start first. Of several executors the lowest-numbered, and of the ready
+    tasks the one of the lowest index first. Nothing is
     sent: it shows what all others gain. SAGA has a speed for each executor, and takes the highest.
 
     Cost: O(edges + tasks x executors).
@@ -48,7 +50,7 @@ class FastestNode(Met):
     def plan(self, platform: Platform, seed: int) -> Assignment:
         """Return where each task runs, and in which order."""
         n = platform.successors.n
-        fastest = platform.kind_seconds.sum(axis=0)[platform.kind_of].argmin()
+        fastest = fastest_for(platform, list(range(n)))
         position = np.arange(n, dtype=np.int32)
         return plan_list(
             platform, position, insertion=False, by_finish=False, pinned=np.full(n, fastest, np.int32)

@@ -55,7 +55,7 @@ class Fcp(PlannedPolicy):
                 task = later.popleft()
                 heappush(ready, (-level[task], task))
             _, task = heappop(ready)
-            start, executor = _first_start(draft, task, idle.first())
+            start, executor = _first_start(draft, task, idle.first_for(task))
             draft.place(task, executor, start)
             later.extend(draft.released(task))
         return draft.assignment()

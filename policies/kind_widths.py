@@ -41,6 +41,7 @@ class KindWidths(Policy):
     """
 
     name = "kind-widths"
+    any_core = True
 
     widths: str = ""
     other: int = 1

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from simsched.policies.work_stealing import Stealing, WorkStealing
+from simsched.policies.work_stealing import Able, Stealing, WorkStealing
 from simsched.policy import Problem
 from simsched.policy.planning import priorities_note, recorded_priorities
 
@@ -49,10 +49,10 @@ class Lws(WorkStealing):
     victims: str = "near"
     priorities: bool = True
 
-    def stealing(self, problem: Problem, teams: list[list[int]]) -> Stealing:
+    def stealing(self, problem: Problem, teams: list[list[int]], able: Able = None) -> Stealing:
         """Return what decides a replay, for workers on these threads."""
         ranks, given = np.zeros(problem.graph.n_tasks), recorded_priorities(problem)
         if self.priorities:
             ranks = -problem.levels if given is None else -given
         notes = (priorities_note(problem, "levels"),) if self.priorities else ()
-        return Stealing(self.victims, problem, teams, ranks.tolist(), oldest=True, notes=notes)
+        return Stealing(self.victims, problem, teams, ranks.tolist(), able, oldest=True, notes=notes)

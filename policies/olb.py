@@ -45,6 +45,6 @@ class Olb(PlannedPolicy):
         draft = Draft(platform, insertion=False)
         idle = Idle(draft)
         for task in draft.by_position(np.arange(platform.successors.n, dtype=np.int32)):
-            executor = idle.first()
+            executor = idle.first_for(task)
             draft.place(task, executor, draft.start_on(task, executor))
         return draft.assignment()

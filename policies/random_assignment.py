@@ -14,8 +14,8 @@ from simsched.policy.planning import plan_list
 class RandomAssignment(PlannedPolicy):
     """Random assignment: a random ready task goes next, on a random executor, whatever it costs.
 
-    Tasks and executors are sampled from the replay's seed, each equally likely. A task starts after all that is planned
-    on its executor.
+    Tasks and executors that can run them are sampled from the replay's seed, each equally likely. A task starts after
+    all that is planned on its executor.
 
     Cost: O(tasks + edges).
 
@@ -39,5 +39,8 @@ class RandomAssignment(PlannedPolicy):
         """Return where each task runs, and in which order."""
         random, n = np.random.default_rng([seed, 1]), platform.successors.n
         executors = random.integers(platform.n_executors, size=n, dtype=np.int32)
+        never = np.isinf(platform.kind_seconds[np.arange(n), platform.kind_of[executors]])
+        for task in np.flatnonzero(never).tolist():
+            executors[task] = random.choice(np.flatnonzero(np.isfinite(platform.seconds(task))))
         position = random.permutation(n).astype(np.int32)
         return plan_list(platform, position, insertion=False, by_finish=False, pinned=executors)

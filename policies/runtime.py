@@ -158,6 +158,7 @@ class Runtime(Policy):
     """
 
     name = "runtime"
+    any_core = True
     family = "runtimes"
     queue = "shared"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from heapq import heappop, heappush
@@ -11,10 +11,14 @@ import numpy as np
 import numpy.typing as npt
 
 from simsched.errors import LayoutError, SpecError
+from simsched.graph.adjacency import Csr
 from simsched.machine import Machine
 from simsched.policy import Layout, Policy, Problem, Start, View
+from simsched.policy.bound import Bound, kinds_of_teams, require_executors
 from simsched.policy.placement import executor_cores
 
+#: Whether each worker can run each task, shape (n, workers); None where all can.
+Able = npt.NDArray[np.bool_] | None
 VICTIMS = ("random", "near", "hierarchical")
 
 
@@ -23,7 +27,8 @@ class WorkStealing(Policy):
     """A core runs the newest task of its own deque, and where that is empty, the oldest of another core's.
 
     A task that becomes ready joins the deque of the core on which the last of its predecessors ran; tasks that are
-    ready from the beginning are dealt to the cores in turn. Cores take tasks of their own before others steal them.
+    ready from the beginning are dealt to the cores in turn. Where that core cannot run a task, the next one has it that
+    can. Cores take tasks of their own before others steal them.
     Each task runs on one core; a layout k x w has k workers with a deque each, whose tasks run on w cores. Stealing
     costs no more than starting. Cost: O(cores) per decision.
 
@@ -84,13 +89,23 @@ class WorkStealing(Policy):
             raise LayoutError(
                 f"{self}: the layout {layout} needs {layout.cores} cores; {machine} has {machine.n_threads}"
             )
-        teams = executor_cores(machine, layout, "compact").indices.reshape(layout.executors, layout.width)
-        return self.stealing(problem, teams.tolist())
+        workers = executor_cores(machine, layout, "compact")
+        require_executors(problem.graph, machine, layout, workers)
+        teams = workers.indices.reshape(layout.executors, layout.width)
+        return self.stealing(problem, teams.tolist(), _able(problem, workers))
 
-    def stealing(self, problem: Problem, teams: list[list[int]]) -> Stealing:
+    def stealing(self, problem: Problem, teams: list[list[int]], able: Able = None) -> Stealing:
         """Return what decides a replay, for workers on these threads."""
         ranks = -problem.levels if self.priorities else np.zeros(problem.graph.n_tasks)
-        return Stealing(self.victims, problem, teams, ranks.tolist())
+        return Stealing(self.victims, problem, teams, ranks.tolist(), able)
+
+
+def _able(problem: Problem, workers: Csr) -> Able:
+    """Return whether each worker can run each task; None where all can."""
+    if (bound := Bound.on(problem.graph, problem.machine)) is None:
+        return None
+    kinds = kinds_of_teams(problem.machine, workers)
+    return np.stack([bound.runs_on[:, one].all(axis=1) for one in kinds], axis=1)[bound.group_of]
 
 
 class _Deque:
@@ -100,23 +115,31 @@ class _Deque:
         self._ranks, self._came = ranks, 0
         # The least entry of the first is the oldest, that of the second the newest.
         self._heaps: tuple[list[tuple[float, int, int]], ...] = ([], [])
-        self._left: set[int] = set()
+        self.left: set[int] = set()
 
     def __len__(self) -> int:
-        return len(self._left)
+        return len(self.left)
 
     def append(self, task: int) -> None:
         """Add a task."""
         self._came += 1
         for heap, age in zip(self._heaps, (self._came, -self._came), strict=True):
             heappush(heap, (self._ranks[task], age, task))
-        self._left.add(task)
+        self.left.add(task)
+
+    def ordered(self, *, newest: bool) -> Iterator[int]:
+        """Yield the tasks in the order in which they would be taken."""
+        return (task for _, _, task in sorted(self._heaps[newest]) if task in self.left)
+
+    def remove(self, task: int) -> None:
+        """Take a task."""
+        self.left.remove(task)
 
     def taken(self, *, newest: bool) -> int:
         """Take the newest or the oldest."""
-        while (task := heappop(self._heaps[newest])[2]) not in self._left:
+        while (task := heappop(self._heaps[newest])[2]) not in self.left:
             pass
-        self._left.remove(task)
+        self.left.remove(task)
         return task
 
 
@@ -133,6 +156,8 @@ class Stealing(Policy):
         Hardware threads of each worker.
     ranks : list of float
         Of each task: of a deque, those of the least are taken.
+    able : bool array, shape (n, workers), optional
+        Whether each worker can run each task; by default all can.
     oldest : bool
         Whether a worker takes the oldest of them, and a thief the newest; else the other way round.
     notes : tuple of str
@@ -145,6 +170,7 @@ class Stealing(Policy):
     problem: Problem
     teams: list[list[int]]
     ranks: list[float]
+    able: Able = None
     oldest: bool = False
     notes: tuple[str, ...] = ()
     deques: dict[int, _Deque] = field(default_factory=dict)
@@ -178,8 +204,10 @@ class Stealing(Policy):
         for worker in sorted(idle, key=lambda worker: not self.deques.get(worker)):
             if own := self.deques.get(worker):
                 task = own.taken(newest=not self.oldest)
+            elif loaded := self._loaded(worker):
+                task = self._stolen(worker, self.deques[self._victim(worker, loaded)])
             elif any(self.deques.values()):
-                task = self.deques[self._victim(worker)].taken(newest=self.oldest)
+                continue
             else:
                 break
             self.running[task] = worker
@@ -188,16 +216,32 @@ class Stealing(Policy):
 
     def _owner(self, task: int, dealt: int) -> int:
         """Return the worker on whose deque a task that became ready goes."""
-        if not (before := self.problem.graph.predecessors.neighbours(task).tolist()):
-            return dealt % len(self.teams)
-        return max(self.ended[other] for other in before)[1]
+        before = self.problem.graph.predecessors.neighbours(task).tolist()
+        first = max(self.ended[other] for other in before)[1] if before else dealt % len(self.teams)
+        if self.able is None:
+            return first
+        return min(np.flatnonzero(self.able[task]).tolist(), key=lambda worker: (worker < first, worker))
 
     def _core(self, worker: int) -> int:
         """Return the first core of a worker."""
         return self.teams[worker][0] % self.problem.machine.n_cores
 
-    def _victim(self, thief: int) -> int:
+    def _loaded(self, thief: int) -> list[int]:
+        """Return the workers that have tasks which a thief can run."""
         loaded = sorted(worker for worker, tasks in self.deques.items() if tasks)
+        if (able := self.able) is None:
+            return loaded
+        return [worker for worker in loaded if any(able[list(self.deques[worker].left), thief])]
+
+    def _stolen(self, thief: int, tasks: _Deque) -> int:
+        """Take the first of some tasks that a thief can run."""
+        if (able := self.able) is None:
+            return tasks.taken(newest=self.oldest)
+        task = next(task for task in tasks.ordered(newest=self.oldest) if able[task, thief])
+        tasks.remove(task)
+        return task
+
+    def _victim(self, thief: int, loaded: list[int]) -> int:
         if self.victims == "near":
             hops = self.problem.machine.hops(self._core(thief))
             return min(loaded, key=lambda worker: (int(hops[self._core(worker)]), worker))

@@ -180,13 +180,13 @@ def compare(
     model, tasks = ss.CostModel(noise=noise, library=library), graph_of(graph, context)
     scenario = Scenario.on(tasks, machine, layout, model, None, engine, seed)
     target = scenario.machine
-    policies = policies_or_all(policy, target)
+    policies = policies_or_all(policy, target, tasks)
     seeds, unsampled = default_seeds(seed, samples, policies, target, tasks)
     with progress_bar(tasks.n_tasks * len(policies) * (MOST_REPLAYS + len(seeds)), "replaying") as progress:
         scenario = replace(scenario, progress=progress)
         schedules, sequential, refused = replays(scenario, tasks, policies)
         worlds_s = worlds_of(scenario, schedules, seeds)
-    limits, others = best_bounds(scenario, tasks, bound, limit), left_out(policy, target)
+    limits, others = best_bounds(scenario, tasks, bound, limit), left_out(policy, target, tasks)
     frame = comparison_frame(schedules, sequential, limits, worlds_s, (*refused, *unsampled, *others))
     written = [] if out is None else list(write_gallery(out, schedules, frame))
     say_result(frame, json_, about=question(tasks, schedules[0].require_machine()))

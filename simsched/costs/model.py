@@ -28,6 +28,7 @@ from simsched.costs.curves import (
 from simsched.costs.discrepancy import Discrepancy
 from simsched.costs.kernels.library import DEFAULT, LibraryChoice, parameters
 from simsched.costs.noise import Noise, noise_of
+from simsched.costs.possible import never_on
 from simsched.costs.rescaling import one_core_of_recorded, one_core_roofline_s, rescaled
 from simsched.costs.shapes.by_shape import ShapeCosts, by_shape, planner_of
 from simsched.costs.shapes.elements import Rates, elements_of
@@ -36,6 +37,7 @@ from simsched.costs.width_table import MeasuredSeconds, WidthTable
 from simsched.errors import CostError
 from simsched.graph import LabelColumn, TaskGraph
 from simsched.graph.adjacency import Mask
+from simsched.graph.recording import on_device
 from simsched.graph.required import check_graph
 from simsched.graph.taskgraph import Seconds
 from simsched.machine import Clocks, Machine, RuntimeProfile
@@ -381,7 +383,8 @@ def _by_kind(graph: TaskGraph, machine: Machine, one_core: Seconds, rates: Rates
     """Return the seconds of each task on one core of each kind; None where the machine's cores are alike.
 
     They are the graph's own, where it gives them, in proportion where tasks were recorded on another width or machine;
-    else those of a core of the file over the kind's speed, or in the proportion of the rooflines of both cores.
+    else those of a core of the file over the kind's speed, or in the proportion of the rooflines of both cores; inf on
+    kinds that cannot run the task.
     """
     given = graph.seconds_by_kind
     if machine.kinds is None:
@@ -392,13 +395,15 @@ def _by_kind(graph: TaskGraph, machine: Machine, one_core: Seconds, rates: Rates
             )
         return None
     if given is None:
-        return np.stack(
-            [
-                _of_kind(graph, machine, machine.kinds, one_core, kind, rates)
-                for kind in range(len(machine.kinds.names))
-            ],
-            1,
+        kinds = range(len(machine.kinds.names))
+        found = np.stack(
+            [_of_kind(graph, machine, machine.kinds, one_core, kind, rates) for kind in kinds], 1
         )
+        if (never := never_on(graph, machine)) is None:
+            return found
+        # On a device, what was recorded on one takes what it took there.
+        recorded = (on_device(graph) & ~np.isnan(graph.durations_s))[:, None]
+        return np.where(never, np.inf, np.where(recorded, graph.durations_s[:, None], found))
     if given.shape[1] != len(machine.kinds.names):
         raise CostError(
             f"the graph has seconds for {given.shape[1]} kinds of cores; {machine} has {len(machine.kinds.names)}"
@@ -406,7 +411,7 @@ def _by_kind(graph: TaskGraph, machine: Machine, one_core: Seconds, rates: Rates
     same = one_core == graph.durations_s
     with np.errstate(invalid="ignore", divide="ignore"):
         scaled = given * np.nan_to_num(one_core / graph.durations_s)[:, None]
-    return np.where(same[:, None], given, scaled)
+    return np.where(same[:, None] | np.isinf(given), given, scaled)
 
 
 def _of_kind(
@@ -453,6 +458,8 @@ def _of_devices(graph: TaskGraph, machine: Machine) -> Iterator[Note]:
     """Yield a note on tasks whose seconds on a device are unknown."""
     kinds = machine.kinds
     if kinds is None or not kinds.flops_ratio or graph.seconds_by_kind is not None or not any(kinds.link_Bps):
+        return
+    if never_on(graph, machine) is not None:
         return
     unknown = np.isnan(one_core_roofline_s(graph, machine.core_flops, machine.one_core_Bps))
     if unknown.any():

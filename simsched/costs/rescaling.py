@@ -144,6 +144,8 @@ def _doubts(graph: TaskGraph, machine: Machine, recorded: Mask) -> Iterator[Note
     if seconds[device].any():
         did = f"{counted(device.sum(), 'task')} ran on a device, {seconds[device].sum() / total_s:.0%} of all seconds"
         means = f", which are kept on {_core_of(machine)}: nothing tells how long its cores take"
+        if machine.is_device.any() and not machine.is_device.all():
+            means = f": they run on devices of {machine.spec} alone, as long as recorded, and others on its other cores"
         if (
             beside_host(graph)
             and stands_in(graph, machine)

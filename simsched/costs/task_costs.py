@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import ceil, sqrt
+from math import ceil, inf, sqrt
 from typing import Any, TypeVar
 
 import numpy as np
@@ -109,7 +109,8 @@ class TaskCosts:
     table : WidthTable or None
         Seconds that replace the formula, for some of the tasks; `one_core_s` are theirs, too.
     kinds_s : float64 array, shape (n, kinds of cores), or None
-        Seconds on one core of each kind; None where the machine has one kind.
+        Seconds on one core of each kind, inf where it cannot run the task; None where the machine has one kind. Costs
+        on one such kind have inf seconds on every width, and no demand.
     kinds_reach_Bps : float64 array, shape (kinds of cores, widest + 1), or None
         `reach_Bps` of teams of each kind; None where all kinds move the same.
     kinds_threads : tuple of int
@@ -155,6 +156,12 @@ class TaskCosts:
     def __post_init__(self) -> None:
         self.one_core_s.setflags(write=False)
 
+    @cached_property
+    def _possible_s(self) -> Seconds:
+        """The seconds on one core, 0 of tasks that cannot run there."""
+        never = np.isinf(self.one_core_s)
+        return np.where(never, 0.0, self.one_core_s) if never.any() else self.one_core_s
+
     @property
     def widest(self) -> int:
         """Most threads of a team: the hardware threads in use."""
@@ -194,13 +201,14 @@ class TaskCosts:
     def _seconds(self, width: Width) -> Seconds:
         if (least := np.min(width, initial=1)) < 1:
             raise CostError(f"a width is {least}; the least is 1")
-        t1 = self.one_core_s
+        t1 = self._possible_s
         formula = np.where(np.equal(width, 1), t1, np.minimum(t1, self._team(width)))
-        return formula if self.table is None else self.table.over(formula, width)
+        found = formula if self.table is None else self.table.over(formula, width)
+        return found if t1 is self.one_core_s else np.where(np.isinf(self.one_core_s), np.inf, found)
 
     def _team(self, width: Width) -> Seconds:
         """Return the seconds of every task if all threads of its team can work."""
-        t1, terms, labels = self.one_core_s, self.terms, self.labels
+        t1, terms, labels = self._possible_s, self.terms, self.labels
         s, used = terms.serial_share[labels], np.minimum(width, self.pieces)
         parallel = np.maximum(t1 / used, self.traffic_B / self.reached_Bps(np.ceil(used).astype(np.int64)))
         team = s * t1 + (1 - s) * parallel
@@ -213,7 +221,7 @@ class TaskCosts:
     def seconds_of(self, task: int, width: int) -> float:
         """Return the seconds of one task on `width` cores; the same bits as `seconds`."""
         t1, label, terms = float(self.one_core_s[task]), int(self.labels[task]), self.terms
-        if width == 1:
+        if width == 1 or t1 == inf:
             return t1
         if self.table is not None and (seconds := self.table.seconds_of(task, width)) is not None:
             return seconds
@@ -250,6 +258,12 @@ class TaskCosts:
         table = None if self.table is None else self.table.beside(one_core_s)
         return replace(self, one_core_s=np.ascontiguousarray(one_core_s), table=table, kinds_s=None)
 
+    def in_turn(self, kind: int) -> TaskCosts:
+        """Return the costs of all tasks on teams of one kind, of those that cannot run there on their fastest kind."""
+        if self.kinds_s is None:
+            return self
+        return self.on_kinds(np.where(np.isinf(self.kinds_s[:, kind]), self.kinds_s.argmin(axis=1), kind))
+
     def on_teams(self, teams: Csr, team: Index, kind_of: Index) -> Seconds:
         """Return the seconds of each task on its team, as long as on its slowest kind of cores, shape (n,).
 
@@ -279,8 +293,8 @@ class TaskCosts:
         most = np.cumsum(np.array(self.kinds_threads)[order], axis=1)
         if self.kinds_reach_Bps is None and not any(self.devices):
             # Of kinds that are alike, as with kinds=each, the last stands for all.
-            slower = np.diff(np.take_along_axis(self.kinds_s, order, axis=1), axis=1)
-            distinct = np.r_[(slower > 0).any(axis=0), True]
+            ascending = np.take_along_axis(self.kinds_s, order, axis=1)
+            distinct = np.r_[(ascending[:, 1:] > ascending[:, :-1]).any(axis=0), True]
             order, most = order[:, distinct], most[:, distinct]
         pairs = zip(order.T, most.T, strict=True)
         return FastestTeams(
@@ -362,6 +376,8 @@ class TaskCosts:
     def memory_of(self, task: int, width: int) -> tuple[float, int, float]:
         """Return memory share, demand and core share of one task on `width` cores; the same bits as `memory`."""
         seconds = self.seconds_of(task, width)
+        if seconds == inf:
+            return 0.0, 0, 1.0
         used = ceil(min(float(width), float(self.pieces[task]))) if seconds < self.one_core_s[task] else 1
         reachable_Bps = float(self.reached_Bps(used, task))
         demand_Bps = min(float(self.traffic_B[task]) / seconds, reachable_Bps) if seconds > 0 else 0.0
@@ -384,6 +400,8 @@ class TaskCosts:
 
     def _memory(self, width: Width) -> Memory:
         seconds = self.seconds(width)
+        if self._possible_s is not self.one_core_s:
+            seconds = np.where(np.isinf(seconds), 0.0, seconds)
         used = np.where(seconds < self.one_core_s, np.ceil(np.minimum(width, self.pieces)), 1.0)
         reachable_Bps = self.reached_Bps(used.astype(np.int64))
         demand_Bps = np.zeros(len(seconds))
@@ -414,7 +432,7 @@ class TaskCosts:
         return self._kept("overhead", width, self._overhead)
 
     def _overhead(self, width: Width) -> Seconds:
-        t1, seconds = self.one_core_s, self.seconds(width)
+        t1, seconds = self._possible_s, self.seconds(width)
         added = self.terms.thread_overhead[self.labels] * np.sqrt(REFERENCE_S * t1) * (width - np.int64(1))
         if self.stretch is not None:
             added = added * self.stretch[self.labels, np.minimum(width, self.widest)]

@@ -173,6 +173,7 @@ class WidthTable:
         pairs = np.stack([self.rows[covered].astype(np.float64), one_core_s[covered]])
         distinct, number = np.unique(pairs, axis=1, return_inverse=True)
         old, here = distinct[0].astype(np.int64), distinct[1]
+        here = np.where(np.isinf(here), 0.0, here)  # which these costs replace
         known = self.seconds_s[old, 1]
         factor = np.divide(here, known, out=np.ones(len(here)), where=known > 0)
         seconds_s = self.seconds_s[old] * factor[:, None]

@@ -94,7 +94,8 @@ class _Model:
         self.platform, self.cp_model = platform, ortools()
         self.model: Any = self.cp_model.CpModel()
         sent = [seconds for by_pair in moving.values() for seconds in by_pair.values()]
-        table = platform.kind_seconds
+        never = np.isinf(platform.kind_seconds)
+        table = np.where(never, 0.0, platform.kind_seconds)
         # What takes longer than the first plan is in no shorter one, however much longer: a round number for any of it.
         beyond_s = float(f"1e{floor(log10(ends_s or 1.0)) + 1}")
         seconds = np.minimum([*table.ravel(), *sent], beyond_s)
@@ -104,6 +105,8 @@ class _Model:
         n, p = self.lengths.shape
         self.starts = [self.model.new_int_var(0, self.horizon, "") for _ in range(n)]
         self.runs_on = [[self.model.new_bool_var("") for _ in range(p)] for _ in range(n)]
+        for task, executor in np.argwhere(never[:, platform.kind_of]).tolist():
+            self.model.add(self.runs_on[task][executor] == 0)
         self.ends = [self._end(task) for task in range(n)]
         self._order(moving, iter(units.lengths[table.size :].tolist()))
         self.makespan = self.model.new_int_var(0, self.horizon, "")

@@ -70,7 +70,8 @@ def durations(values: npt.ArrayLike | Iterator[float]) -> tuple[Floats, Floats |
     Raises
     ------
     GraphError
-        If a value is not a number, negative or infinite, or only some of a task's seconds are known.
+        If a value is not a number, negative or infinite, but for seconds on kinds on which a task cannot run while it
+        can on others, or only some of a task's seconds are known.
     """
     given = list(values) if isinstance(values, Iterator) else values
     try:
@@ -80,14 +81,29 @@ def durations(values: npt.ArrayLike | Iterator[float]) -> tuple[Floats, Floats |
     if matrix.ndim != 2 or not matrix.shape[1]:
         return numbers(given, None, "duration", "seconds"), None
     matrix = np.array(matrix)
+    never: npt.NDArray[np.bool_] = np.equal(matrix, np.inf)
+    refuse_where(
+        np.asarray(never.all(axis=1)),
+        lambda i: (
+            f"task {i} has inf seconds on every kind of core, so that none can run it; give its seconds on one"
+        ),
+    )
     for kind, column in enumerate(matrix.T):
-        numbers(column, None, f"duration on kind {kind}", "seconds")
+        numbers(np.where(never[:, kind], 0.0, column), None, f"duration on kind {kind}", "seconds")
     partly = np.isnan(matrix).any(axis=1) & ~np.isnan(matrix).all(axis=1)
     if partly.any():
         raise GraphError(
             f"task {int(partly.argmax())} has seconds for some kinds of cores; give all of them, or none"
         )
-    return matrix.mean(axis=1), matrix
+    return kind_means(matrix), matrix
+
+
+def kind_means(by_kind: npt.NDArray[np.float64]) -> Floats:
+    """Return the mean of each task's seconds over the kinds of cores on which it can run, shape (n,)."""
+    means, never = by_kind.mean(axis=1), np.isinf(by_kind)
+    if (some := never.any(axis=1)).any():
+        means[some] = np.where(never, 0.0, by_kind)[some].sum(axis=1) / (~never[some]).sum(axis=1)
+    return means
 
 
 def unknown(n: int) -> Floats:

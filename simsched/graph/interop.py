@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from simsched.errors import GraphError
 from simsched.graph import data_columns
-from simsched.graph.checks import refuse_where
+from simsched.graph.checks import kind_means, refuse_where
 from simsched.graph.columns import Floats, plain_text
 from simsched.graph.data_columns import ENDS
 from simsched.graph.report import KINDS_ARE, ImportReport
@@ -134,10 +134,10 @@ def refuse_other_means(means: Floats, matrix: Floats) -> None:
         If one is not.
     """
     refuse_where(
-        ~np.isclose(means, matrix.mean(axis=1), rtol=1e-9, atol=0, equal_nan=True),
+        ~np.isclose(means, kind_means(matrix), rtol=1e-9, atol=0, equal_nan=True),
         lambda task: (
             f"task {task} has duration_s {means[task]:g}, but its seconds by kind of core have the mean "
-            f"{matrix[task].mean():g}; leave duration_s out"
+            f"{kind_means(matrix)[task]:g}; leave duration_s out"
         ),
     )
 

@@ -73,8 +73,8 @@ class TaskGraph:
     data : DataObjects or None
         What tasks write and others read; None where nothing is known of it.
     seconds_by_kind : float64 array, shape (n, kinds of cores), or None
-        Seconds of each task on one core of each kind, whose mean the durations are; None where all kinds take the
-        durations.
+        Seconds of each task on one core of each kind, inf where it cannot run on it, whose mean over the others the
+        durations are; None where all kinds take the durations.
 
     Examples
     --------
@@ -141,7 +141,8 @@ class TaskGraph:
         Parameters
         ----------
         durations_s : array_like of float, shape (n,) or (n, kinds of cores)
-            Recorded seconds of each task, or its seconds on a core of each kind; NaN where unknown.
+            Recorded seconds of each task, or its seconds on a core of each kind, inf on those that cannot run it; NaN
+            where unknown.
         edges : (m, 2) array or iterable of pairs
             Task indices (before, after). Duplicates are merged, and counted in the report.
         kinds, names, scopes, shapes : iterable or str, optional

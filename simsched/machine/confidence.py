@@ -13,9 +13,9 @@ FACTORS: Mapping[Confidence, float] = {"high": 1.05, "med": 1.25, "low": 2.0, "u
 MOST_OF_CLOCKS = 1.25
 #: Power of the ratio of a narrow element's rate to FP32's that is left of it at the slow end of its 95 % interval: what
 #: libraries reach of faster units, over the share that they reach in FP32. Of 16 times: 11.7 on one core and 2 on 112
-#: (OpenBLAS, BF16 on AMX, a public article of Fixstars), 6 (n = 4096 on one and four cores of a Xeon 6972P, public
-#: repository johnnyw3/gemm: 31 % of 1024 FLOP/cycle); of 4: 3.2, 1.8 with lesser instructions (oneDNN, BF16, n = 4096,
-#: 32 threads of a Graviton 4: 51 % and 29 % of the peak; the project's issue 4315).
+#: (OpenBLAS, BF16 on AMX, a public article of Fixstars), 6 (n = 4096 on one and four cores of a Xeon 6972P, a public
+#: repository of AVX and AMX kernels: 31 % of 1024 FLOP/cycle); of 4: 3.2, 1.8 with lesser instructions (oneDNN, BF16,
+#: n = 4096, 32 threads of a Graviton 4: 51 % and 29 % of the peak; the project's issue 4315).
 REACHED_GAIN = 0.25
 
 

@@ -246,7 +246,8 @@ class ListPlan:
     per_poller_s what every further idle executor adds. shortcuts: None, or what runs past the queue. kind_of:
     int32, kind of the cores of each executor, and kinds: their number, the columns of seconds and loads; None and
     1 where all are alike. assigned: int32 (n,), the executor of each task for discipline planned; else None.
-    data: None where it is near.
+    data: None where it is near. group_of: int32 (n,), group of each task, and runs_on: bool (groups * kinds,),
+    kinds of cores that each group can run on, where some tasks cannot run on all; else None.
     """
 
     def __init__(
@@ -280,6 +281,14 @@ class ListPlan:
         kinds: int = 1,
         data: Data | None = None,
         pushing: Pushing | None = None,
+        group_of: Annotated[
+            NDArray[numpy.int32], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+        ]
+        | None = None,
+        runs_on: Annotated[
+            NDArray[numpy.bool_], {"shape": (None,), "order": "C", "device": "cpu", "writable": False}
+        ]
+        | None = None,
     ) -> None: ...
 
 class CorunPlan:

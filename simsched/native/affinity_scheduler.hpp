@@ -33,6 +33,9 @@ class AffinityScheduler : public ListScheduler<FifoQueue> {
     const Pushing pushing_;
 
   private:
+    // Whether a ready task is left that a kind of core can run; it is the first of its heap.
+    bool has_task(std::size_t kind);
+
     std::vector<bool> used_;
     std::vector<MinHeap<std::tuple<double, std::int32_t, std::int32_t>>>
         heaps_; // by kind: slower, rank, task

@@ -60,7 +60,8 @@ producer's executor; else None. delay_s: seconds a start costs, and per_poller_s
 adds. shortcuts: None, or what runs past the queue. kind_of: int32, kind of the cores of each executor, those of
 shortcuts last, and kinds: their number, the columns of seconds and loads; None and 1 where all are alike. assigned:
 int32 (n,), the executor of each task for discipline planned; else None. data: None where it is near. pushing: for
-pushed, affinity and spoliation.)";
+pushed, affinity and spoliation. group_of: int32 (n,), group of each task, and runs_on: bool (groups * kinds,), kinds of
+cores that each group can run on, for rank, fifo and lifo where some tasks cannot run on all; else None.)";
 
 constexpr auto corun_plan_doc = R"(The plan of co-running by candidate widths.
 
@@ -178,12 +179,14 @@ void bind_plans(nb::module_ &m) {
         .def(nb::init<BoundCsr, Numbers, std::optional<BoundLoads>, std::optional<Sharing>, std::string,
                       Integers, BoundCsr, Integers, std::optional<BoundCsr>, double, double,
                       std::optional<BoundShortcuts>, std::optional<Integers>, std::optional<Integers>,
-                      std::size_t, std::optional<BoundData>, std::optional<BoundPushing>>(),
+                      std::size_t, std::optional<BoundData>, std::optional<BoundPushing>,
+                      std::optional<Integers>, std::optional<Array<bool>>>(),
              "successors"_a, "seconds"_a.noconvert(), "loads"_a.none(), "shared"_a.none(), "discipline"_a,
              "position"_a.noconvert(), "executors"_a, "displaced"_a.noconvert(), "predecessors"_a.none(),
              "delay_s"_a, "per_poller_s"_a, "shortcuts"_a.none(), "kind_of"_a.noconvert() = nb::none(),
              "assigned"_a.noconvert() = nb::none(), "kinds"_a = 1, "data"_a = nb::none(),
-             "pushing"_a = nb::none());
+             "pushing"_a = nb::none(), "group_of"_a.noconvert() = nb::none(),
+             "runs_on"_a.noconvert() = nb::none());
     nb::class_<BoundCorunPlan>(m, "CorunPlan", corun_plan_doc)
         .def(nb::init<BoundCsr, Integers, Numbers, Numbers, Numbers, Numbers, std::optional<BoundLoads>,
                       std::optional<Sharing>, std::size_t, std::size_t, std::size_t, std::size_t, std::size_t,

@@ -80,6 +80,8 @@ struct BoundListPlan {
     std::size_t kinds;
     std::optional<BoundData> data;
     std::optional<BoundPushing> pushing;
+    std::optional<Array<std::int32_t>> group_of;
+    std::optional<Array<bool>> runs_on;
 };
 
 struct BoundCorunPlan {

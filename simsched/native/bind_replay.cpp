@@ -5,6 +5,7 @@
 #include "asked_policy.hpp"
 #include "bandwidth.hpp"
 #include "bind_plans.hpp"
+#include "bound_scheduler.hpp"
 #include "checks.hpp"
 #include "contention.hpp"
 #include "list_scheduler.hpp"
@@ -253,6 +254,12 @@ nb::tuple replay_list(const BoundListPlan &bound, nb::object progress) {
                                        bound.assigned ? view(*bound.assigned)
                                                       : std::span<const std::int32_t>{});
             done = run(graph, scheduler, out, report, shared, data.state());
+        } else if (bound.group_of && bound.runs_on) {
+            const Bound possible{view(*bound.group_of), view(*bound.runs_on)};
+            if (bound.shortcuts)
+                throw std::invalid_argument("bound tasks have no shortcuts");
+            possible.check(plan, graph.n());
+            replayed(BoundScheduler(bound.discipline, view(bound.position), plan, possible));
         } else {
             with_queue(bound, graph.n(), [&](auto queue) {
                 if (bound.shortcuts) {

@@ -3,6 +3,8 @@
 #include "planner_platform.hpp"
 #include "planner_timeline.hpp"
 
+#include <algorithm>
+#include <cmath>
 #include <optional>
 
 namespace simsched {
@@ -14,8 +16,10 @@ class Draft {
 
     // When the data of placed predecessors are at each executor.
     std::span<const double> arrivals(std::size_t task);
-    // When a task can start on an executor where its data arrive then.
+    // When a task can start on an executor where its data arrive then; infinite where it cannot run.
     double start_on(std::size_t executor, double arrival, double seconds) const {
+        if (std::isinf(seconds))
+            return seconds;
         return insertion_ ? timelines_[executor].earliest(arrival, seconds)
                           : std::max(arrival, free_[executor]);
     }

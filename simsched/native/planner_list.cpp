@@ -4,6 +4,8 @@
 #include "planner_draft.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <queue>
 #include <stdexcept>
 
@@ -29,7 +31,8 @@ class Chooser {
         const auto *seconds = platform_.seconds(task);
         if (!rule_.pinned.empty() && rule_.pinned[task] >= 0) {
             const auto pin = static_cast<std::size_t>(rule_.pinned[task]);
-            return {pin, draft_.start_on(pin, arrivals[pin], seconds[platform_.kind_of[pin]])};
+            if (const auto there = seconds[platform_.kind_of[pin]]; !std::isinf(there))
+                return {pin, draft_.start_on(pin, arrivals[pin], there)};
         }
         for (std::size_t k = 0; k < platform_.kinds; ++k) {
             finish_[k] = rule_.by_finish ? seconds[k] : 0.0;
@@ -95,9 +98,9 @@ class Trials {
             starts_[e] = draft_.start_on(e, starts_[e], platform_.seconds(task)[platform_.kind_of[e]]);
         draft_.log(true);
         Choice best{0, starts_[0]};
-        auto least = end_on(task, 0);
-        for (std::size_t e = 1; e < starts_.size(); ++e)
-            if (const auto end = end_on(task, e); end < least) {
+        auto least = std::numeric_limits<double>::infinity();
+        for (std::size_t e = 0; e < starts_.size(); ++e)
+            if (const auto end = std::isinf(starts_[e]) ? starts_[e] : end_on(task, e); end < least) {
                 least = end;
                 best = {e, starts_[e]};
             }

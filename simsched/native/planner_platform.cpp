@@ -41,9 +41,21 @@ void check(const Platform &platform) {
                 "latency_s and s_per_B need one entry a pair of places");
     check_below(platform.kind_of, platform.kinds, "kind");
     check_below(platform.place_of, platform.places, "place");
-    for (const auto &column :
-         {platform.kind_seconds, platform.edge_bytes, platform.latency_s, platform.s_per_B})
+    for (const auto &column : {platform.edge_bytes, platform.latency_s, platform.s_per_B})
         check_seconds(column);
+    std::vector<bool> used(platform.kinds);
+    for (const auto kind : platform.kind_of)
+        used[kind] = true;
+    for (std::size_t task = 0; task < platform.n(); ++task) {
+        bool possible = false;
+        for (std::size_t kind = 0; kind < platform.kinds; ++kind) {
+            const auto seconds = platform.seconds(task)[kind];
+            if (!std::isinf(seconds) || seconds < 0)
+                check_seconds(seconds);
+            possible |= used[kind] && !std::isinf(seconds);
+        }
+        require(possible, "no executor can run task " + std::to_string(task));
+    }
 }
 
 void check_by_kind(const Platform &platform, std::span<const double> column) {

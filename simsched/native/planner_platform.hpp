@@ -9,7 +9,8 @@
 
 namespace simsched {
 
-// Seconds of tasks by kind of core, and of messages between places, as simsched/policy/platform.py has them.
+// Seconds of tasks by kind of core, infinite on those that cannot run them, and of messages between places,
+// as simsched/policy/platform.py has them.
 struct Platform {
     Csr successors;
     std::span<const std::int32_t> order; // each task before its successors

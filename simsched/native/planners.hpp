@@ -14,7 +14,7 @@ struct Planned {
 };
 
 // What a list scheduler compares executors by: the start or the finish there, and n * kinds seconds besides
-// (none if empty); tasks with an executor in `pinned` (-1 or empty: none) have no choice.
+// (none if empty); tasks with an executor in `pinned` (-1 or empty: none) that can run them have no choice.
 struct ListRule {
     bool insertion, by_finish;
     std::span<const double> extra;

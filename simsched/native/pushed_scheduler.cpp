@@ -1,6 +1,7 @@
 #include "pushed_scheduler.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <stdexcept>
 
 namespace simsched {
@@ -70,8 +71,9 @@ double PushedScheduler::expect(std::size_t task, double now) {
         free_[e] = free(e, now);
         missing_[e] = missing(task, e);
         expected_[e] = pushing_.aware ? std::max(free_[e], now + missing_[e]) : free_[e];
-        if (!pushing_.by_start)
-            expected_[e] += pushing_.estimates[plan_.row(task, e)];
+        const auto seconds = pushing_.estimates[plan_.row(task, e)];
+        if (!pushing_.by_start || std::isinf(seconds))
+            expected_[e] += seconds;
     }
     return *std::min_element(expected_.begin(), expected_.end());
 }
@@ -82,7 +84,7 @@ std::size_t PushedScheduler::chosen(std::size_t task, double now) {
     std::size_t found = 0;
     for (std::size_t e = 0; e < expected_.size(); ++e)
         if (const auto worse = pushing_.alpha * (expected_[e] - first) + pushing_.beta * missing_[e];
-            worse < least) {
+            worse < least && !std::isinf(expected_[e])) {
             least = worse;
             found = e;
         }

@@ -66,7 +66,7 @@ def model_curves_frame(
     """
     target = machine_of(machine)
     costs_there = (costs or CostModel()).on(graph, target, runtime)
-    on_machine = costs_there.of_kind(best_kind(costs_there))
+    on_machine = costs_there.in_turn(best_kind(costs_there))
     recorded_s = graph.durations_s if graph.seconds_by_kind is None else np.full(graph.n_tasks, np.nan)
     rows: list[dict[str, Any]] = []
     for task in _longest(graph, on_machine.one_core_s, max_kinds):

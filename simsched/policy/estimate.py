@@ -15,6 +15,7 @@ from simsched.graph import TaskGraph
 from simsched.graph.adjacency import Csr
 from simsched.graph.taskgraph import Seconds
 from simsched.machine import RuntimeProfile
+from simsched.policy.bound import serves, summed
 from simsched.policy.crowd import Crowd
 from simsched.policy.layout import Layout
 from simsched.policy.planned_policy import PlannedPolicy
@@ -43,7 +44,7 @@ class Teams:
         Threads of each task's team, or of all teams.
     seconds : float64 array, shape (n,)
         Where a layout has teams of several kinds of cores: the least for policies that choose one for each task, the
-        mean for others.
+        mean over those that can run them for others.
     demand : Loads
         Demand of each task on shared resources.
     critical_path_s : float
@@ -127,6 +128,10 @@ class Estimator:
         moves = machine.data is not None and self.problem.graph.data is not None
         return not self.fixed or moves or machine.kinds is not None
 
+    def serves(self, layout: Layout) -> bool:
+        """Return whether a layout has an executor for each task."""
+        return serves(self.policy, self.problem.graph, self.problem.machine, layout)
+
     def teams(self, layout: Layout) -> Teams:
         """Return the seconds of the tasks on the teams of a layout."""
         # Where all cores are alike, its width says all.
@@ -155,7 +160,10 @@ class Estimator:
         )
         by_kind = replace(self.problem, layout=layout).seconds_by_kind[:, kinds]
         least_s = by_kind.min(axis=1)
-        taken_s = least_s if self.policy.discipline in CHOOSING_KINDS else by_kind @ (counts / teams.n)
+        mean_s = (
+            by_kind @ (counts / teams.n) if np.isfinite(by_kind).all() else summed(by_kind, counts) / teams.n
+        )
+        taken_s = least_s if self.policy.discipline in CHOOSING_KINDS else mean_s
         demand = loads(costs.of_kind(int(kinds[0])), layout.width, machine.effects)
         speed = (1 / np.maximum(by_kind, TINY_S)) @ (counts / teams.n)
         return self._teams_of(
@@ -278,7 +286,7 @@ class Estimator:
         if self.policy.queue != "shared" or not self.runtime.pop_per_poller_s:
             return every
         fewer = (replace(one, executors=min(one.executors, self._side_by_side(one))) for one in every)
-        return tuple(dict.fromkeys((*every, *fewer)))
+        return tuple(dict.fromkeys((*every, *filter(self.serves, fewer))))
 
     def _side_by_side(self, layout: Layout) -> int:
         """Return the mean number of tasks that run side by side with unlimited executors; at least one."""
@@ -336,6 +344,8 @@ class Estimator:
         while executors > 1:
             executors = (executors + 1) // 2
             fewer = replace(layout, executors=executors)
+            if not self.serves(fewer):
+                break
             found_s = self.seconds(fewer) if self.lower_s(fewer) <= least_s else math.inf
             if found_s > before_s * (1 + ROUNDING):
                 break

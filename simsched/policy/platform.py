@@ -22,7 +22,7 @@ class Platform:
     successors : Csr
         Edges, by source.
     kind_seconds : float64 array, shape (n, kinds)
-        Seconds of each task on a team of each kind of core.
+        Seconds of each task on a team of each kind of core; inf on those that cannot run it.
     kind_of : int32 array, shape (executors,)
         Kind of the cores of each executor.
     place_of : int32 array, shape (executors,)
@@ -68,9 +68,11 @@ class Platform:
 
     @cached_property
     def mean_seconds(self) -> Seconds:
-        """Mean seconds of each task over the executors, shape (n,)."""
-        share = np.bincount(self.kind_of, minlength=self.kind_seconds.shape[1]) / self.n_executors
-        return np.asarray(self.kind_seconds @ share)
+        """Mean seconds of each task over the executors that can run it, shape (n,)."""
+        possible = np.isfinite(self.kind_seconds)
+        counts = np.bincount(self.kind_of, minlength=self.kind_seconds.shape[1])
+        total = np.where(possible, self.kind_seconds, 0.0) @ (counts / self.n_executors)
+        return np.asarray(total / np.where(possible.all(axis=1), 1.0, possible @ (counts / self.n_executors)))
 
     def message_s(self, edge: int, sender: int, receiver: int) -> float:
         """Return the seconds in which an edge's bytes get from an executor to another; 0 within a place."""

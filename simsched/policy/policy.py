@@ -152,6 +152,8 @@ class Policy:
     layout_limits : bool
         Whether a layout of a policy with a `decide` limits concurrent tasks and the cores of each. Then layouts whose
         limits alone make them too long are not tried.
+    any_core : bool
+        Whether the policy takes all tasks to run on any core. It refuses graphs in which some cannot.
 
     Examples
     --------
@@ -168,6 +170,7 @@ class Policy:
     queue: ClassVar[Queue] = "central"
     takes_layout: ClassVar[bool] = False
     layout_limits: ClassVar[bool] = False
+    any_core: ClassVar[bool] = False
 
     def decide(self, view: View) -> Iterable[Start]:
         """Return the tasks to start now, in order, or nothing to wait for the next completion.

@@ -18,6 +18,7 @@ from simsched.graph.adjacency import Csr
 from simsched.graph.taskgraph import Seconds
 from simsched.parameters import is_whole
 from simsched.policy import Problem, Start, View
+from simsched.policy.bound import called
 from simsched.policy.placement import take_idle
 from simsched.replay.data import OnWay
 from simsched.replay.fetching import Fetching
@@ -76,7 +77,13 @@ class ActionChecks:
             raise self._impossible(start, asked, state)
         cores = tuple(sorted(map(int, start.cores)))
         if not cores and self._by_kind:
-            cores = self._of_one_kind(int(start.width), idle)
+            able = self._able(task, idle)
+            if start.width > len(able):
+                kinds = (
+                    f"{len(able)} of the idle ones are of kinds that can run it: {self._story(task, state)}"
+                )
+                raise self._impossible(start, f"{start.width} were asked for, {kinds}", state)
+            cores = self._of_one_kind(int(start.width), able)
         if len(set(cores)) < len(cores):
             raise self._impossible(start, "a core is listed twice", state)
         if taken := [core for core in cores if not _has(idle, core)]:
@@ -110,6 +117,14 @@ class ActionChecks:
     def _kinds_of(self, cores: Iterable[int]) -> list[int]:
         kind_of = self.problem.machine.kind_of
         return sorted({int(kind_of[core % len(kind_of)]) for core in cores})
+
+    def _able(self, task: int, idle: Sequence[int]) -> Sequence[int]:
+        """Return those of some cores that can run a task."""
+        possible = [kind for kind, costs in enumerate(self._by_kind) if costs.one_core_s[task] < inf]
+        if len(possible) == len(self._by_kind):
+            return idle
+        kind_of = self.problem.machine.kind_of
+        return [core for core in idle if kind_of[core % len(kind_of)] in possible]
 
     def _of_one_kind(self, width: int, idle: Sequence[int]) -> tuple[int, ...]:
         """Return idle cores of the first kind that has as many; where none has, of several."""
@@ -147,7 +162,19 @@ class ActionChecks:
             (self._by_kind[kind] for kind in self._kinds_of(cores)),
             key=lambda one: one.seconds_of(task, width),
         )
+        if costs.one_core_s[task] == inf:
+            raise self._never(task, cores)
         return costs.seconds_of(task, width), load_of(costs, task, width, effects) if effects.any else IDLE
+
+    def _never(self, task: int, cores: Sequence[int]) -> PolicyError:
+        """Return the error of a task that was started on cores of a kind that cannot run it."""
+        machine, graph = self.problem.machine, self.problem.graph
+        core = next(core for core in cores if not self._able(task, [core]))
+        kind = machine.kinds.names[machine.kind_of[core % machine.n_cores]] if machine.kinds else ""
+        return PolicyError(
+            f"policy {self.spec} started {called(graph, task)} on core {core}, of kind {kind}, which "
+            f"cannot run it: view.seconds({task}, core={core}) is inf"
+        )
 
     def missing(self, task: int, core: int, state: State) -> list[int]:
         """Return the objects that a task would have to wait for on a core, or read from afar there."""

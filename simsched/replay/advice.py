@@ -8,6 +8,7 @@ from dataclasses import replace
 from simsched.costs.rescaling import recorded_run, why_other
 from simsched.errors import PolicyError
 from simsched.notes import Note, Weight
+from simsched.policy.bound import Bound
 from simsched.policy.layout import BEST
 from simsched.policy.rank_policy import CHOOSING_KINDS, RankPolicy
 from simsched.replay.scenario import Scenario
@@ -47,6 +48,8 @@ def remarked(schedule: Schedule) -> Schedule:
 def _of_devices(schedule: Schedule) -> Iterator[str]:
     inputs, machine = schedule.inputs, schedule.require_machine()
     if inputs is None or not machine.is_device.any():
+        return
+    if (bound := Bound.on(schedule.graph, machine)) is not None and not bound.leaves_a_choice:
         return
     advice = "heft and dmda choose one for each task, which may be far faster"
     if not isinstance(inputs.policy, RankPolicy):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import insort
 from collections.abc import Callable
 from heapq import heappop, heappush
+from math import inf
 
 from simsched.replay.data_state import DataState
 from simsched.replay.decision import Decision
@@ -13,7 +14,7 @@ from simsched.replay.plan import StaticPlan
 
 
 def slower(seconds: list[list[float]], kinds: set[int]) -> Callable[[int, int], float]:
-    """Return the function of a task and a kind of core: its seconds over those of the best other kind.
+    """Return the function of a task and a kind of core that can run it: its seconds over those of the best other kind.
 
     Parameters
     ----------
@@ -28,7 +29,7 @@ def slower(seconds: list[list[float]], kinds: set[int]) -> Callable[[int, int], 
         best = min((seconds[task][other] for other in kinds if other != kind), default=own)
         if own == best:
             return 1.0
-        return own / best if best else float("inf")
+        return own / best if best else inf
 
     return ratio
 
@@ -38,6 +39,7 @@ class AffinityScheduler(ListScheduler):
 
     def __init__(self, plan: StaticPlan) -> None:
         super().__init__(plan)
+        self._estimates: list[float] = plan.alone_s.ravel().tolist()
         self._slower = slower(plan.alone_s.reshape(-1, self._kinds).tolist(), set(self._kind_of))
         self._rank = plan.position.tolist()
         self._heaps: dict[int, list[tuple[float, int, int]]] = {
@@ -49,7 +51,7 @@ class AffinityScheduler(ListScheduler):
         """Note ready tasks."""
         self._left.update(tasks)
         for kind, heap in self._heaps.items():
-            for task in tasks:
+            for task in self._able(tasks, kind):
                 heappush(heap, (self._slower(task, kind), self._rank[task], task))
 
     def next(self, now_s: float) -> Decision | None:
@@ -57,12 +59,19 @@ class AffinityScheduler(ListScheduler):
         if not self._left or not self._idle:
             return None
         delay = self._delay_s + self._per_poller_s * (len(self._idle) - 1)
-        executor = self._idle.pop(0)
-        heap = self._heaps[self._kind_of[executor]]
-        while (task := heappop(heap)[2]) not in self._left:
-            pass
-        self._left.remove(task)
-        return self._decision(task, executor, delay)
+        for place, executor in enumerate(self._idle):
+            heap = self._heaps[self._kind_of[executor]]
+            while heap and heap[0][2] not in self._left:
+                heappop(heap)
+            if heap:
+                task = heappop(heap)[2]
+                self._left.remove(task)
+                return self._decision(task, self._idle.pop(place), delay)
+        return None
+
+    def _able(self, tasks: list[int], kind: int) -> list[int]:
+        """Return those of some tasks that a kind of core can run."""
+        return [task for task in tasks if self._estimates[task * self._kinds + kind] < inf]
 
 
 class SpoliatingScheduler(AffinityScheduler):
@@ -70,7 +79,6 @@ class SpoliatingScheduler(AffinityScheduler):
 
     def __init__(self, plan: StaticPlan) -> None:
         super().__init__(plan)
-        self._estimates: list[float] = plan.alone_s.ravel().tolist()
         self._data: DataState | None = None
         self._ends_s: dict[int, float] = {}  # when each task that computes is expected to end
         self._aborted_on: dict[int, set[int]] = {}  # kinds of cores on which each task was

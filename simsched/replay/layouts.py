@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from simsched.machine import RuntimeProfile
 from simsched.policy import Layout, Policy, Problem
 from simsched.policy.estimate import ROUNDING, Estimator
-from simsched.replay.policy_checks import checked_layout, layouts_of
+from simsched.replay.policy_checks import checked_layout, usable_layouts
 from simsched.schedule import Schedule
 from simsched.schedule.inputs import LayoutBy
 
@@ -55,7 +55,7 @@ def chosen(
     """
     if layout is not None:
         return Choice(policy, checked_layout(policy, problem.machine, layout), "given", "given by the caller")
-    layouts, estimator = layouts_of(policy, problem.machine), Estimator(problem, policy, runtime)
+    layouts, estimator = usable_layouts(policy, problem), Estimator(problem, policy, runtime)
     if not layouts:
         fitted = policy.fitted(problem, runtime)
         if fitted == policy:

@@ -15,6 +15,7 @@ from simsched.errors import EngineError
 from simsched.graph.adjacency import Csr, Index
 from simsched.graph.taskgraph import Seconds
 from simsched.policy import Shortcuts
+from simsched.policy.bound import Bound
 from simsched.policy.policy import Discipline
 from simsched.replay.decision import Decision
 from simsched.replay.plan import StaticPlan
@@ -215,6 +216,50 @@ class PlannedScheduler(ListScheduler):
         executor = heappop(self._startable)
         self._idle.pop(bisect_left(self._idle, executor))
         return self._decision(self._left[executor].pop(), executor, delay)
+
+
+class BoundScheduler(ListScheduler):
+    """Decides for a static plan of tasks of which some cannot run on all kinds of cores; see `Chooser`."""
+
+    def __init__(self, plan: StaticPlan, bound: Bound) -> None:
+        super().__init__(plan)
+        self._group_of: list[int] = bound.group_of.tolist()
+        self._runs_on: list[list[bool]] = bound.runs_on.tolist()
+        self._ready: list[list[tuple[int, int]]] = [[] for _ in self._runs_on]  # heaps: place in order, task
+        self._came = 0
+
+    def released(self, tasks: list[int], now_s: float) -> None:
+        """Queue ready tasks by the kinds of cores that can run them."""
+        for place, task in zip(self._places(tasks), tasks, strict=True):
+            heappush(self._ready[self._group_of[task]], (place, task))
+
+    def _places(self, tasks: list[int]) -> Sequence[int]:
+        """Return the places in the order of the discipline of tasks that became ready at one instant."""
+        if self._plan.discipline == "rank":
+            return [int(self._plan.position[task]) for task in tasks]
+        if self._plan.discipline == "lifo":
+            self._came -= len(tasks)
+            return range(self._came, self._came + len(tasks))
+        self._came += len(tasks)
+        return range(self._came - len(tasks), self._came)
+
+    def next(self, now_s: float) -> Decision | None:
+        """Return the next task that an idle executor can run, and the executor that takes it."""
+        groups = [group for group, heap in enumerate(self._ready) if heap and self._able(group)]
+        if not groups:
+            return None
+        delay = self._delay_s + self._per_poller_s * (len(self._idle) - 1)
+        group = min(groups, key=lambda one: self._ready[one][0])
+        _, task = heappop(self._ready[group])
+        able = self._able(group)
+        producer = self._producer(task) if self._plan.prefer == "producer" else -1
+        executor = producer if producer in able else able[0]
+        self._idle.remove(executor)
+        return self._decision(task, executor, delay)
+
+    def _able(self, group: int) -> list[int]:
+        """Return the idle executors that can run tasks of a group."""
+        return [one for one in self._idle if self._runs_on[group][self._kind_of[one]]]
 
 
 class ShortcutScheduler(ListScheduler):

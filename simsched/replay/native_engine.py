@@ -86,6 +86,8 @@ def _list(native: ModuleType, plan: StaticPlan, progress: Progress) -> Schedule:
         assigned=plan.assigned,
         kinds=1 if plan.kind_of is None else plan.seconds.shape[1],
         data=_data(native, plan.data),
+        group_of=None if plan.bound is None else plan.bound.group_of,
+        runs_on=None if plan.bound is None else plan.bound.runs_on.ravel(),
         pushing=native.Pushing(
             estimates=plan.alone_s.ravel(), **asdict(plan.pushing) | {"levels": plan.rank_s}
         )

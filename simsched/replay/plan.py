@@ -16,6 +16,7 @@ from simsched.graph.taskgraph import Seconds
 from simsched.machine import RuntimeProfile
 from simsched.machine.ways import Kinds
 from simsched.policy import CandidateRule, Policy, Problem, RankPolicy, Shortcuts
+from simsched.policy.bound import Bound
 from simsched.policy.placement import displaced
 from simsched.policy.policy import Discipline, Queue
 from simsched.policy.pushing import Pushing
@@ -121,6 +122,8 @@ class StaticPlan:
         Ranks in seconds, where `pushing` counts these; else empty.
     notes : tuple of str
         Remarks on the policy's plan or ranks.
+    bound : Bound or None
+        Kinds of cores that can run each task, where some tasks cannot run on all.
     """
 
     problem: Problem
@@ -143,6 +146,7 @@ class StaticPlan:
     pushing: Pushing = field(default_factory=Pushing)
     rank_s: Seconds = field(default_factory=lambda: np.empty(0))
     notes: tuple[str, ...] = ()
+    bound: Bound | None = None
 
     @property
     def singles(self) -> Index:
@@ -201,8 +205,9 @@ class StaticPlan:
             overrides methods of dynamic policies.
         """
         require_static(policy)
-        shortcuts, discipline = shortcuts_of(policy, problem), discipline_of(policy)
-        executors = executors_of(policy, problem)
+        bound = Bound.on(problem.graph, problem.machine)
+        shortcuts = None if bound is not None else shortcuts_of(policy, problem)
+        discipline, executors = discipline_of(policy), executors_of(policy, problem)
         planned, kind_of = (
             planned_of(policy, problem, executors),
             _kind_of(problem, executors, shortcuts, discipline),
@@ -231,6 +236,7 @@ class StaticPlan:
             pushing=policy.pushing,
             rank_s=_ranks_s(policy, problem, discipline),
             notes=planned.notes if planned else policy.rank_notes(problem),
+            bound=bound,
         )
 
 

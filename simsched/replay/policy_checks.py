@@ -11,6 +11,7 @@ from simsched.errors import LayoutError, PolicyError
 from simsched.graph.adjacency import Csr, Index
 from simsched.machine import Machine
 from simsched.policy import CandidateRule, Layout, Policy, Problem, RankPolicy, Shortcuts
+from simsched.policy.bound import called, require_bound, require_executors, serves
 from simsched.policy.planned_policy import Assignment, PlannedPolicy
 from simsched.policy.policy import Discipline, Queue
 
@@ -50,6 +51,21 @@ def layouts_of(policy: Policy, machine: Machine) -> tuple[Layout, ...]:
         fitting = fitting or [replace(layout, width=1) for layout in found]
         found = tuple(checked_layout(policy, machine, layout) for layout in fitting)
     return tuple(dict.fromkeys(found))
+
+
+def usable_layouts(policy: Policy, problem: Problem) -> tuple[Layout, ...]:
+    """Return the layouts to choose from for a policy that have an executor for each task of a problem.
+
+    Raises
+    ------
+    LayoutError
+        If there are layouts, and none has.
+    """
+    found = layouts_of(policy, problem.machine)
+    usable = tuple(one for one in found if serves(policy, problem.graph, problem.machine, one))
+    if found and not usable and isinstance(policy, RankPolicy):
+        executors_of(policy, replace(problem, layout=found[-1]))  # raises the error that says what is missing
+    return usable
 
 
 def checked_layout(policy: Policy, machine: Machine, layout: str | Layout | tuple[int, int]) -> Layout:
@@ -114,6 +130,13 @@ def planned_of(policy: RankPolicy, problem: Problem, executors: Csr) -> Assignme
         raise PolicyError(
             f"policy {policy}: its plan names executors {_range(executor)}; there are {executors.n}, from 0"
         )
+    on = problem.machine.kind_of[executors.indices[executors.indptr[:-1]][executor] % problem.machine.n_cores]
+    if (never := np.isinf(problem.seconds_by_kind[np.arange(n), on])).any():
+        task = int(never.argmax())
+        raise PolicyError(
+            f"policy {policy}: its plan has {called(problem.graph, task)} on executor {executor[task]}"
+            ", whose kind of cores cannot run it: its seconds there are inf"
+        )
     place = np.full(n, -1, np.int64)
     if n and order.min() >= 0 and order.max() < n:
         place[order] = np.arange(n)
@@ -127,6 +150,7 @@ def planned_of(policy: RankPolicy, problem: Problem, executors: Csr) -> Assignme
 
 def prepared_of(policy: Policy, problem: Problem) -> Policy:
     """Return the policy that decides one replay of a problem, or raise `PolicyError`."""
+    require_bound(policy, problem)
     found = policy.prepared(problem)
     if not isinstance(found, Policy) or isinstance(found, RankPolicy):
         raise PolicyError(
@@ -194,7 +218,9 @@ def executors_of(policy: RankPolicy, problem: Problem) -> Csr:
             f"policy {policy}: executors() returned threads {_range(threads)}; those of {machine} are 0 to "
             f"{machine.n_threads - 1}"
         )
-    return Csr(teams.indptr.astype(np.int64, copy=False), np.ascontiguousarray(threads, np.int32))
+    found = Csr(teams.indptr.astype(np.int64, copy=False), np.ascontiguousarray(threads, np.int32))
+    require_executors(problem.graph, machine, layout, found)
+    return found
 
 
 def shortcuts_of(policy: RankPolicy, problem: Problem) -> Shortcuts | None:

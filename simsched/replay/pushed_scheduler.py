@@ -73,7 +73,7 @@ class PushedScheduler(ListScheduler):
         """Return the executor for a task, and the seconds by which it is expected to end later with it."""
         rule, expected_s = self._rule, self._expected_s(task, now_s)
         first_s = min(expected_s)
-        worse = [rule.alpha * (expected - first_s) for expected in expected_s]
+        worse = [inf if one == inf else rule.alpha * (one - first_s) for one in expected_s]
         if rule.beta:
             worse = [one + rule.beta * self._missing_s(task, at) for at, one in enumerate(worse)]
         found = worse.index(min(worse))
@@ -82,13 +82,14 @@ class PushedScheduler(ListScheduler):
         return found, expected_s[found] - self._free_s(found, now_s)
 
     def _expected_s(self, task: int, now_s: float) -> list[float]:
-        """Return when a task is expected to end on each executor, or to start there."""
+        """Return when a task is expected to end on each executor, or to start there; inf where it cannot run."""
         found = []
         for one in range(len(self._waiting)):
             start_s = self._free_s(one, now_s)
             if self._rule.aware:
                 start_s = max(start_s, now_s + self._missing_s(task, one))
-            found.append(start_s if self._rule.by_start else start_s + self._estimate_s(task, one))
+            seconds = self._estimate_s(task, one)
+            found.append(start_s if self._rule.by_start and seconds < inf else start_s + seconds)
         return found
 
     def _free_s(self, executor: int, now_s: float) -> float:

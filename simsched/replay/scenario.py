@@ -33,7 +33,7 @@ from simsched.replay.best_layout import Search
 from simsched.replay.kept_state import remembered, state_of
 from simsched.replay.memory_limit import MemoryLimit, checked_against_memory
 from simsched.replay.plan import DynamicPlan, Plan, StaticPlan, actual
-from simsched.replay.policy_checks import is_of_one_kind, layouts_of, remarks_of
+from simsched.replay.policy_checks import is_of_one_kind, remarks_of, usable_layouts
 from simsched.schedule import Bounds, Inputs, Schedule, bounds
 from simsched.spec import Engine
 from simsched.text import counted
@@ -284,7 +284,7 @@ class _Case:
         if self.given is not None:
             return None
         machine = self.problem.machine
-        every = layouts_of(self.policy, machine)
+        every = usable_layouts(self.policy, self.problem)
         estimator = Estimator(self.problem, self.policy, self.runtime)
         if not every or not (self.scenario.layout == BEST or estimator.rough):
             return None
@@ -293,7 +293,7 @@ class _Case:
             estimator,
             every,
             self.factors is None,
-            possible=lambda one: is_of_one_kind(self.policy, machine, one),
+            possible=lambda one: is_of_one_kind(self.policy, machine, one) and estimator.serves(one),
         )
 
     def schedule(self) -> Schedule:

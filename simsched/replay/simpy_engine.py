@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 
 from simsched.replay.affinity_scheduler import AffinityScheduler, SpoliatingScheduler
-from simsched.replay.list_scheduler import ListScheduler, PlannedScheduler, ShortcutScheduler
+from simsched.replay.list_scheduler import BoundScheduler, ListScheduler, PlannedScheduler, ShortcutScheduler
 from simsched.replay.plan import Plan, StaticPlan
 from simsched.replay.policy_referee import PolicyReferee
 from simsched.replay.pushed_scheduler import PushedScheduler
@@ -36,6 +36,8 @@ def _chooser(plan: Plan) -> Chooser:
         return PlannedScheduler(plan, plan.assigned)
     if plan.discipline in BY_DISCIPLINE:
         return BY_DISCIPLINE[plan.discipline](plan)
+    if plan.bound is not None:
+        return BoundScheduler(plan, plan.bound)
     return ListScheduler(plan) if plan.shortcuts is None else ShortcutScheduler(plan, plan.shortcuts)
 
 

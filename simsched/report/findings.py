@@ -18,6 +18,7 @@ from simsched.graph.taskgraph import Seconds
 from simsched.machine import Machine
 from simsched.notes import weighed
 from simsched.policy import Policy, policy as policy_of
+from simsched.policy.bound import can_run
 from simsched.policy.layout import BEST, Best, Layout
 from simsched.replay.advice import advised
 from simsched.replay.layouts import chosen_by_replays
@@ -346,6 +347,8 @@ def _run(question: Question, policy: Policy, progress: Progress, errors: list[Ex
 
 def _sequential(question: Question, runs: list[PolicyRun], progress: Progress) -> PolicyRun:
     ran = (run for run in runs if run.name == BASELINE and run.schedule is not None)
+    if not can_run(policy_of(BASELINE), question.graph, question.machine):
+        return next(run for run in runs if run.schedule is not None)
     return next(ran, None) or replayed(question, policy_of(BASELINE), BEST, progress)
 
 

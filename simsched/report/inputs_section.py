@@ -70,7 +70,7 @@ def _kinds_table(question: Question) -> Table:
     """Return the kinds that hold most seconds on one core of the machine."""
     kinds = question.graph.kinds
     costs = (question.costs or CostModel()).on(question.graph, question.machine, question.runtime)
-    seconds = np.bincount(kinds.codes, costs.of_kind(best_kind(costs)).one_core_s, len(kinds.labels))
+    seconds = np.bincount(kinds.codes, costs.in_turn(best_kind(costs)).one_core_s, len(kinds.labels))
     counts = kinds.counts
     held = [code for code in np.argsort(-seconds, kind="stable").tolist() if counts[code]]
     whole = float(seconds.sum()) or 1.0

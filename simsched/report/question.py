@@ -116,12 +116,12 @@ class Question:
         """
         check_graph(graph)
         machine = machine_for(graph, machine)
-        chosen = policies_or_all(policies, machine)
+        chosen = policies_or_all(policies, machine, graph)
         known = {field.name for field in fields(cls)}
         if unknown := sorted(set(others) - known):
             raise SimschedError(f"report has no parameter {unknown[0]!r}; it has {', '.join(sorted(known))}")
         wanted = None if not layout or layout == BEST else Layout.parse(layout)
-        others = {"notes": tuple(left_out(policies, machine)), **others}
+        others = {"notes": tuple(left_out(policies, machine, graph)), **others}
         return cls(graph, machine, tuple(chosen), wanted, **others)
 
     @cached_property

@@ -66,7 +66,7 @@ def _over_others(found: Findings) -> str:
     said = f"; {_against(second.name, ratio)}" if ratio >= 1 + SAME else f", level with {_level(found)}"
     if overlapping(best, second):
         said += ", a difference within the spread of the seeds"
-    if BASELINE in {best.name, second.name}:
+    if BASELINE in {best.name, second.name} or found.sequential.name != BASELINE:
         return said
     return f"{said}, {_against(BASELINE, found.sequential.interval.middle / best.interval.middle)}"
 

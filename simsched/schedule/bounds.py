@@ -129,7 +129,7 @@ def _area_by_kind_s(machine: Machine, task_costs: TaskCosts) -> float:
         return 0.0
     kinds = range(task_costs.kinds_s.shape[1])
     core_s = np.stack([task_costs.of_kind(kind).least_core_seconds() for kind in kinds], axis=1)
-    totals_s = core_s.sum(axis=0)
+    totals_s = np.where(np.isinf(core_s), core_s.min(axis=1, keepdims=True), core_s).sum(axis=0)
     if not totals_s.all():
         return 0.0
     longer = totals_s / totals_s.min()

@@ -8,6 +8,7 @@ import numpy as np
 
 from simsched.costs import CostModel, TaskCosts
 from simsched.graph import TaskGraph
+from simsched.graph.taskgraph import Seconds
 from simsched.machine import Machine, RuntimeProfile
 
 
@@ -15,7 +16,8 @@ from simsched.machine import Machine, RuntimeProfile
 class OneCore:
     """The one core that speed-ups are over.
 
-    Where a machine has several kinds of cores, it is one of the kind on which all tasks in sequence take least.
+    Where a machine has several kinds of cores, it is one of the kind on which all tasks in sequence take least; tasks
+    that cannot run there take what they do on one of their fastest kind.
 
     Parameters
     ----------
@@ -53,10 +55,10 @@ class OneCore:
         """Return that of the tasks with these costs on the machine."""
         if task_costs.kinds_s is None or machine.kinds is None:
             return cls(task_costs.in_sequence_s, float(machine.n_cores))
-        totals_s, kind = task_costs.kinds_s.sum(axis=0), best_kind(task_costs)
+        totals_s, kind = _in_turn_s(task_costs.kinds_s).sum(axis=0), best_kind(task_costs)
         shares = np.divide(totals_s[kind], totals_s, out=np.ones(len(totals_s)), where=totals_s > 0)
         capacity = float((np.bincount(machine.kind_of, minlength=len(shares)) * shares).sum())
-        return cls(task_costs.of_kind(kind).in_sequence_s, capacity, machine.kinds.names[kind])
+        return cls(task_costs.in_turn(kind).in_sequence_s, capacity, machine.kinds.names[kind])
 
     def speedup(self, makespan_s: float) -> float:
         """Return the speed-up of a makespan over this core; 1 where it is 0."""
@@ -102,4 +104,9 @@ def one_core(
 
 def best_kind(task_costs: TaskCosts) -> int:
     """Return the kind of cores on which all tasks in sequence take least; 0 where all are alike."""
-    return 0 if task_costs.kinds_s is None else int(task_costs.kinds_s.sum(axis=0).argmin())
+    return 0 if task_costs.kinds_s is None else int(_in_turn_s(task_costs.kinds_s).sum(axis=0).argmin())
+
+
+def _in_turn_s(kinds_s: Seconds) -> Seconds:
+    """Return the seconds of each task on each kind, and the least of all where it cannot run there."""
+    return np.where(np.isinf(kinds_s), kinds_s.min(axis=1, keepdims=True), kinds_s)

@@ -23,6 +23,7 @@ from simsched.machine import Machine, RuntimeProfile
 from simsched.notes import Note, Weight
 from simsched.plots.policies import comparison
 from simsched.policy import Layout, PlannedPolicy, Policy, RankPolicy, policy as policy_of
+from simsched.policy.bound import can_run
 from simsched.policy.installed import left_out, policies_or_all
 from simsched.policy.names import names_in_table, table_key
 from simsched.progress import shows_progress
@@ -108,11 +109,11 @@ def compare(
     'cost curves: 3 serial'
     """
     scenario = Scenario.on(graph, machine, layout, costs, runtime, engine, seed, progress)
-    chosen = policies_or_all(policies, scenario.machine)
+    chosen = policies_or_all(policies, scenario.machine, graph)
     seeds, unsampled = default_seeds(seed, samples, chosen, scenario.machine, graph)
     schedules, sequential, refused = replays(scenario, graph, chosen)
     limits = best_bounds(scenario, graph, bound, limit_s)
-    worlds_s, others = worlds_of(scenario, schedules, seeds), left_out(policies, scenario.machine)
+    worlds_s, others = worlds_of(scenario, schedules, seeds), left_out(policies, scenario.machine, graph)
     return comparison_frame(schedules, sequential, limits, worlds_s, (*refused, *unsampled, *others))
 
 
@@ -148,6 +149,8 @@ def replays(
 ) -> tuple[list[Schedule], Schedule, tuple[Note, ...]]:
     """Return the schedules that `compare` compares, that of `sequential`, and notes on policies that refuse.
 
+    Where no executor can run all tasks, the second is the first of the others.
+
     Raises
     ------
     PolicyError or MissingExtraError
@@ -162,6 +165,8 @@ def replays(
     if not schedules:
         raise refused[-1]
     sequential = next((s for s in schedules if s.policy == BASELINE), None)
+    if sequential is None and not can_run(policy_of(BASELINE), graph, scenario.machine):
+        sequential = schedules[0]
     notes = tuple(Note(f"left out, as it refuses: {error}", Weight.DOUBT) for error in refused)
     return schedules, sequential or advised(_case(scenario, graph, policy_of(BASELINE)).replay()), notes
 
@@ -208,7 +213,8 @@ def comparison_frame(
         policy, layout; layout_by, its origin (`simsched.schedule.inputs.Inputs`); makespan_s; low_s and high_s, between
         which 95 % of such replays fall (as `predict` has them), and fastest_share, the share of the worlds in which no
         other policy is faster by over 0.5 %, all three NaN without samples; speedup, over one core
-        that runs every task alone; over_sequential, the makespan of sequential over this one; utilization;
+        that runs every task alone; over_sequential, the makespan of sequential over this one, NaN where no executor can
+        run all tasks; utilization;
         critical_path_s, area_s (lower bounds for every policy); bound_s, the best bound known; bound_from, its name;
         gap, the distance from it (makespan over bound_s, minus 1); mean_corunning (tasks); binds, binds_share, the
         resource that causes most of the makespan, and its share (`simsched.study.binding`).
@@ -231,6 +237,12 @@ def comparison_frame(
         comparison,
         (*HIDDEN, *_certain(sampled)),
     )
+
+
+def _over(sequential: Schedule, makespan_s: float) -> float:
+    if sequential.policy != BASELINE:
+        return np.nan
+    return sequential.makespan_s / makespan_s if makespan_s else 1.0
 
 
 def _names(schedules: Sequence[Schedule]) -> list[str]:
@@ -302,7 +314,7 @@ def _comparison_row(schedule: Schedule, sequential: Schedule, limits: Bounds) ->
         "layout_by": schedule.inputs.layout_by if schedule.inputs else "",
         "makespan_s": makespan,
         "speedup": _one_core(schedule).speedup(makespan),
-        "over_sequential": sequential.makespan_s / makespan if makespan else 1.0,
+        "over_sequential": _over(sequential, makespan),
         "utilization": schedule.utilization,
         "critical_path_s": limits.critical_path_s,
         "area_s": limits.area_s,

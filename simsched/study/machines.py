@@ -191,9 +191,9 @@ def _row(
     seeds: range,
 ) -> dict[str, Any]:
     machine = scenario.machine
-    policy, schedule = _best(graph, scenario, _suited(policies, machine))
+    policy, schedule = _best(graph, scenario, _suited(policies, machine, graph))
     (row,) = rows_of([Case(scenario, graph, policy, schedule)], seeds)
-    row["notes"] = [*left_out(policies, machine), *row["notes"], *_of_whole_chips(machine)]
+    row["notes"] = [*left_out(policies, machine, graph), *row["notes"], *_of_whole_chips(machine)]
     makespan_s, power_W = row["makespan_s"], np.nan if machine.power_W is None else machine.power_W
     return {
         "machine": machine.spec,
@@ -206,8 +206,10 @@ def _row(
     }
 
 
-def _suited(policies: str | Sequence[str | Policy | type[Policy]] | None, machine: Machine) -> list[Policy]:
-    found = policies_or_all(policies, machine)
+def _suited(
+    policies: str | Sequence[str | Policy | type[Policy]] | None, machine: Machine, graph: TaskGraph
+) -> list[Policy]:
+    found = policies_or_all(policies, machine, graph)
     if policies is None and machine.kinds is not None:
         # On several kinds of cores, policies that choose widths during the run take seconds for each replay.
         return [one for one in found if isinstance(one, RankPolicy)]

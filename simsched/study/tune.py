@@ -17,6 +17,7 @@ from simsched.machine import Machine, RuntimeProfile
 from simsched.notes import Note
 from simsched.plots.layouts import tuned as draw_tuned
 from simsched.policy import Layout, Policy, policy as policy_of
+from simsched.policy.bound import can_run, serves
 from simsched.policy.layout import BEST, Best
 from simsched.policy.names import distinct, given_names
 from simsched.progress import shows_progress
@@ -115,11 +116,13 @@ class _Tuned:
         return replace(self.scenario, layout=layout).replay(self.graph, policy)
 
     def trials(self, most: int) -> Trials:
-        names, baseline = given_names(self.policies), self.replay(BASELINE, BEST)
+        baselines = [policy_of(BASELINE), *self.policies]
+        able = next(one for one in baselines if can_run(one, self.graph, self.scenario.machine))
+        names, baseline = given_names(self.policies), self.replay(able, BEST)
         return Trials(self.replay, baseline, self.scenario.bounds(self.graph), most, names)
 
     def enumerated(self, layouts: Iterable[str | Layout | tuple[int, int]] | None, reserved: int) -> Trials:
-        points = _enumerated(self.scenario.machine, self.policies, layouts, reserved)
+        points = _enumerated(self.graph, self.scenario.machine, self.policies, layouts, reserved)
         if layouts is None and not reserved:
             best = replace(self.scenario, layout=BEST)
             points += [(policy, best.layout_of(self.graph, policy)) for policy in self.policies]
@@ -170,7 +173,10 @@ class _Tuned:
     def _choices(self, reserved: int) -> list[Layout] | None:
         """Return the layouts that a search chooses from on several kinds of cores; None for any layout."""
         machine = self.scenario.machine
-        return None if machine.kinds is None or reserved else worker_layouts(machine)
+        if machine.kinds is None or reserved:
+            return None
+        every = worker_layouts(machine)
+        return [one for one in every if all(serves(to, self.graph, machine, one) for to in self.policies)]
 
 
 def _policies(
@@ -232,6 +238,7 @@ def _workers(machine: Machine, reserved: int) -> int:
 
 
 def _enumerated(
+    graph: TaskGraph,
     machine: Machine,
     policies: Sequence[Policy],
     layouts: Iterable[str | Layout | tuple[int, int]] | None,
@@ -252,7 +259,7 @@ def _enumerated(
         for policy in policies
         # In addition to the common layouts, its own: caps of co-running, or one executor narrower than the machine.
         for layout in dict.fromkeys([*every, *(() if reserved else policy.layouts(machine))])
-        if policy.suited(layout) is not None
+        if policy.suited(layout) is not None and serves(policy, graph, machine, layout)
     ]
 
 

@@ -204,7 +204,8 @@ def cases(
         layout = type(layout)(layout.executors * draw(st.integers(1, 3)), layout.width)
     graph = draw(ours.graphs(widths=4))
     if machine.kinds is not None:
-        graph = draw(ours.by_kind(graph, len(machine.kinds.names)))
+        able = ours.kinds_for(policy, machine, layout)
+        graph = draw(ours.by_kind(graph, len(machine.kinds.names), able))
     if policy.name == "kind-widths":
         width = st.integers(1, machine.n_threads)
         widths = ";".join(f"{kind}:{draw(width)}" for kind in graph.kinds.labels)

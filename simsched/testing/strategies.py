@@ -5,6 +5,7 @@ Durations come from a few round numbers as often as from the reals, so that ties
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import fields, replace
 from functools import cache
 
@@ -13,10 +14,13 @@ import numpy.typing as npt
 from hypothesis import strategies as st
 
 from simsched.graph import TaskGraph
+from simsched.graph.checks import kind_means
 from simsched.machine import Machine, RuntimeProfile, machine as machine_of
 from simsched.machine.build import built
 from simsched.machine.effects import NAMES
 from simsched.policy import Layout, Policy, RankPolicy
+from simsched.policy.bound import kinds_of_teams
+from simsched.policy.placement import executor_cores
 from simsched.replay.policy_checks import layouts_of
 from simsched.spec import parse
 
@@ -63,7 +67,7 @@ def graphs(draw: st.DrawFn, max_tasks: int = 24, widths: int = 1) -> TaskGraph:
 
 
 @st.composite
-def by_kind(draw: st.DrawFn, graph: TaskGraph, kinds: int) -> TaskGraph:
+def by_kind(draw: st.DrawFn, graph: TaskGraph, kinds: int, able: Sequence[int] = ()) -> TaskGraph:
     """A graph with seconds for each kind of cores, or without.
 
     Parameters
@@ -72,13 +76,19 @@ def by_kind(draw: st.DrawFn, graph: TaskGraph, kinds: int) -> TaskGraph:
         The tasks, with their edges and objects.
     kinds : int
         How many kinds there are.
+    able : sequence of int
+        Kinds of which there are executors: some tasks may run on one of them only. None for no such tasks.
     """
     if draw(st.booleans()):
         return graph
     generator = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     factors = generator.choice([0.0, 0.5, 1.0, 1.0, 2.0, 20.0], (graph.n_tasks, kinds))
     seconds = graph.durations_s[:, None] * factors
-    return replace(graph, durations_s=seconds.mean(axis=1), seconds_by_kind=seconds)
+    if able and (share := draw(st.sampled_from([0.0, 0.1, 0.5]))):
+        seconds[generator.random(seconds.shape) < share] = np.inf
+        dead = np.isinf(seconds[:, [*able]]).all(axis=1)
+        seconds[dead, generator.choice(able, dead.sum())] = 1.0
+    return replace(graph, durations_s=kind_means(seconds), seconds_by_kind=seconds)
 
 
 @st.composite
@@ -255,6 +265,19 @@ def machines_for(policy: Policy) -> st.SearchStrategy[Machine]:
     if getattr(policy, "discipline", "") == "spoliation":
         return varied
     return st.one_of(machines(), machines(), machines(), varied)
+
+
+def kinds_for(policy: Policy, machine: Machine, layout: Layout | None) -> tuple[int, ...]:
+    """Kinds of cores of which there are executors; none for policies that let each task run on any core."""
+    if machine.kinds is None or not (isinstance(policy, RankPolicy) or hasattr(policy, "victims")):
+        return ()
+    found = []
+    for one in layouts_of(policy, machine) if layout is None else [layout]:
+        teams = executor_cores(machine, one, "compact")
+        if isinstance(policy, RankPolicy):
+            teams = policy.executors(machine, one)
+        found.append(tuple(sorted({kinds[0] for kinds in kinds_of_teams(machine, teams) if len(kinds) == 1})))
+    return max(found, key=len)
 
 
 def layouts_for(policy: Policy, machine: Machine) -> st.SearchStrategy[Layout | None]:

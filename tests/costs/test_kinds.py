@@ -7,6 +7,7 @@ import pytest
 
 import simsched as ss
 from simsched.costs.width_table import WidthTable
+from simsched.errors import LayoutError
 from simsched.graph.adjacency import Csr
 from simsched.hwmodels import machine_file
 
@@ -129,6 +130,25 @@ def test_a_processor_and_a_graphics_processor(engine):
     schedule = ss.simulate(graph, "grace-hopper", "heft", "73x1", engine=engine)
     assert schedule.executor.tolist() == [72, 0]
     assert schedule.makespan_s == pytest.approx(1e12 / (1.83e9 * 33792 * 0.68), rel=0.01)
+
+
+def test_what_was_recorded_on_a_device_runs_on_devices_alone(engine):
+    """Kernels of 2 and 3 s beside host work: the GPU runs both, one after the other, as long as recorded."""
+    kinds = ["launch::mm", "device::gemm", "add", "device::gemm"]
+    graph = ss.TaskGraph.from_edges(
+        [0.5, 2.0, 1.0, 3.0], [(0, 1), (0, 2)], kinds=kinds, recorded_on="grace-hopper"
+    )
+    for policy in ("fifo", "heft", "lws"):
+        schedule = ss.simulate(graph, "grace-hopper", policy, engine=engine)
+        device = [bool((schedule.cores(task) == 72).all()) for task in range(4)]
+        assert device == [False, True, False, True], policy
+        assert schedule.makespan_s == pytest.approx(5.0, rel=1e-5)
+        assert "2 tasks ran on a device" in schedule.notes[0]
+        assert "they run on devices of grace-hopper alone" in schedule.notes[0]
+    with pytest.raises(
+        LayoutError, match=r"the layout 72x1 has no executor for task 1 .*\+d in a layout gives it d devices"
+    ):
+        ss.simulate(graph, "grace-hopper", "fifo", "72x1", engine=engine)
 
 
 def test_what_a_task_of_unknown_work_gains_on_a_device_is_not_made_up(engine):

@@ -87,6 +87,14 @@ def test_seconds_by_kind():
     assert graph.durations_s.tolist() == [13.0, 50 / 3]
     assert graph.seconds_by_kind[1].tolist() == [13.0, 19.0, 18.0]
     assert ss.TaskGraph.from_edges([1.0]).seconds_by_kind is None
+    bound = ss.TaskGraph.from_edges([[1.0, np.inf, 2.0], [np.inf, 5.0, np.inf]])
+    assert bound.durations_s.tolist() == [1.5, 5.0], "means are over the kinds that can run the task"
+    for back in (
+        ss.TaskGraph.from_frames(*bound.to_frames()),
+        ss.TaskGraph.from_networkx(bound.to_networkx()),
+    ):
+        assert back.seconds_by_kind.tolist() == bound.seconds_by_kind.tolist()
+    assert bound.cleaned("scale[factor=2]").seconds_by_kind.tolist() == [[2, np.inf, 4], [np.inf, 10, np.inf]]
 
 
 @pytest.mark.parametrize(
@@ -94,6 +102,8 @@ def test_seconds_by_kind():
     [
         ([[1.0, np.nan]], "task 0 has seconds for some kinds"),
         ([[1.0, -1.0]], "task 0 has duration on kind 1 -1.0 seconds"),
+        ([[1.0, np.inf], [np.inf, np.inf]], "task 1 has inf seconds on every kind of core"),
+        ([[np.nan, np.inf]], "task 0 has seconds for some kinds"),
         ([[1.0], [1.0, 2.0]], "duration column"),
     ],
 )

@@ -148,7 +148,7 @@ PLANNERS = (
 def networks(draw):
     """Return a random graph with bytes and seconds per core, and its cores, whose links are all different."""
     cores, generator = draw(st.integers(1, 5)), np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
-    graph = draw(ours.by_kind(draw(ours.graphs()), cores))
+    graph = draw(ours.by_kind(draw(ours.graphs()), cores, range(cores)))
     shared = str(draw(st.booleans())).lower()
     tables = {
         "pair_Bps": generator.choice([16.0, 100.0, 4e6, np.inf], (cores, cores)),

@@ -245,9 +245,15 @@ def platforms(draw):
     edges = [(int(names[i]), int(names[j]), cost()) for i, j in pairs]
     places = rng.integers(0, p, p) if draw(st.booleans()) else None
     platform = platform_of(seconds, edges, p, places, latency_s=draw(st.sampled_from([0.0, 0.5])))
-    if draw(st.booleans()):
-        return platform
     known = {name: getattr(platform, name) for name in platform.__dataclass_fields__}
+    if kinds > 1 and draw(st.booleans()):
+        bound = np.where(rng.random(seconds.shape) < 0.4, np.inf, platform.kind_seconds)
+        used = platform.kind_of
+        dead = np.isinf(bound[:, used]).all(axis=1)
+        bound[dead, used[0]] = 1.0
+        known["kind_seconds"] = bound
+    if draw(st.booleans()):
+        return Platform(**known)
     apart = rng.random(platform.latency_s.shape) * (1.0 - np.eye(len(platform.latency_s)))
     return Platform(**known | {"latency_s": apart, "s_per_B": apart.T.copy()})
 

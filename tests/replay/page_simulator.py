@@ -203,6 +203,11 @@ class Listed(Simulator):
         self.free_now.clear()
         return started
 
+    def can_run(self, task, executor):
+        """Return whether an executor can run a task (rule 11)."""
+        kind = self.machine.kind_of[self.teams[executor][0] % self.machine.n_cores]
+        return self.of_kind[kind].one_core_s[task] < inf
+
     def idle(self, executors):
         return [one for one in executors if one not in self.busy and one not in self.buffers]
 
@@ -226,10 +231,13 @@ class Listed(Simulator):
             self.queue(single),
             self.idle(range(self.k, len(self.teams)) if single else range(self.k)),
         )
-        if not queue or not idle:
+        queue = [task for task in queue if any(self.can_run(task, one) for one in idle)]
+        if not queue:
             return False
-        task, executor = min(queue, key=self.key), idle[0]
-        if not single and self.policy.prefer == "producer" and self.producer(task) in idle:
+        task = min(queue, key=self.key)
+        able = [one for one in idle if self.can_run(task, one)]
+        executor = able[0]
+        if not single and self.policy.prefer == "producer" and self.producer(task) in able:
             executor = self.producer(task)
         self.queued.remove(task)
         self.busy.add(executor)
@@ -295,9 +303,11 @@ class Accelerated(Listed):
         queue, idle = self.queue(False), self.idle(range(self.k))
         if single or not idle:
             return False
-        if queue:
-            key = {task: (self.ratio(task, idle[0]), self.ranks[task], task) for task in queue}
-            found, executor = min(queue, key=key.get), idle[0]
+        if able := [one for one in idle if any(self.can_run(task, one) for task in queue)]:
+            executor = able[0]
+            queue = [task for task in queue if self.can_run(task, executor)]
+            key = {task: (self.ratio(task, executor), self.ranks[task], task) for task in queue}
+            found = min(queue, key=key.get)
             self.queued.remove(found)
         else:
             pairs = ((self.slower(one, self.price_s(len(idle) - 1)), one) for one in idle)

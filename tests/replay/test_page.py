@@ -42,7 +42,10 @@ def simulated(case, inputs):
     ranked = accelerated or policy.discipline == "rank"
     ranks = policy.rank(problem) if ranked else np.zeros(graph.n_tasks)
     kind = Accelerated if accelerated else Listed
-    return kind(*common, policy, ranks, teams, moved, policy.shortcuts(problem)).run()
+    past = policy.shortcuts(problem)
+    if graph.seconds_by_kind is not None and np.isinf(graph.seconds_by_kind).any():
+        past = None
+    return kind(*common, policy, ranks, teams, moved, past).run()
 
 
 def of_whole_teams(machine, order, layout):

@@ -193,7 +193,5 @@ def test_questions_that_cannot_be_answered():
         ss.verdicts(both)
     with pytest.raises(SimschedError, match="over is 'machines'"):
         ss.verdicts(table, over="machines")
-    with pytest.raises(SimschedError, match="is listed twice"):
-        ss.replayed({"g": GRAPH}, "generic", ["fifo", "fifo"])
     with pytest.raises(SimschedError, match="expected a list"):
         ss.replayed({"g": GRAPH}, "generic", "fifo")

@@ -75,9 +75,12 @@ def dressed(draw: st.DrawFn) -> TaskGraph:
     sizes, objects = draw(carried(edges.astype(np.int64)))
     if objects is not None:
         objects[:2] = -1
+    by_kind = np.stack([durations, durations / 3], axis=1)
+    if draw(st.booleans()):
+        by_kind[~np.isnan(durations) & (np.arange(n) % 2 == 0), 1] = np.inf  # cannot run there
     known = bool(n) and not np.isnan(durations).all() and durations[~np.isnan(durations)].max() < 1e100
     return TaskGraph.from_edges(
-        np.stack([durations, durations / 3], axis=1) if known and draw(st.booleans()) else durations,
+        by_kind if known and draw(st.booleans()) else durations,
         edges,
         kinds=draw(words),
         scopes=draw(words),

@@ -136,7 +136,9 @@ class Nodes:
             if BY_KIND in row:
                 values[i] = _numbers_of(row[BY_KIND])
                 if values[i] is None:
-                    raise self._wrong(node, BY_KIND, row[BY_KIND], "a JSON list of numbers of zero or more")
+                    raise self._wrong(
+                        node, BY_KIND, row[BY_KIND], "a JSON list of numbers of zero or more, or null"
+                    )
         matrix = np.array(node_seconds(values))
         refuse_other_means(np.array(seconds), matrix)
         return matrix
@@ -262,7 +264,8 @@ def rows(graph: TaskGraph) -> Iterator[dict[str, str | int | float]]:
     columns = {RENAMED.get(str(c), str(c)): tasks[c].tolist() for c in tasks.columns}
     if graph.seconds_by_kind is not None:
         columns[BY_KIND] = [
-            math.nan if math.isnan(row[0]) else json.dumps(row) for row in graph.seconds_by_kind.tolist()
+            math.nan if math.isnan(row[0]) else json.dumps(listed(row))
+            for row in graph.seconds_by_kind.tolist()
         ]
     columns |= {c: np.where(values, values, np.nan).tolist() for c, values in ends_of(graph)[0].items()}
     if (run := graph.recording) is not None:
@@ -297,13 +300,26 @@ def edge_rows(graph: TaskGraph) -> Iterator[tuple[int, int, dict[str, int | floa
 
 
 def _numbers_of(value: object) -> list[float] | None:
-    """Return the numbers in a JSON list; None for anything else."""
+    """Return the numbers in a JSON list, inf for null; None for anything else."""
     try:
         found = json.loads(str(value)[:MAX_LIST])
     except (ValueError, RecursionError):
         return None
-    numbers = isinstance(found, list) and all(type(number) in (int, float) for number in found)
-    return [float(number) for number in found] if numbers and all(0 <= n < 1e300 for n in found) else None
+    if not isinstance(found, list) or not all(type(one) in (int, float, type(None)) for one in found):
+        return None
+    return (
+        list(map(float, unlisted(found))) if all(one is None or 0 <= one < 1e300 for one in found) else None
+    )
+
+
+def listed(row: list[float]) -> list[float | None]:
+    """Return seconds on each kind of core as JSON has them: null for kinds that cannot run the task."""
+    return [None if math.isinf(seconds) else seconds for seconds in row]
+
+
+def unlisted(row: list[Any]) -> list[Any]:
+    """Return what `listed` was given."""
+    return [math.inf if seconds is None else seconds for seconds in row]
 
 
 def of_graph(graph: TaskGraph) -> dict[str, str]:

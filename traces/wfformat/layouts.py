@@ -16,7 +16,7 @@ from typing import Any
 from simsched.graph.budget import budget
 from simsched.graph.columns import plain_text
 from simsched.graph.loading import Mend
-from simsched.traces.shared.attributes import BY_KIND, LANE_NAMES
+from simsched.traces.shared.attributes import BY_KIND, LANE_NAMES, unlisted
 from simsched.traces.shared.json_stream import stream
 from simsched.traces.shared.places import ObjectFields
 
@@ -269,8 +269,10 @@ class _Fields(ObjectFields):
         for column in (*OWN_NUMBERS, BY_KIND):
             if (value := self.values.get(column)) is None:
                 continue
-            numbers = value if isinstance(value, list) and column == BY_KIND else [value]
-            if not all(type(n) in (int, Decimal, float) and 0 <= n < MAX_NUMBER for n in numbers):
+            numbers = unlisted(value) if isinstance(value, list) and column == BY_KIND else [value]
+            if not all(
+                type(n) in (int, Decimal, float) and (n == math.inf or 0 <= n < MAX_NUMBER) for n in numbers
+            ):
                 raise self.wrong(column, value, f"numbers from 0 to {MAX_NUMBER:g}")
             found[column] = [*map(float, numbers)] if column == BY_KIND else float(value)
         return found

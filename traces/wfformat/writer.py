@@ -25,7 +25,7 @@ from simsched.graph.report import KINDS_ARE
 from simsched.graph.saving import Writer
 from simsched.graph.taskgraph import TaskGraph
 from simsched.text import printable
-from simsched.traces.shared.attributes import BY_KIND, LANE_NAMES, rows
+from simsched.traces.shared.attributes import BY_KIND, LANE_NAMES, listed, rows
 from simsched.traces.wfformat.layouts import KINDS, MAX_S, OWN, OWN_NUMBERS, OWN_TEXTS, RECORDED
 from simsched.version import version
 
@@ -153,7 +153,7 @@ def _additions(graph: TaskGraph) -> Iterator[dict[str, Any]]:
     by_kind = itertools.repeat([]) if graph.seconds_by_kind is None else graph.seconds_by_kind.tolist()
     for row, seconds in zip(rows(graph), by_kind, strict=False):
         found: dict[str, Any] = {column: row[column] for column in wanted if column in row}
-        yield found | ({BY_KIND: seconds} if seconds and not math.isnan(seconds[0]) else {})
+        yield found | ({BY_KIND: listed(seconds)} if seconds and not math.isnan(seconds[0]) else {})
 
 
 def _executed(graph: TaskGraph, task: int) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from simsched.errors import GraphError
+from simsched.graph.checks import kind_means
 from simsched.graph.cleanup.cleanup import Cleanup
 from simsched.graph.cleanup.matching import Matching
 from simsched.graph.recording import Seconds, measured_on
@@ -133,10 +134,11 @@ def levelled(seconds: Seconds, total_s: float) -> Seconds:
 
 def _timed(graph: TaskGraph, seconds: Seconds, step: Cleanup, sentence: str) -> TaskGraph:
     by_kind = _by_kind(graph, seconds)
-    if np.isinf(seconds).any() or (by_kind is not None and np.isinf(by_kind).any()):
+    finite = graph.seconds_by_kind is None or np.isfinite(graph.seconds_by_kind)
+    if np.isinf(seconds).any() or (by_kind is not None and np.isinf(by_kind)[finite].any()):
         raise GraphError(f"{step}: durations beyond all numbers")
     if by_kind is not None:
-        seconds = by_kind.mean(axis=1)
+        seconds = kind_means(by_kind)
     report = step.noted(graph, sentence)
     return replace(
         graph,
@@ -154,4 +156,4 @@ def _by_kind(graph: TaskGraph, seconds: Seconds) -> Seconds | None:
         return None
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         factors = np.where(graph.durations_s > 0, seconds / graph.durations_s, 1.0)
-        return graph.seconds_by_kind * factors[:, None]
+        return np.where(np.isinf(graph.seconds_by_kind), np.inf, graph.seconds_by_kind * factors[:, None])

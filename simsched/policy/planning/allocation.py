@@ -116,4 +116,4 @@ class _Batch:
 
     def _bound(self, executor: int) -> None:
         row: npt.NDArray[np.float64] = self.ends[executor, : self.left]
-        self.least[executor], self.most[executor] = row.min(), row.max()
+        self.least[executor], self.most[executor] = row.min(), np.where(row < np.inf, row, 0.0).max()

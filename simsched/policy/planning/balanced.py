@@ -75,7 +75,7 @@ class _Balance:
         first_s, _, task, executor = self._first_active()
         if self.others:
             other = self.others[0][2]
-            free = self.idle.first()
+            free = self.idle.first_for(other)
             start = self.draft.start_on(other, free)
             if start <= first_s:
                 heappop(self.others)
@@ -98,7 +98,8 @@ class _Balance:
     def _add(self, task: int) -> None:
         """Put a task that has become ready into the queues."""
         self.last_s[task], sender = self.draft.enabling(task)
-        if sender < 0 or self.last_s[task] < self.draft.free(sender):
+        able = sender >= 0 and self.draft.start_on(task, sender) < inf
+        if not able or self.last_s[task] < self.draft.free(sender):
             self._to_others(task)
             return
         self.owner[task] = sender

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import insort
 from collections.abc import Iterator
 from heapq import heapify, heappop, heappush, heapreplace
+from math import inf
 
 import numpy as np
 
@@ -56,7 +57,7 @@ class Draft:
         return latest
 
     def starts(self, task: int, arrivals: Floats) -> Floats:
-        """Return when the task can start on each executor, shape (executors,)."""
+        """Return when the task can start on each executor, shape (executors,); inf where it cannot run."""
         seconds = self.platform.seconds(task).tolist()
         return np.array(
             [self._start(e, *known) for e, known in enumerate(zip(arrivals, seconds, strict=True))]
@@ -68,8 +69,10 @@ class Draft:
         return slots[-1][1] if slots else 0.0
 
     def start_on(self, task: int, executor: int) -> float:
-        """Return when the task can start on an executor after all that is placed there."""
+        """Return when the task can start on an executor after all that is placed there; inf where it cannot run."""
         platform, places, latest = self.platform, self.platform.place_of, self.free(executor)
+        if platform.kind_seconds[task, platform.kind_of[executor]] == inf:
+            return inf
         for before, edge in self.inputs[task]:
             pair = places[self.executor[before]], places[executor]
             message = platform.latency_s[pair] + platform.edge_bytes[edge] * platform.s_per_B[pair]
@@ -85,6 +88,8 @@ class Draft:
         return max(arrivals, key=lambda arrival: arrival[0], default=(0.0, -1))
 
     def _start(self, executor: int, arrival: float, seconds: float) -> float:
+        if seconds == inf:
+            return inf
         slots = self.slots[executor]
         if not self.insertion:
             return max(arrival, slots[-1][1] if slots else 0.0)
@@ -154,6 +159,22 @@ class Idle:
         while (now := self._draft.free(self._known[0][1])) != self._known[0][0]:
             heapreplace(self._known, (now, self._known[0][1]))
         return self._known[0][1]
+
+    def first_for(self, task: int) -> int:
+        """Return the first of those that can run a task."""
+        executor, platform = self.first(), self._draft.platform
+        possible = np.isfinite(platform.seconds(task))
+        if possible[executor]:
+            return executor
+        return min(np.flatnonzero(possible).tolist(), key=self._draft.free)
+
+
+def fastest_for(platform: Platform, tasks: Index | list[int]) -> int:
+    """Return the executor on which some tasks take least, of those that can run most of them."""
+    seconds = platform.kind_seconds[tasks]
+    never = np.isinf(seconds)
+    total, lacks = np.where(never, 0.0, seconds).sum(axis=0), never.sum(axis=0)
+    return int(np.lexsort((total[platform.kind_of], lacks[platform.kind_of]))[0])
 
 
 def best(scores: Floats) -> int:

@@ -66,6 +66,9 @@ class _Ready:
         level = platform.kind_seconds + priorities.optimistic_costs
         self.level, group_of = np.unique(level, axis=0, return_inverse=True)
         self.by_kind = np.ascontiguousarray(self.level.T)
+        self.finite_level, self.finite_s = (
+            np.where(np.isinf(one), 0.0, one) for one in (self.level, platform.kind_seconds)
+        )
         self.group_of: list[int] = group_of.ravel().tolist()
         self.tasks: dict[int, list[int]] = {}
         self.free = np.zeros(platform.n_executors)
@@ -111,8 +114,7 @@ class _Ready:
     def executor(self, task: int) -> int:
         """Return the executor of a task that was ready beside those that still are."""
         kinds, more = self.platform.kind_of, max((self.count + 1) / len(self.free) - 1.0, 0.0)
-        seconds = self.platform.kind_seconds[task]
-        revised = self.free + (self.level[self.group_of[task]] + seconds * more)[kinds]
+        revised = self.free + (self.level[self.group_of[task]] + self.finite_s[task] * more)[kinds]
         equal = np.flatnonzero(revised == revised.min())
         others = self.count * self.free + (self.level_sum + more * self.seconds_sum)[kinds]
         return int(equal[others[equal].argmax()])
@@ -129,8 +131,8 @@ class _Ready:
 
     def _count(self, task: int, sign: int) -> None:
         self.count += sign
-        self.level_sum += sign * self.level[self.group_of[task]]
-        self.seconds_sum += sign * self.platform.kind_seconds[task]
+        self.level_sum += sign * self.finite_level[self.group_of[task]]
+        self.seconds_sum += sign * self.finite_s[task]
 
     def _remove(self, group: int) -> None:
         """Let the last group take the place of one that has no ready task any more."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 
 import numpy as np
 import numpy.typing as npt
@@ -46,7 +47,7 @@ def plan_list(
     extra : float64 array, shape (n, kinds), optional
         Seconds that count on each kind of core besides.
     pinned : int32 array, shape (n,), optional
-        Executor that has to run each task, or -1.
+        Executor that has to run each task, or -1; also where that one cannot run it.
 
     Returns
     -------
@@ -89,7 +90,7 @@ def _plan_in_python(
         if extra is not None:
             scores = scores + extra[task, platform.kind_of]
         pin = -1 if pinned is None else int(pinned[task])
-        executor = best(scores) if pin < 0 else pin
+        executor = best(scores) if pin < 0 or starts[pin] == inf else pin
         draft.place(task, executor, float(starts[executor]))
     return draft.assignment()
 
@@ -132,6 +133,10 @@ def plan_clusters(platform: Platform, cluster: Index, start: Floats | None = Non
     >>> plan_clusters(platform, np.array([0, 0, 1, 2], np.int32)).executor.tolist()
     [0, 0, 1, 1]
     """
+    if (never := np.isinf(platform.kind_seconds)).any():
+        # Tasks of a cluster that run on other kinds of cores are a cluster of their own.
+        parts = np.unique(np.column_stack([cluster, never]), axis=0, return_inverse=True)[1]
+        cluster = parts.ravel().astype(np.int32)
     executors = _executors(platform, cluster)
     shared = len(np.unique(executors)) < len(executors)
     by_start = start is not None and not shared
@@ -232,7 +237,7 @@ def _ends(draft: Draft, task: int, starts: Floats, position: Index) -> Floats:
     """Return when the children end, by the executor of their parent."""
     children = sorted(draft.platform.successors.neighbours(task).tolist(), key=lambda child: position[child])
     ends = starts + draft.platform.seconds(task)
-    for executor in range(len(ends)) if children else ():
+    for executor in np.flatnonzero(ends < inf).tolist() if children else ():
         draft.place(task, executor, float(starts[executor]))
         ends[executor] = max(_placed(draft, child) for child in children)
         for child in reversed(children):

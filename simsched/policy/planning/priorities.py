@@ -13,6 +13,7 @@ from simsched.graph.columns import Floats
 from simsched.graph.taskgraph import Seconds
 from simsched.native import find
 from simsched.notes import Note, Weight
+from simsched.policy.bound import summed
 from simsched.policy.layout import Layout
 from simsched.policy.planning.compiled import bound, order_of
 from simsched.policy.platform import Platform
@@ -62,11 +63,8 @@ class Priorities:
         return self.summed(self.platform.kind_seconds)
 
     def summed(self, by_kind: npt.NDArray[np.float64]) -> Floats:
-        """Return the sum over the executors of a column for each kind of core, shape (n,)."""
-        total = np.zeros(len(by_kind))
-        for kind, executors in enumerate(self._counts):
-            total += executors * by_kind[:, kind]
-        return total
+        """Return the sum over the executors of seconds on each kind of core, shape (n,); see `bound.summed`."""
+        return summed(by_kind, self._counts)
 
     @cached_property
     def messages(self) -> Seconds:

@@ -360,7 +360,7 @@ def test_what_the_format_has_no_place_for_comes_back(tmp_path: Path) -> None:
         [1.0, 2.5], [(0, 1)], kinds="MatMul", flops=[1e19, np.nan], bytes_B=[8.0, np.nan], shapes=["64x512", ""],
         scopes=["", "layer"], recording=run,
     )  # fmt: skip
-    by_kind = TaskGraph.from_edges([[1.0, 0.5], [2.0, 0.25]])
+    by_kind = TaskGraph.from_edges([[1.0, 0.5], [2.0, np.inf]])
     unknown = TaskGraph.from_edges([np.nan, 1.0], flops=[1e9, 1e9])
     for one in (graph, by_kind, unknown):
         one.save(tmp_path / "g.wfformat.json")
