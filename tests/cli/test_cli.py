@@ -13,6 +13,9 @@ import pytest
 
 import simsched as ss
 from simsched.cli import app as cli
+from simsched.traces.samples import sample_files
+
+RECORDED = sample_files("cnn")[0]
 
 
 @pytest.fixture(scope="module")
@@ -206,6 +209,13 @@ def test_convert_round_trip(graph_file, tmp_path, piped):
     assert ss.load(copy).durations_s.tolist() == [1, 2, 3]
 
 
+def test_a_recorded_schedule_that_is_written_is_called_so_and_holds_no_graph(tmp_path, piped):
+    done = piped("convert", RECORDED, tmp_path / "run.csv")
+    assert done.stdout.endswith("run.csv: the recorded schedule; .simsched holds the graph\n")
+    done = piped("run", tmp_path / "run.csv")
+    assert "looks like a table of a schedule, which holds no graph; .simsched" in done.stderr
+
+
 def test_convert_of_a_recorded_run_names_the_suffixes_of_graphs_too(tmp_path, piped):
     tasks = tmp_path / "run.tasks.csv"
     tasks.write_text("duration_s,start_s,finish_s,lane\n1,0,1,worker\n")
@@ -251,6 +261,13 @@ BAD = [
     (["compare", "rnn", "--policy", "fifo,heft"], "write one name"),
     (["run", "none.json"], "none.json: no such file"),
     (["run", "."], "no file in this folder"),
+    (["run", "-"], "-: standard input is not read; name a file"),
+    (["convert", "-", "y.dot"], "-: standard input is not read; name a file"),
+    (["run", "rnn[size=small]"], "it has none; give its parameters: layers, "),
+    (
+        ["convert", "RECORDED", "y.taskgraph.json"],
+        "y.taskgraph.json is no name of a file of taskgraph; write .simsched",
+    ),
     (["run", "GRAPH", "--machine", "pentium"], "no machine is called 'pentium'"),
     (["run", "GRAPH", "--policy", "best"], "no policy is called 'best'"),
     (["run", "GRAPH", "--layout", "64x64"], "needs 4096 cores"),
@@ -285,7 +302,8 @@ BAD = [
 
 @pytest.mark.parametrize(("arguments", "says"), BAD, ids=[" ".join(a) for a, _ in BAD])
 def test_bad_input_is_one_clear_line(graph_file, arguments, says, tmp_path, piped):
-    done = piped(*[graph_file if a == "GRAPH" else a for a in arguments], cwd=tmp_path)
+    files = {"GRAPH": graph_file, "RECORDED": RECORDED}
+    done = piped(*[files.get(a, a) for a in arguments], cwd=tmp_path)
     assert done.returncode == 2
     assert done.stdout == ""
     lines = done.stderr.strip().splitlines()
