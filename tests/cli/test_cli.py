@@ -425,3 +425,28 @@ def test_a_command_imports_what_it_needs(graph_file):
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     assert json.loads(done.stdout)["makespan_s"] == 4
+
+
+def test_run_has_the_interval_that_compare_has(piped, tmp_path):
+    options = [
+        "rnn[steps=3,layers=1]",
+        "-p",
+        "fifo",
+        "-l",
+        "4x16",
+        "--noise",
+        "0.1",
+        "--samples",
+        "3",
+        "--seed",
+        "3",
+    ]
+    found = json.loads(piped("run", *options, "--json", "--out", tmp_path / "run.html").stdout)
+    (row,) = json.loads(piped("compare", *options, "--json").stdout)["rows"]
+    keys = ("makespan_s", "low_s", "high_s")
+    assert [found[key] for key in keys] == [row[key] for key in keys]
+    assert found["low_s"] < found["high_s"]
+    assert found["samples"] == 3
+    assert "in 50% of such replays" in (tmp_path / "run.html").read_text()
+    once = json.loads(piped("run", *options[:-4], "--samples", "1", "--json").stdout)
+    assert (once["low_s"], once["high_s"], once["samples"]) == (None, None, 1)
