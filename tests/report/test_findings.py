@@ -299,6 +299,6 @@ def test_findings_say_what_is_extrapolated_and_which_tasks_are_meant():
     (cores,) = (said for said in made.sentences if said.startswith("Fewer or more cores"))
     assert cores.endswith("(extrapolated).")
     assert (
-        "beyond what the machine is built with or tasks were measured on: 144, 288, 576 cores."
+        "beyond what the machine is built with or tasks were measured on: 288, 576 cores."
         in made.markdown
     )
