@@ -298,7 +298,4 @@ def test_findings_say_what_is_extrapolated_and_which_tasks_are_meant():
     assert "all tasks of kind 'split' 1.1 times as fast" in help_
     (cores,) = (said for said in made.sentences if said.startswith("Fewer or more cores"))
     assert cores.endswith("(extrapolated).")
-    assert (
-        "beyond what the machine is built with or tasks were measured on: 288, 576 cores."
-        in made.markdown
-    )
+    assert "beyond what the machine is built with or tasks were measured on: 288, 576 cores." in made.markdown
