@@ -125,7 +125,7 @@ def require(library: str, extra: str, purpose: str) -> None:
 
 
 class LostObjectsWarning(UserWarning):
-    """Given by `TaskGraph.save`: the format has no place for some data objects, and which formats have."""
+    """Given on saving: the format has no place for some data objects, or work of tasks, and which formats have."""
 
 
 class NativeMissingWarning(UserWarning):

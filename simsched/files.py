@@ -20,6 +20,8 @@ from simsched.text import one_line
 
 def no_file(path: Path) -> str:
     """Return why a path is no regular file; reading a pipe would block, and works only once."""
+    if str(path) == "-":
+        return "standard input is not read; name a file"
     if path.is_dir():
         return "this is a folder; expected a file"
     if path.is_fifo() or path.is_socket() or path.is_char_device() or path.is_block_device():

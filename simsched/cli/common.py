@@ -233,7 +233,7 @@ def _read(graph: str, options: dict[str, str], own: Sequence[str] = ()) -> TaskG
     steps = split(options.pop("clean", ""))
     if makes_workload(graph) and options:
         raise no_reader(graph, list(options), own)
-    if not makes_workload(graph) and not Path(graph).suffix and not Path(graph).exists():
+    if not makes_workload(graph) and graph != "-" and not Path(graph).suffix and not Path(graph).exists():
         raise no_graph(graph)
     tasks = workload(graph) if makes_workload(graph) else load(graph, **options)
     return tasks.cleaned(*steps)

@@ -121,7 +121,7 @@ def convert(
     """
     from simsched.graph.loading import find_file
     from simsched.graph.ranks import is_several
-    from simsched.graph.saving import suffixes, writer_by_suffix
+    from simsched.graph.saving import suffixes, writer_by_suffix, writers
     from simsched.schedule.export import check_suffix
 
     if {"--out", "-o"} & {argument.partition("=")[0] for argument in (str(target), *context.args)}:
@@ -131,9 +131,12 @@ def convert(
     check_outputs([target])
     if any(target.exists() and target.samefile(file) for file in read):
         raise FormatError(f"{target} is read by this very command; give another name for what to write")
-    tasks = graph_of(graph, context)
+    tasks, what = graph_of(graph, context), ""
+    inner = Path(target.stem).suffix[1:].lower()
     if writer_by_suffix(target, "graph") is not None:
         tasks.save(target)
+    elif inner in (own := {name: writer.suffixes[0] for name, writer in writers("graph")}):
+        raise FormatError(f"{target.name} is no name of a file of {inner}; write {own[inner]}")
     elif tasks.recorded is None:
         known = ", ".join(suffixes("graph"))
         raise FormatError(
@@ -145,10 +148,11 @@ def convert(
         except SimschedError as error:
             raise FormatError(f"{error}; or, for the graph, one of {', '.join(suffixes('graph'))}") from None
         tasks.recorded.save(target)
+        what = ": the recorded schedule; .simsched holds the graph"
     report = tasks.report
     if json_:
         facts = {"source": report.source, "format": report.format, "wrote": str(target)}
         say_json({**facts, "facts": report.facts, "notes": report.notes})
     else:
         say(str(report))
-        say(f"wrote {target}")
+        say(f"wrote {target}{what}")

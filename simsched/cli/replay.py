@@ -53,7 +53,17 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from simsched.explain import Explanation
+    from simsched.study.interval import Spread
 
+RunSamplesOption = Annotated[
+    int | None,
+    typer.Option(
+        "--samples",
+        metavar="N",
+        min=1,
+        help="Replays for the interval; 1 for none. Default: 20, or 1 where 20 can take long.",
+    ),
+]
 RooflineOption = Annotated[
     Path | None,
     typer.Option(
@@ -95,10 +105,12 @@ def run(
     roofline: RooflineOption = None,
     core_use: CoreUseOption = None,
     memory_limit: MemoryLimitOption = "note",
+    samples: RunSamplesOption = None,
 ) -> None:
     """Replay GRAPH on a machine under a policy."""
     from simsched.replay.advice import advised
     from simsched.schedule.export import check_suffix
+    from simsched.study.interval import spread_of
 
     check_outputs(out, check_suffix)
     for picture in (roofline, core_use):
@@ -111,14 +123,18 @@ def run(
                 memory_limit=memory_limit,
             )
         )  # fmt: skip
+    with waiting("replaying in other worlds"):
+        found = spread_of(schedule, samples)
+    told = schedule if found.is_certain else replace(schedule, notes=(found.said, *schedule.notes))
     for path in out or []:
-        schedule.save(path)
+        told.save(path)
     _write_pictures(schedule, roofline, core_use)
-    facts, notes = _run_facts(schedule), weighed(tasks.report.notes, schedule.notes)
+    facts, notes = _run_facts(schedule, found), weighed(tasks.report.notes, found.notes, schedule.notes)
     if json_:
         say_json({**facts, "notes": notes})
     else:
-        say_facts(facts, notes)
+        hidden = {"low_s", "high_s"} if found.is_certain else set()
+        say_facts({key: value for key, value in facts.items() if key not in hidden}, notes)
 
 
 @contextmanager
@@ -194,10 +210,13 @@ def compare(
         say(f"wrote {counted(len(written), 'file')} to {out}", err=json_)
 
 
-def _run_facts(schedule: Schedule) -> dict[str, Any]:
-    """Return what `simsched run --json` prints: the inputs, and every metric."""
+def _run_facts(schedule: Schedule, found: Spread) -> dict[str, Any]:
+    """Return what `simsched run --json` prints: the makespan and its interval, the inputs, and every metric."""
     return {
         "makespan_s": schedule.makespan_s,
+        "low_s": found.low_s,
+        "high_s": found.high_s,
+        "samples": found.samples,
         "engine": schedule.engine,
         "engine_why": schedule.inputs.engine_why if schedule.inputs else "",
         "machine": schedule.require_machine().spec,
@@ -330,12 +349,15 @@ def explain(
     replays: Annotated[
         int, typer.Option("--replays", metavar="N", min=0, help="Replays for what-if; 0 for none.")
     ] = 32,
+    samples: RunSamplesOption = None,
     json_: JsonOption = False,
 ) -> None:
     """Replay GRAPH and say where the time went.
 
     Also says what would help most or, with --task, why one task started when it did.
     """
+    from simsched.study.interval import spread_of
+
     tasks = graph_of(graph, context)
     with _searching(tasks, policy, layout) as (best, progress):
         schedule = ss.simulate(tasks, machine, policy, best, engine=engine, seed=seed, progress=progress)
@@ -349,19 +371,23 @@ def explain(
         return
     with progress_bar(None, "replaying", "replays") as progress:
         helps = why.what_if(speedup, replays=replays, progress=progress)
+    with waiting("replaying in other worlds"):
+        found = spread_of(schedule, samples)
     if json_:
-        say_json(_facts(schedule, why, helps))
+        say_json(_facts(schedule, why, helps, found))
     else:
+        if not found.is_certain:
+            say(found.said)
         _print(schedule, why, helps)
 
 
-def _facts(schedule: Schedule, why: Explanation, helps: pd.DataFrame) -> dict[str, object]:
+def _facts(schedule: Schedule, why: Explanation, helps: pd.DataFrame, found: Spread) -> dict[str, object]:
     tables = {"critical_path": why.critical_path, "core_time": why.core_time, "what_if": helps}
     rows = {name: records(frame) for name, frame in tables.items()}
     reasons = {
         str(reason): int(count) for reason, count in why.tasks["reason"].value_counts(sort=False).items()
     }
-    return {**_run_facts(schedule), "reasons": reasons, **rows, "notes": list(_notes(schedule, why))}
+    return {**_run_facts(schedule, found), "reasons": reasons, **rows, "notes": list(_notes(schedule, why))}
 
 
 def _notes(schedule: Schedule, why: Explanation) -> tuple[str, ...]:

@@ -98,7 +98,7 @@ def tell_lost(graph: TaskGraph) -> None:
     if lost := ends_of(graph)[1]:
         warnings.warn(
             f"not written: {counted(lost, 'data object')} on no edge (inputs of several tasks, further ones of a task, "
-            "those of unknown or no bytes); .simsched and .wfformat.json keep all",
+            "those of unknown or no bytes); .simsched keeps everything, .wfformat.json all objects",
             LostObjectsWarning,
             stacklevel=2,
         )

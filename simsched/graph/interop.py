@@ -2,7 +2,7 @@
 
 The columns, the names and the edges survive the way there and back bit by bit; the report, the recording
 and the machine that recorded are not part of these forms (`TaskGraph.save` keeps them), but that a graph of networkx
-says whose names its kinds are, as the report does.
+says whose names its kinds are, as the report does, and which machine recorded its durations (`recorded_on`).
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from simsched.graph import data_columns
 from simsched.graph.checks import kind_means, refuse_where
 from simsched.graph.columns import Floats, plain_text
 from simsched.graph.data_columns import ENDS
+from simsched.graph.recording import RECORDED_ON, RecordedOn, measured_on
 from simsched.graph.report import KINDS_ARE, ImportReport
 from simsched.later import later
 
@@ -237,7 +238,9 @@ def from_networkx(graph: nx.DiGraph[Any], *, duration: str = "duration_s") -> Ta
         0 to n - 1 in this order: then the tasks have none either. Attributes `input_bytes` and `output_bytes` as for
         `TaskGraph.from_edges`. An edge with the attribute `bytes_B` carries an
         object of so many bytes, the one that its attribute `object` names (a number or a label), or one of its own; an
-        edge with several objects has lists of both.
+        edge with several objects has lists of both. The graph's attribute `recorded_on` is the machine that recorded
+        the durations, as `to_networkx` writes it: a JSON object of `name` and what else is known of `RecordedOn`, or
+        a name.
     duration : str
         The node attribute that holds the seconds, or a list of them, one for each kind of core; a node without it has
         an unknown duration.
@@ -277,6 +280,7 @@ def from_networkx(graph: nx.DiGraph[Any], *, duration: str = "duration_s") -> Ta
         bytes_B=[row.get("bytes_B", np.nan) for row in rows],
         widths=[row.get("width", 1) for row in rows],
         name=plain_text(graph.name) or "graph",
+        recorded_on=None if (origin := graph.graph.get(RECORDED_ON)) is None else RecordedOn.read(origin),
         report=report,
         edge_bytes=edge_bytes,
         edge_objects=edge_objects,
@@ -382,8 +386,10 @@ def to_networkx(graph: TaskGraph) -> nx.DiGraph[int]:
     columns = {str(c): tasks[c].tolist() for c in tasks.columns if c not in by_kind}
     if by_kind:
         columns["duration_s"] = tasks[by_kind].to_numpy().tolist()
-    whose = graph.report.facts.get(KINDS_ARE)
-    result: nx.DiGraph[int] = nx.DiGraph(name=graph.name, **({KINDS_ARE: whose} if whose else {}))
+    whose, origin = graph.report.facts.get(KINDS_ARE), measured_on(graph)
+    result: nx.DiGraph[int] = nx.DiGraph(name=graph.name)
+    told = {KINDS_ARE: whose, RECORDED_ON: origin and origin.written}
+    result.graph |= {key: text for key, text in told.items() if text}
     rows = zip(*columns.values(), strict=True)
     result.add_nodes_from((i, dict(zip(columns, row, strict=True))) for i, row in enumerate(rows))
     ends = zip(edges["before"].tolist(), edges["after"].tolist(), strict=True)

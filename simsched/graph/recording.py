@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from simsched.errors import GraphError
 from simsched.graph.adjacency import Mask
-from simsched.graph.columns import Floats
+from simsched.graph.columns import Floats, plain_text
 from simsched.later import later
 from simsched.parameters import is_number
 
@@ -35,6 +37,10 @@ LAUNCH = "launch::"
 NO_OPS = (DEVICE, LAUNCH)
 #: Fact of a report: the threads of a recording that a clean-up has changed.
 THREADS = "recorded_threads"
+#: Attribute, column or key of files: the machine that recorded the durations, as JSON.
+RECORDED_ON = "recorded_on"
+#: Most characters of its name that are read.
+MOST_OF_A_NAME = 2000
 #: Number of cores in the name of a processor, as WfFormat's: "GenuineIntel, 48 cores, 1200 MHz".
 _CORES = re.compile(r"(?<![\w.])([1-9]\d{0,4}) cores\b")
 
@@ -124,6 +130,70 @@ class RecordedOn:
         for key in ("core_flops", "core_bandwidth_Bps", "clock_Hz"):
             if (value := getattr(self, key)) is not None:
                 object.__setattr__(self, key, positive(value, f"recorded_on: {key}"))
+
+    @classmethod
+    def read(cls, value: object) -> RecordedOn | None:
+        """Return what a file says of the machine; None where it says nothing. A text that is no object is a name.
+
+        Parameters
+        ----------
+        value : str or mapping
+            As `written`, or the object itself.
+
+        Raises
+        ------
+        GraphError
+            If a text begins as an object and is none, or a value is not as the class has it.
+
+        Examples
+        --------
+        >>> laptop = RecordedOn("laptop", core_flops=5e10)
+        >>> RecordedOn.read(laptop.written) == laptop, RecordedOn.read("Some CPU").name, RecordedOn.read("")
+        (True, 'Some CPU', None)
+        """
+        entries = value
+        if isinstance(value, str):
+            try:
+                entries = json.loads(value) if value.lstrip().startswith("{") else {"name": value.strip()}
+            except (ValueError, RecursionError):
+                entries = None
+        keys = set(cls.__dataclass_fields__)
+        if (
+            isinstance(entries, Mapping)
+            and isinstance(name := entries.get("name"), str)
+            and set(entries) <= keys
+        ):
+            if len(name) > MOST_OF_A_NAME:
+                raise GraphError(
+                    f"{RECORDED_ON}: a name of {len(name)} characters, expected {MOST_OF_A_NAME} at most"
+                )
+            numbers = {key: number for key, number in entries.items() if key != "name"}
+            return cls(plain_text(name), **numbers) if name else None
+        raise GraphError(
+            f"{RECORDED_ON} is {value!r:.60}, expected a JSON object of {', '.join(sorted(keys))}"
+        )
+
+    @property
+    def written(self) -> str:
+        """What files say of it: a JSON object, in ASCII.
+
+        Examples
+        --------
+        >>> RecordedOn("laptop", clock_Hz=2e9).written
+        '{"name": "laptop", "clock_Hz": 2000000000.0}'
+        """
+        return json.dumps(self.known)
+
+    @property
+    def known(self) -> dict[str, Any]:
+        """What is known of it, by name.
+
+        Examples
+        --------
+        >>> RecordedOn("laptop", clock_Hz=2e9).known
+        {'name': 'laptop', 'clock_Hz': 2000000000.0}
+        """
+        return {key: value for key, value in asdict(self).items() if value is not None}
 
     @property
     def is_known(self) -> bool:

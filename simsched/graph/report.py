@@ -10,6 +10,10 @@ from simsched.notes import Note, Weight, weight_of
 
 #: Fact of a graph whose kinds are names from a program, such as those of functions: none is an op of tensors.
 KINDS_ARE = "kinds_are"
+#: Fact: the work of a whole step, with what tracing cost.
+TRACED_WORK = "traced_work_s"
+#: Beginning of the note on what tracing cost, which holds until that is taken out.
+TRACED = "tracing made the step"
 #: Note of a graph whose file does not say how many threads ran a task.
 UNKNOWN_THREADS = "threads of an operator are unknown and taken as 1; tell with threads="
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from simsched.costs import CostModel
@@ -33,6 +34,8 @@ from simsched.units import format_time, time_unit
 
 def comparison(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     """Draw the makespan of each policy or machine as a bar, its lower bound and its interval as lines.
+
+    Bars that are over 5 times as long as the shortest end at the edge, in an arrow; their seconds stand beside them.
 
     Parameters
     ----------
@@ -64,8 +67,7 @@ def comparison(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     rows = np.arange(len(frame))
     ax = open_axes((8.0, 1.3 + 0.35 * len(frame)), ax)
     makespan, bound = frame["makespan_s"].to_numpy(np.float64), frame["bound_s"].to_numpy(np.float64)
-    ends = makespan if "high_s" not in frame else np.fmax(makespan, frame["high_s"].to_numpy(np.float64))
-    longest = float(np.max(ends[np.isfinite(ends)], initial=0.0))
+    ends, longest = _ends(frame)
     unit = time_unit(longest)
     ax.barh(rows, np.nan_to_num(makespan * unit.per_s), color="#56B4E9", height=0.7)
     ax.vlines(bound * unit.per_s, rows - 0.5, rows + 0.5, color="#D55E00", linewidth=2, label=LOWER_BOUND)
@@ -78,6 +80,7 @@ def comparison(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
             linewidth=1,
             label="interval",
         )
+    _point_beyond(ax, np.flatnonzero(makespan > 1.05 * longest))
     # A column beside the axes: at the ends of bars, the layout would have to know how wide the axes will be.
     for row, text in enumerate(_bar_texts(frame)):
         ax.text(1.0, row, text, va="center", fontsize="small", transform=ax.get_yaxis_transform())
@@ -87,6 +90,22 @@ def comparison(frame: pd.DataFrame, ax: Axes | None = None) -> Axes:
     ax.set_xlabel(f"makespan ({unit.name})")
     ax.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), fontsize="small", frameon=False)
     return ax
+
+
+def _ends(frame: pd.DataFrame) -> tuple[npt.NDArray[np.float64], float]:
+    """Return the ends of bars with their intervals, and the last of those that are no `MOST_TIMES` of the shortest."""
+    makespan = frame["makespan_s"].to_numpy(np.float64)
+    ends = makespan if "high_s" not in frame else np.fmax(makespan, frame["high_s"].to_numpy(np.float64))
+    fits = np.isfinite(makespan) & (makespan <= MOST_TIMES * np.nanmin(makespan, initial=np.inf))
+    fits = fits if fits.any() else np.isfinite(makespan)
+    longest = float(np.max(ends[fits], initial=0.0))
+    return ends, longest
+
+
+def _point_beyond(ax: Axes, rows: npt.NDArray[np.int64]) -> None:
+    """Draw an arrow at the edge for each bar that is cut there."""
+    edge = np.full(len(rows), 0.985)
+    ax.plot(edge, rows, ">", color="black", markersize=5, transform=ax.get_yaxis_transform())
 
 
 def _bar_texts(frame: pd.DataFrame) -> list[str]:
@@ -112,6 +131,8 @@ def _row_names(frame: pd.DataFrame) -> list[str]:
 
 COLUMNS = ["workload", "policy", "layout", "seeds", "makespan_s", "low_s", "high_s",
            "relative", "relative_low", "relative_high"]  # fmt: skip
+#: Bars that are as many times as long as the shortest are cut, with an arrow: beside them, others would be stubs.
+MOST_TIMES = 5.0
 #: Ratios that differ more have a logarithmic axis.
 LINEAR_TIMES = 4.0
 

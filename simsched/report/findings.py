@@ -16,7 +16,7 @@ from simsched.execute import RecordedReplay, replay_recorded
 from simsched.explain import Explanation, explain
 from simsched.graph.taskgraph import Seconds
 from simsched.machine import Machine
-from simsched.notes import weighed
+from simsched.notes import Weight, weighed, weight_of
 from simsched.policy import Policy, policy as policy_of
 from simsched.policy.bound import can_run
 from simsched.policy.layout import BEST, Best, Layout
@@ -315,7 +315,8 @@ class Findings:
                 "fastest_share": self.fastest_share,
             }
         )
-        return "".join(f"{note[0].upper()}{note[1:]}." for note in undecided(frame, "policy"))
+        doubts = (note for note in undecided(frame, "policy") if weight_of(note) is Weight.DOUBT)
+        return "".join(f"{note[0].upper()}{note[1:]}." for note in doubts)
 
     @property
     def seeded(self) -> bool:

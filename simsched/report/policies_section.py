@@ -12,6 +12,7 @@ from simsched.report.findings import Findings
 from simsched.report.page import chart
 from simsched.report.question import PolicyRun
 from simsched.report.verdict import LONGEST_LAYOUT, interval_text, overlapping, used_layout
+from simsched.study.worlds import tied_shares
 from simsched.units import format_time
 
 COLUMNS = (
@@ -113,6 +114,8 @@ def _meaning(found: Findings) -> str:
     if found.uncertain:
         share = share_within(len(found.best.worlds_s))
         words += f" Of replays with costs and machine numbers that could be true, {share:.0%} fall in the interval."
+        if ties := tied_shares(found.fastest_share):
+            words += f" Of policies, {ties}."
     if not found.seeded:
         return f"{words} Seeds make no difference here: nothing is random."
     tied = [run.name for run in found.done[1:] if overlapping(found.best, run)]
@@ -164,7 +167,7 @@ def cores_section(found: Findings) -> Section | None:
     parts: list[Part] = [
         Paragraph(
             f"The same graph under {found.best.name} on {machine.spec} with other core counts, {_whose(found)}; its "
-            "tiles stay whole and its memory stays as it is."
+            f"tiles stay whole and its memory stays as it is.{_beyond(frame)}"
         ),
         Picture(
             lambda figure: scaling(frame, figure.add_subplot()), 800, 380, f"Makespan by core count: {words}"
@@ -172,6 +175,13 @@ def cores_section(found: Findings) -> Section | None:
         _cores_table(frame),
     ]
     return Section("More and fewer cores", parts, "cores")
+
+
+def _beyond(frame: pd.DataFrame) -> str:
+    """Return a sentence on the core counts that are extrapolated; nothing where none is."""
+    counts = [str(cores) for cores in frame["cores"][frame["extrapolated"]]]
+    said = " Extrapolated, beyond what the machine is built with or tasks were measured on"
+    return f"{said}: {', '.join(counts)} cores." if counts else ""
 
 
 def _whose(found: Findings) -> str:

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+
 from simsched.defaults import BASELINE
 from simsched.document.parts import Bullets, Folded, Paragraph, Part, Picture, Section, Table
 from simsched.explain import explain
@@ -161,9 +166,17 @@ def _helps(found: Findings) -> str:
     if tasks.empty:
         return _of_first(found, "No task or kind that was tried makes it shorter on its own.")
     first = tasks.iloc[0]
-    name, speedup = plain(str(first["name"]), LONGEST_NAME), float(first["speedup"])
-    saved = f"{name} {speedup:g} times as fast, which saves {float(first['gain']):.1%}"
+    saved = (
+        f"{_helped(first)} {float(first['speedup']):g} times as fast, which saves {float(first['gain']):.1%}"
+    )
     return _of_first(found, f"What would help most, with the same layout: {saved}.")
+
+
+def _helped(row: Mapping[Any, Any] | pd.Series[Any]) -> str:
+    """Return the task, or the tasks, that a row of `what_if` makes faster."""
+    if row["what"] == "kind":
+        return f"all tasks of kind '{plain(str(row['kind']), LONGEST_NAME)}'"
+    return plain(str(row["name"]), LONGEST_NAME)
 
 
 def _scaling(found: Findings) -> str:
@@ -180,7 +193,8 @@ def _scaling(found: Findings) -> str:
         saved = 1 - more.min() / times[own]
         said = f"would save {saved:.1%}" if saved >= SAME else "would not be faster"
         count = more.idxmin() if saved >= SAME else more.index.max()
-        parts.append(f"{counted(count, 'core')} {said}")
+        beyond = " (extrapolated)" * bool(frame["extrapolated"][frame["cores"] == count].any())
+        parts.append(f"{counted(count, 'core')} {said}{beyond}")
     return f"Fewer or more cores, under {found.best.name}: {'; '.join(parts)}." if parts else ""
 
 
@@ -328,7 +342,7 @@ def _help_parts(found: Findings) -> list[Part]:
         return []
     columns = ("rank", "what", "tasks", "times as fast", "on the path", "makespan", "saves")
     rows = [
-        (str(row["rank"]), plain(str(row["name"]), 60), str(row["n_tasks"]), f"{row['speedup']:g}",
+        (str(row["rank"]), _helped(row), str(row["n_tasks"]), f"{row['speedup']:g}",
          format_time(row["on_path_s"]), format_time(row["makespan_s"]), f"{row['gain']:.2%}")
         for row in frame.to_dict("records")
     ]  # fmt: skip

@@ -152,6 +152,18 @@ class Schedule(Shown):
         )
 
     @property
+    def is_recorded(self) -> bool:
+        """Whether this is a run that a graph came with, not one that was simulated or executed from it.
+
+        Examples
+        --------
+        >>> import simsched as ss
+        >>> ss.simulate(ss.workload("rnn"), "knl-7250", "fifo", layout="8x8").is_recorded
+        False
+        """
+        return self.policy == "recorded" and self.machine is None
+
+    @property
     def makespan_s(self) -> float:
         """Seconds from the first start, or departure of an input, to the last finish, or arrival; 0 if empty."""
         if not self.graph.n_tasks:

@@ -39,6 +39,7 @@ from simsched.study.worlds import (
     SAMPLES,
     Case,
     against_recording,
+    against_untraced,
     fastest_shares,
     few_samples,
     one_sample,
@@ -229,7 +230,8 @@ def comparison_frame(
     frame["policy"] = _names(schedules)
     sampled = _sampled(frame["makespan_s"], worlds_s)
     _insert(frame, sampled)
-    recorded = against_recording(frame, sequential.graph, sequential.require_machine())
+    of = frame, sequential.graph, sequential.require_machine()
+    recorded = [*against_untraced(*of), *against_recording(*of)]
     notes = *others, *notes_of(schedules), *_one_core(sequential).notes
     return Result.of(
         frame,

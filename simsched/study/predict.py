@@ -50,6 +50,7 @@ from simsched.study.worlds import (
     SAMPLES,
     Case,
     against_recording,
+    against_untraced,
     beside_recording,
     few_samples,
     one_sample,
@@ -142,14 +143,14 @@ def _result(
     notes = [*nearest, *few_samples(worlds_s), *one_sample(len(worlds_s[0]))]
     notes += _of_most_cores(said) if graph is None else chain(*said.values())
     frame = with_growth(_with_knee(pd.DataFrame(rows).drop(columns="worlds_s"), graph is None))
-    recorded = [] if graph is None else against_recording(frame, graph, machine)
-    beside = [] if graph is None else beside_recording(frame, graph, machine)
+    of_recording = (against_untraced, against_recording, beside_recording)
+    recorded = [] if graph is None else [note for say in of_recording for note in say(frame, graph, machine)]
     of_rows = [
         Note(f"{counted(cores, 'core')}: {note}", Weight.ASSUMPTION)
         for cores, note in zip(frame["cores"], frame["note"], strict=True)
         if note
     ]
-    told = [*recorded, *beside, *notes, *of_rows, *advice(frame, "cores", "at {} cores")]
+    told = [*recorded, *notes, *of_rows, *advice(frame, "cores", "at {} cores")]
     return Result.of(frame.drop(columns=[*FOR_ADVICE]), told, scaling, (*HIDDEN, *quiet(frame)))
 
 

@@ -40,12 +40,18 @@ from simsched.spec import Engine
 SEEDS = 20
 
 
+def _of_noise(costs: CostModel | None, the: str = "") -> str:
+    """Return that intervals are of the noise alone, as the end of a sentence; costs are None where they are unknown."""
+    noise = None if costs is None else noise_of(costs.noise)
+    if noise is None:
+        return "of the noise alone"
+    return f"of {the}noise {noise.sigma if isinstance(noise, LogNormal) else noise} alone"
+
+
 def _nominal(costs: CostModel | None) -> Note:
     """Return the note on what intervals and p-values of replays leave out; costs are None where they are unknown."""
-    noise = None if costs is None else noise_of(costs.noise)
-    named = f" {noise.sigma if isinstance(noise, LogNormal) else noise}" * (noise is not None)
     return Note(
-        f"intervals and p-values are of the noise{named} alone, with costs and numbers of the machine as they are: "
+        f"intervals and p-values are {_of_noise(costs, 'the ')}, with costs and numbers of the machine as they are: "
         "`compare` tells how often each policy is the fastest for what is not known of these",
         Weight.DOUBT,
     )
@@ -277,7 +283,7 @@ def _compared(replays: pd.DataFrame, over: Over, costs: CostModel | None) -> Res
         rows += [_row(ALL, names, pair, every) for pair in pairs]
     frame = pd.DataFrame(rows)
     frame.insert(list(frame).index("p") + 1, "p_holm", holm(frame["p"]))
-    lines = [_told(row) for row in frame.itertuples()]
+    lines = [_told(row, _of_noise(costs)) for row in frame.itertuples()]
     frame = frame.assign(verdict=[one for one, _ in lines], said=[said for _, said in lines])
     notes = [_nominal(costs), *replays.notes] if isinstance(replays, Result) else ()
     return Result.of(frame, notes, partial(_draw, replays=replays.copy()), HIDDEN)
@@ -351,8 +357,8 @@ def _row(
     }
 
 
-def _told(row: object) -> tuple[str, str]:
-    """Return the verdict of a row, in a word and in a sentence."""
+def _told(row: object, of: str) -> tuple[str, str]:
+    """Return the verdict of a row, in a word and in a sentence, with what its interval is of."""
     graph, policy, other, low, high, p_holm = (
         getattr(row, name) for name in ("graph", "policy", "other", "low", "high", "p_holm")
     )
@@ -365,11 +371,14 @@ def _told(row: object) -> tuple[str, str]:
             # The interval is of this row alone, and the verdict of all rows together.
             + (", which among so many pairs may be chance" if not low <= 1 <= high else "")
         )
-        return "no difference shown", f"{where}: no difference shown between {policy} and {other} ({why})"
+        return (
+            "no difference shown",
+            f"{where}: no difference shown between {policy} and {other} ({why}; {of})",
+        )
     first, second, low, high = (policy, other, low, high) if high < 1 else (other, policy, 1 / high, 1 / low)
     least, most = _percent(1 - high), _percent(1 - low)
     less = least if least == most else f"{least} to {most}"
-    said = f"{where}: {first} takes {less} % less time than {second} (95 %)"
+    said = f"{where}: {first} takes {less} % less time than {second} (95 %, {of})"
     return ("faster" if first == policy else "slower"), said
 
 

@@ -7,15 +7,17 @@ from dataclasses import dataclass, replace
 from functools import cache, partial
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from simsched.costs.own_machine import stands_in
-from simsched.costs.rescaling import recorded_run, why_other
+from simsched.costs.rescaling import is_recorder, recorded_run, why_other
 from simsched.errors import SimschedError
 from simsched.graph import TaskGraph
 from simsched.graph.recording import recorded_threads
+from simsched.graph.report import TRACED_WORK
 from simsched.graph.taskgraph import Seconds
-from simsched.intervals import LEVEL, SAME, share_within
+from simsched.intervals import LEVEL, ROUNDING, SAME, share_within
 from simsched.machine import Machine
 from simsched.notes import Note, Weight
 from simsched.parameters import is_whole
@@ -29,8 +31,8 @@ from simsched.units import format_time
 
 #: Default number of replays of each case: the nominal one, and one in each world.
 SAMPLES = 20
-#: Rows that the note names where it is not decided which is the fastest, and most characters of each.
-MOST_NAMED, MOST_CHARACTERS = 4, 40
+#: Most rows that the note names where it is not decided which is the fastest, and most characters of each.
+MOST_NAMED, MOST_CHARACTERS = 12, 40
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,6 +135,36 @@ def against_recording(frame: pd.DataFrame, graph: TaskGraph, machine: Machine) -
     return [Note(f"{said}, {holds}: {why_other(graph)}", Weight.DOUBT)]
 
 
+def against_untraced(frame: pd.DataFrame, graph: TaskGraph, machine: Machine) -> list[Note]:
+    """Return a note on what a step took without tracing, where rows are of its cores; a doubt if none holds that.
+
+    A graph from which tracing is not taken out takes longer, as do those of which there is more than the step.
+
+    Parameters
+    ----------
+    frame, graph, machine
+        As in `against_recording`.
+    """
+    facts, threads = graph.report.facts, recorded_threads(graph)
+    took_s, removed_s = facts.get("untraced_least_s"), facts.get("tracing_removed_s")
+    work_s = graph.work_s + (removed_s or 0.0)
+    whole = np.isclose(facts.get(TRACED_WORK, np.nan), work_s, rtol=1e-6)
+    if took_s is None or not whole or not is_recorder(graph, machine):
+        return []
+    cores = frame["cores"] if "cores" in frame else pd.Series(machine.n_cores, frame.index)
+    rows = frame[(cores == threads) & frame["low_s"].notna()]
+    if rows.empty:
+        return []
+    holds = ((rows["low_s"] <= took_s) & (took_s <= rows["high_s"])).any()
+    said = "" if removed_s is None else f"{format_time(removed_s)} of tracing taken out; "
+    said += f"without tracing, the step took {format_time(took_s)}, which "
+    said += f"{'an' if holds else 'no'} interval at {counted(threads or 1, 'core')} holds"
+    if removed_s is None:
+        said += ': seconds contain what tracing cost, which --clean remove-overhead (graph.cleaned("remove-overhead"))'
+        said += " takes out"
+    return [Note(said, Weight.ASSUMPTION if holds else Weight.DOUBT)]
+
+
 def beside_recording(frame: pd.DataFrame, graph: TaskGraph, machine: Machine) -> list[Note]:
     """Return a note on what intervals lack at other core counts than a recording's, on the machine in its place.
 
@@ -212,13 +244,30 @@ def undecided(frame: pd.DataFrame, what: str) -> list[str]:
         With makespan_s, fastest_share, and a name in the column that `what` names.
     what : str
     """
+    shares, ties = frame["fastest_share"], tied_shares(frame["fastest_share"])
     shortest = frame["makespan_s"] <= frame["makespan_s"].min() * (1 + SAME)
-    if not frame["fastest_share"][shortest].max() < LEVEL:
-        return []
-    often = frame.nlargest(MOST_NAMED, "fastest_share")
-    shares = zip(often[what], often["fastest_share"], strict=True)
-    named = ", ".join(
-        f"{shortened(name, MOST_CHARACTERS)} in {share:.0%}" for name, share in shares if share > 0
-    )
-    said = f"which {what} is the fastest is not decided; of the worlds that were sampled, {named}"
-    return [Note(said, Weight.DOUBT)]
+    if not shares[shortest].max() < LEVEL:
+        return [Note(ties)] if ties else []
+    often = frame[shares > 0].sort_values("fastest_share", ascending=False, kind="stable")
+    named = [
+        f"{shortened(name, MOST_CHARACTERS)} in {share:.0%}"
+        for name, share in zip(often[what], often["fastest_share"], strict=True)
+    ]
+    if len(named) > MOST_NAMED:
+        most = f"{often['fastest_share'].iloc[MOST_NAMED - 1]:.0%}"
+        named[MOST_NAMED - 1 :] = [f"{len(named) - MOST_NAMED + 1} others in {most} or less each"]
+    said = f"which {what} is the fastest is not decided; of the worlds that were sampled, {', '.join(named)}"
+    return [Note(f"{said} ({ties})" if ties else said, Weight.DOUBT)]
+
+
+def tied_shares(shares: npt.ArrayLike) -> str:
+    """Return why shares of worlds in which one is the fastest add up to more than 100 %; nothing where they do not.
+
+    Examples
+    --------
+    >>> tied_shares([1.0, 0.5]), tied_shares([0.5, 0.5])
+    ('all within 0.5% of the shortest count as the fastest, so shares add up to 150%', '')
+    """
+    total = float(np.nansum(shares))
+    said = f"all within {SAME:.1%} of the shortest count as the fastest, so shares add up to {total:.0%}"
+    return said if total > 1 + ROUNDING else ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -112,7 +112,8 @@ def _sized(cls: type[Workload], parameters: Mapping[str, Scalar]) -> Mapping[str
         return rest
     sizes, size = cls.sizes(), str(parameters["size"])
     if size not in sizes:
-        known = f"it has {', '.join(sizes)}" if sizes else "it has none; give its parameters"
+        own = ", ".join(one.name for one in fields(cls))
+        known = f"it has {', '.join(sizes)}" if sizes else f"it has none; give its parameters: {own}"
         raise SpecError(f"workload {cls.name} has no size {size!r:.60}; {known}")
     return {**sizes[size], **rest}
 

@@ -13,6 +13,9 @@ import pytest
 
 import simsched as ss
 from simsched.cli import app as cli
+from simsched.traces.samples import sample_files
+
+RECORDED = sample_files("cnn")[0]
 
 
 @pytest.fixture(scope="module")
@@ -206,6 +209,13 @@ def test_convert_round_trip(graph_file, tmp_path, piped):
     assert ss.load(copy).durations_s.tolist() == [1, 2, 3]
 
 
+def test_a_recorded_schedule_that_is_written_is_called_so_and_holds_no_graph(tmp_path, piped):
+    done = piped("convert", RECORDED, tmp_path / "run.csv")
+    assert done.stdout.endswith("run.csv: the recorded schedule; .simsched holds the graph\n")
+    done = piped("run", tmp_path / "run.csv")
+    assert "looks like a table of a schedule, which holds no graph; .simsched" in done.stderr
+
+
 def test_convert_of_a_recorded_run_names_the_suffixes_of_graphs_too(tmp_path, piped):
     tasks = tmp_path / "run.tasks.csv"
     tasks.write_text("duration_s,start_s,finish_s,lane\n1,0,1,worker\n")
@@ -251,6 +261,13 @@ BAD = [
     (["compare", "rnn", "--policy", "fifo,heft"], "write one name"),
     (["run", "none.json"], "none.json: no such file"),
     (["run", "."], "no file in this folder"),
+    (["run", "-"], "-: standard input is not read; name a file"),
+    (["convert", "-", "y.dot"], "-: standard input is not read; name a file"),
+    (["run", "rnn[size=small]"], "it has none; give its parameters: layers, "),
+    (
+        ["convert", "RECORDED", "y.taskgraph.json"],
+        "y.taskgraph.json is no name of a file of taskgraph; write .simsched",
+    ),
     (["run", "GRAPH", "--machine", "pentium"], "no machine is called 'pentium'"),
     (["run", "GRAPH", "--policy", "best"], "no policy is called 'best'"),
     (["run", "GRAPH", "--layout", "64x64"], "needs 4096 cores"),
@@ -285,7 +302,8 @@ BAD = [
 
 @pytest.mark.parametrize(("arguments", "says"), BAD, ids=[" ".join(a) for a, _ in BAD])
 def test_bad_input_is_one_clear_line(graph_file, arguments, says, tmp_path, piped):
-    done = piped(*[graph_file if a == "GRAPH" else a for a in arguments], cwd=tmp_path)
+    files = {"GRAPH": graph_file, "RECORDED": RECORDED}
+    done = piped(*[files.get(a, a) for a in arguments], cwd=tmp_path)
     assert done.returncode == 2
     assert done.stdout == ""
     lines = done.stderr.strip().splitlines()
@@ -407,3 +425,28 @@ def test_a_command_imports_what_it_needs(graph_file):
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     assert json.loads(done.stdout)["makespan_s"] == 4
+
+
+def test_run_has_the_interval_that_compare_has(piped, tmp_path):
+    options = [
+        "rnn[steps=3,layers=1]",
+        "-p",
+        "fifo",
+        "-l",
+        "4x16",
+        "--noise",
+        "0.1",
+        "--samples",
+        "3",
+        "--seed",
+        "3",
+    ]
+    found = json.loads(piped("run", *options, "--json", "--out", tmp_path / "run.html").stdout)
+    (row,) = json.loads(piped("compare", *options, "--json").stdout)["rows"]
+    keys = ("makespan_s", "low_s", "high_s")
+    assert [found[key] for key in keys] == [row[key] for key in keys]
+    assert found["low_s"] < found["high_s"]
+    assert found["samples"] == 3
+    assert "in 50% of such replays" in (tmp_path / "run.html").read_text()
+    once = json.loads(piped("run", *options[:-4], "--samples", "1", "--json").stdout)
+    assert (once["low_s"], once["high_s"], once["samples"]) == (None, None, 1)

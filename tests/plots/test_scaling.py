@@ -113,6 +113,15 @@ def test_no_policies() -> None:
     comparison(compared().iloc[:0]).figure.canvas.draw()
 
 
+def test_a_slow_policy_leaves_room_to_the_others():
+    """Bars of 1 and 2 s are no stubs beside one of 40 s, which is cut, with an arrow and its seconds."""
+    frame = pd.DataFrame({"policy": [*"abc"], "layout": "", "makespan_s": [40.0, 1.0, 2.0], "bound_s": 0.5})
+    ax = comparison(frame.assign(speedup=1.0, low_s=frame["makespan_s"] / 2, high_s=2 * frame["makespan_s"]))
+    assert ax.get_xlim() == pytest.approx((0.0, 1.05 * 4.0))
+    assert [line.get_ydata().tolist() for line in ax.lines if line.get_marker() == ">"] == [[0]]
+    assert ax.texts[0].get_text() == " 40 s (×1)"
+
+
 @pytest.mark.parametrize("draw", [scaling, comparison])
 def test_a_missing_column_is_named(draw: object) -> None:
     with pytest.raises(SimschedError, match=r"lacks .*makespan_s"):

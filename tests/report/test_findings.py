@@ -289,3 +289,13 @@ def test_a_given_layout_stands_and_what_the_best_saves_is_said():
     assert found.headline.startswith("tasks takes 6 s") or "under fifo, 1x1" in found.headline
     assert any("66.7% less than 1x1, which was given" in sentence for sentence in found.sentences)
     assert any("the layout 1x1 was given; 3x1 takes 67 % less" in note for note in found.findings.notes)
+
+
+def test_findings_say_what_is_extrapolated_and_which_tasks_are_meant():
+    graph = ss.TaskGraph.from_edges([1e-3] * 300, kinds="split")
+    made = ss.report(graph, "grace", ["fifo"], replays=4, seeds=1)
+    (help_,) = (said for said in made.sentences if "would help most" in said)
+    assert "all tasks of kind 'split' 1.1 times as fast" in help_
+    (cores,) = (said for said in made.sentences if said.startswith("Fewer or more cores"))
+    assert cores.endswith("(extrapolated).")
+    assert "beyond what the machine is built with or tasks were measured on: 288, 576 cores." in made.markdown

@@ -94,7 +94,9 @@ def test_a_difference_without_noise():
         ss.replayed({"three": GRAPH}, "generic[cores=2]", ["fifo", "sequential"])
     ).itertuples()
     assert (row.ratio, row.verdict, row.pairs) == (pytest.approx(2 / 3), "faster", 20)
-    assert row.said == "on three: fifo takes 33 % less time than sequential (95 %)"
+    assert row.said == "on three: fifo takes 33 % less time than sequential (95 %, of the noise alone)"
+    (row,) = ss.verdicts(GRAPH, "generic[cores=2]", ["fifo", "sequential"], seeds=range(5)).itertuples()
+    assert row.said.endswith("of noise 0.1 alone)")
 
 
 def test_a_slower_policy_is_told_from_the_other_side():
@@ -124,9 +126,9 @@ def test_an_interval_without_1_is_no_difference_among_many_pairs():
     first, other, _ = ss.verdicts(table).itertuples()
     assert first.high < 1
     assert 0.05 < first.p_holm < 0.1
-    assert first.said.endswith("%, which among so many pairs may be chance)")
+    assert first.said.endswith("%, which among so many pairs may be chance; of the noise alone)")
     assert other.low < 1 < other.high
-    assert other.said.endswith(" %)")
+    assert other.said.endswith(" %; of the noise alone)")
 
 
 def test_verdicts_on_replays_say_what_they_are_not_sure_of():
@@ -181,7 +183,7 @@ def test_tables_that_do_not_suffice(change, said):
 
 def test_wide_intervals_are_written_without_exponents():
     (row,) = ss.verdicts(runs({("g", "a"): [1.0, 1.2], ("g", "b"): [1.2, 1.0]})).itertuples()
-    assert row.said.endswith("(-90 to +914 %)")
+    assert row.said.endswith("(-90 to +914 %; of the noise alone)")
 
 
 def test_questions_that_cannot_be_answered():
@@ -193,5 +195,7 @@ def test_questions_that_cannot_be_answered():
         ss.verdicts(both)
     with pytest.raises(SimschedError, match="over is 'machines'"):
         ss.verdicts(table, over="machines")
+    with pytest.raises(SimschedError, match="is listed twice"):
+        ss.replayed({"g": GRAPH}, "generic", ["fifo", "fifo"], seeds=[1, 1])
     with pytest.raises(SimschedError, match="expected a list"):
         ss.replayed({"g": GRAPH}, "generic", "fifo")

@@ -169,7 +169,12 @@ def test_it_is_decided_where_one_that_takes_as_long_as_the_shortest_is_always_th
     frame = pd.DataFrame(
         {"makespan_s": [1.0, 0.998, 2.0], "fastest_share": [1.0, 0.6, 0.0], "policy": [*"abc"]}
     )
-    assert not undecided(frame, "policy")
+    ties = "all within 0.5% of the shortest count as the fastest, so shares add up to 160%"
+    assert undecided(frame, "policy") == [ties]
+    assert not undecided(frame.assign(fastest_share=[1.0, 0.0, 0.0]), "policy")
+    many = pd.DataFrame({"makespan_s": [1.0] * 6, "fastest_share": [0.5] * 6, "policy": [*"abcdef"]})
+    (said,) = undecided(many, "policy")
+    assert "d in 50%, e in 50%, f in 50% (all within 0.5% of the shortest count as the fastest" in said
     assert undecided(frame.assign(fastest_share=[0.9, 0.6, 0.0]), "policy")
     assert undecided(frame.assign(makespan_s=[1.1, 0.998, 2.0]), "policy")
 

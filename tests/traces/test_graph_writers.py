@@ -10,8 +10,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 import simsched as ss
-from simsched.errors import LostObjectsWarning
+from simsched.errors import FormatError, LostObjectsWarning
 from simsched.graph import NOBODY, DataObjects, Recording, TaskGraph, with_data
+from simsched.graph.recording import UNKNOWN, measured_on
 from simsched.graph.saving import writers
 from simsched.plugins import named, registered
 from simsched.testing.strategies import carried, graphs
@@ -126,10 +127,26 @@ def test_tasks_edges_and_times_come_back(graph: TaskGraph, name: str, tmp_path: 
 
 
 @pytest.mark.parametrize("whose", ["functions", 'a "rule" \\n', None])
-def test_whose_names_kinds_are_comes_back(whose: str | None, tmp_path: Path) -> None:
-    graph = TaskGraph.from_edges([1.0, 2.0], [(0, 1)], kinds=["sum", "mine"])
+def test_whose_names_kinds_are_and_where_seconds_come_from_comes_back(
+    whose: str | None, tmp_path: Path
+) -> None:
+    run = Recording(np.array([0.0, 1.0]), np.array([1.0, 3.0]), np.array([0, 0], np.int32), ("main",))
+    origin = ss.RecordedOn(f"a {whose} \N{GREEK SMALL LETTER MU}, 4 cores", 1e11 / 3, clock_Hz=2e9)
+    graph = TaskGraph.from_edges(
+        [1.0, 2.0], [(0, 1)], kinds=["sum", "mine"], flops=[1e9 / 3, np.nan], bytes_B=[np.nan, 7.0],
+        shapes=["", "2x2"], scopes=["f/g", ""], widths=[1, 2],
+        recording=run, recorded_on=origin if whose else None,
+    )  # fmt: skip
     graph.report.facts |= {"kinds_are": whose} if whose else {}
     ways = {"networkx": TaskGraph.from_networkx(graph.to_networkx())}
+    recorded = graph.recorded
+    assert recorded is not None
+    recorded.save(tmp_path / "written.json")
+    ways["chrome"] = ss.load(tmp_path / "written.json")
+    for column in ("flops", "bytes_B", "widths"):
+        np.testing.assert_array_equal(getattr(graph, column), getattr(ways["chrome"], column))
+    assert ways["chrome"].shapes.to_list() == ["", "2x2"]
+    assert ways["chrome"].scopes.to_list() == ["f/g", ""]
     for name in BOTH_WAYS:
         path = tmp_path / f"written{named('writers', name).suffixes[0]}"
         graph.save(path)
@@ -137,6 +154,28 @@ def test_whose_names_kinds_are_comes_back(whose: str | None, tmp_path: Path) -> 
     assert {name: back.report.facts.get("kinds_are") for name, back in ways.items()} == dict.fromkeys(
         ways, whose
     )
+    assert {name: measured_on(back) for name, back in ways.items()} == dict.fromkeys(
+        ways, origin if whose else UNKNOWN
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["{", "[" * 5000, '{"name": 3}', '{"name": "a", "clock_Hz": -1}', '{"name": "a", "x": 1}', "{" * 9000],
+)
+def test_an_odd_origin_is_an_error_and_a_name_is_one(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "one.tasks.csv"
+    (tmp_path / "one.edges.csv").write_text("before,after\n")
+    quoted = text.replace('"', '""')
+    path.write_text(f'task,duration_s,recorded_on\n0,1,"{quoted}"\n')
+    if text.startswith("["):
+        with pytest.raises(FormatError, match="5000 characters"):
+            ss.load(path)
+    else:
+        with pytest.raises(FormatError, match=r"one\.tasks\.csv: recorded_on"):
+            ss.load(path)
+    path.write_text("task,duration_s,recorded_on\n0,1,2024-01-01\n")
+    assert ss.load(path).recorded_on == ss.RecordedOn("2024-01-01")
 
 
 @pytest.mark.parametrize("name", BOTH_WAYS)
@@ -165,7 +204,7 @@ def test_lost_objects_are_told(name: str, tmp_path: Path) -> None:
     )
     graph = with_data(TaskGraph.from_edges([1.0, 1.0]), data)
     path = tmp_path / f"written{named('writers', name).suffixes[0]}"
-    with pytest.warns(LostObjectsWarning, match=r"3 data objects on no edge.*\.wfformat\.json keep all"):
+    with pytest.warns(LostObjectsWarning, match=r"3 data objects on no edge.*\.wfformat\.json all objects"):
         graph.save(path)
     assert objects_of(ss.load(path)) == [(-1, [1], "1.0"), (0, [], "8.0")]
 

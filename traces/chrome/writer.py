@@ -9,17 +9,21 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import math
+import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from decimal import Decimal
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from simsched.errors import SimschedError
+from simsched.errors import LostObjectsWarning, SimschedError
 from simsched.files import replacing
 from simsched.graph.columns import plain_text
+from simsched.graph.recording import RECORDED_ON
 from simsched.graph.report import KINDS_ARE, ImportReport
 from simsched.graph.saving import Writer
 from simsched.graph.taskgraph import Seconds, TaskGraph
@@ -29,7 +33,7 @@ from simsched.schedule.runs import Runs
 from simsched.text import counted, printable
 from simsched.traces.chrome.events import Events
 from simsched.traces.shared.json_stream import shown
-from simsched.traces.shared.libraries import recorded_on
+from simsched.traces.shared.libraries import recorded_on, written_origin
 from simsched.traces.shared.places import Place
 from simsched.traces.shared.spans import recorded
 
@@ -37,6 +41,8 @@ from simsched.traces.shared.spans import recorded
 EXECUTORS, CORES = 1, 2
 #: Most notes of recorders that are copied, and most characters of each.
 MOST_NOTES, MOST_CHARACTERS = 10, 300
+#: What is known of a task's work, in its `args`.
+TEXTS, WORK = ("shape", "scope"), ("flops", "bytes_B")
 #: Tasks of which a nanosecond is a percent or more.
 SHORT_NS = 100
 _EDITED = "the file was edited or damaged"
@@ -67,14 +73,21 @@ def graph_written(path: Path, events: Events, report: ImportReport) -> TaskGraph
         events.spans,
         [(Place(path, "event", order), args) for order, args in zip(events.order, events.args, strict=True)],
     )
+    text = {c: [place.text(args.get(c, ""), c) for place, args in told] for c in TEXTS}
+    number = {c: [_known(place, args.get(c), c) for place, args in told] for c in WORK}
     return TaskGraph.from_edges(
         (tasks.finish_ns - tasks.start_ns) / 1e9,
         [(before, i) for i, (place, args) in enumerate(told) for before in _before(place, args, len(tasks))],
         kinds=[place.text(args.get("kind", ""), "kind") for place, args in told],
+        shapes=text["shape"],
+        scopes=text["scope"],
+        flops=number["flops"],
+        bytes_B=number["bytes_B"],
         names=[tasks.labels[code] for code in tasks.name.tolist()],
         widths=[_whole(place, args.get("width"), "width", 1, 2**31) for place, args in told] or 1,
         name=str(events.other.get("graph", path.name)),
-        recorded_on=recorded_on(events.other.get("cpu_model")),
+        recorded_on=written_origin(path, events.other.get(RECORDED_ON))
+        or recorded_on(events.other.get("cpu_model")),
         report=report,
         recording=recorded(path, tasks),
     )
@@ -82,6 +95,8 @@ def graph_written(path: Path, events: Events, report: ImportReport) -> TaskGraph
 
 def _tell_origin(events: Events, report: ImportReport) -> None:
     """Note the writer of the trace; a recorder, unlike a replay, has notes that matter to the graph."""
+    if whose := plain_text(events.other.get(KINDS_ARE)):
+        report.facts[KINDS_ARE] = whose
     if not isinstance(events.other.get("recorder"), str):
         report.note("simsched wrote this trace; durations are those of its schedule")
         return
@@ -118,6 +133,15 @@ def _sort(path: Path, events: Events) -> None:
         if rows.setdefault(task, row) != row:
             raise place.error(f"task {task} occurs twice", _EDITED)
     events.keep(np.array([rows[task] for task in range(len(rows))], np.int64))
+
+
+def _known(place: Place, value: Any, key: str) -> float:
+    """Return a number of zero or more; NaN where there is none."""
+    if value is None:
+        return math.nan
+    if type(value) not in (int, Decimal) or not 0 <= value < 10**300:
+        raise place.error(f"{key} is {shown(value)}; expected a number of zero or more", _EDITED)
+    return float(value)
 
 
 def _before(place: Place, args: dict[str, Any], n: int) -> list[int]:
@@ -165,7 +189,20 @@ def _write(schedule: Schedule, path: Path) -> None:
     """
     for times in (schedule.ready_s, schedule.start_s, schedule.finish_s):
         refuse_unwritable(times, "Chrome trace")
-    write_trace(path, description(schedule), _events(schedule))
+    if schedule.is_recorded and schedule.graph.data is not None:
+        lost = counted(schedule.graph.data.n, "data object")
+        warnings.warn(f"not written: {lost}; .simsched keeps everything", LostObjectsWarning, stacklevel=2)
+    write_trace(path, description(schedule) | _origin(schedule), _events(schedule))
+
+
+def _origin(schedule: Schedule) -> dict[str, str]:
+    """Return what a recorded run has beside a schedule's description: its machine, and whose names its kinds are."""
+    graph = schedule.graph
+    if not schedule.is_recorded:
+        return {}
+    whose = str(graph.report.facts.get(KINDS_ARE, ""))
+    told = {KINDS_ARE: whose, RECORDED_ON: graph.recorded_on.written if graph.recorded_on else ""}
+    return {key: text for key, text in told.items() if text}
 
 
 CHROME = Writer(
@@ -251,7 +288,8 @@ def _task_events(schedule: Schedule, with_cores: bool) -> Iterator[str]:
     )
     members = [schedule.teams.neighbours(team).tolist() for team in range(schedule.teams.n)]
     spelled = [_ranges(cores) for cores in members]
-    before = schedule.graph.predecessors
+    before, work = schedule.graph.predecessors, _work(schedule.graph)
+    widths = schedule.graph.widths.tolist() if schedule.is_recorded else None
     for task, name in enumerate(names):
         kind, cores = labels[kinds[task]], members[teams[task]]
         when = f'"ts":{_us(start[task])},"dur":{_us(finish[task] - start[task])}'
@@ -259,10 +297,29 @@ def _task_events(schedule: Schedule, with_cores: bool) -> Iterator[str]:
         yield (
             f'{{"ph":"X","pid":{EXECUTORS},"tid":{lanes[task]},{what},"kind":{kind},'
             f'"ready_us":{_us(ready[task])},"wait_us":{_us(start[task] - ready[task])},'
-            f'"width":{len(cores)},"cores":"{spelled[teams[task]]}","after":{before.neighbours(task).tolist()}}}}}'
+            f'"width":{widths[task] if widths else len(cores)},"cores":"{spelled[teams[task]]}",'
+            f'{next(work)}"after":{before.neighbours(task).tolist()}}}}}'
         )
         for core in cores if with_cores else ():
             yield f'{{"ph":"X","pid":{CORES},"tid":{core},{what}}}}}'
+
+
+def _work(graph: TaskGraph) -> Iterator[str]:
+    """Yield the shapes, scope, operations and bytes of each task, as far as they are known, as parts of its `args`."""
+    shapes, scopes = graph.shapes.to_list(), graph.scopes.to_list()
+    for shape, scope, flops, bytes_B in zip(
+        shapes, scopes, graph.flops.tolist(), graph.bytes_B.tolist(), strict=True
+    ):
+        texts = ((key, text) for key, text in zip(TEXTS, (shape, scope), strict=True) if text)
+        numbers = (
+            (key, number)
+            for key, number in zip(WORK, (flops, bytes_B), strict=True)
+            if not math.isnan(number)
+        )
+        yield "".join(
+            [f'"{key}":{_text(text)},' for key, text in texts]
+            + [f'"{key}":{number!r},' for key, number in numbers]
+        )
 
 
 def _aborted_events(schedule: Schedule) -> Iterator[str]:

@@ -6,6 +6,7 @@ whole nanoseconds.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -13,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from simsched.errors import MissingExtraError
+from simsched.errors import LostObjectsWarning, MissingExtraError
 from simsched.files import replacing
 from simsched.graph.columns import plain_text
 from simsched.graph.saving import Writer
@@ -53,6 +54,12 @@ def _write(schedule: Schedule, path: Path) -> None:
         from perfetto.trace_builder.proto_builder import StreamingTraceProtoBuilder
     except ImportError:
         raise MissingExtraError("perfetto", "formats", "writing Perfetto traces") from None
+    if schedule.is_recorded:
+        warnings.warn(
+            "not written: where durations were recorded, work and data of tasks; .simsched keeps everything",
+            LostObjectsWarning,
+            stacklevel=2,
+        )
     for times in (schedule.ready_s, schedule.start_s, schedule.finish_s):
         refuse_unwritable(times, "Perfetto trace")
     with replacing(path) as file:

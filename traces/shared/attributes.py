@@ -20,10 +20,11 @@ from simsched.graph.columns import plain_text
 from simsched.graph.data_columns import ENDS, EdgeRows, ends_of, numbered, tell_lost
 from simsched.graph.interop import node_seconds, refuse_other_means, to_frames
 from simsched.graph.loading import plain_name
-from simsched.graph.recording import Recording
+from simsched.graph.recording import RECORDED_ON, Recording
 from simsched.graph.report import KINDS_ARE
 from simsched.text import counted, printable
 from simsched.traces.shared.json_stream import shown
+from simsched.traces.shared.libraries import written_origin
 from simsched.traces.shared.options import word
 
 TEXTS = ("name", "kind", "scope", "shapes")
@@ -37,7 +38,7 @@ BY_KIND = "seconds_by_kind"
 #: Of the graph: the names of the recording's lanes, a JSON list.
 LANE_NAMES = "lane_names"
 #: Attributes of the graph besides its name: texts.
-OF_GRAPH = (LANE_NAMES, KINDS_ARE)
+OF_GRAPH = (LANE_NAMES, KINDS_ARE, RECORDED_ON)
 UNITS = {"s": 0, "ms": 3, "us": 6, "ns": 9}
 OPTIONS = {
     "duration": "attribute of the nodes that holds their durations; duration_s when not given",
@@ -119,6 +120,7 @@ class Nodes:
             bytes_B=number["bytes_B"],
             widths=[self._whole(node, "threads", 1) for node in self.rows] or 1,
             name=self.name or Path(plain_name(self.path)).stem,
+            recorded_on=written_origin(self.path, self.of_graph.get(RECORDED_ON)),
             report=report,
             recording=self._recording(number["start_s"], number["finish_s"], report),
             edge_bytes=edge_bytes,
@@ -325,5 +327,9 @@ def unlisted(row: list[Any]) -> list[Any]:
 def of_graph(graph: TaskGraph) -> dict[str, str]:
     """Return the attributes of `OF_GRAPH` that a graph has."""
     lanes = "" if graph.recording is None else json.dumps(graph.recording.lane_names)
-    found = {LANE_NAMES: lanes, KINDS_ARE: printable(str(graph.report.facts.get(KINDS_ARE, "")))}
+    found = {
+        LANE_NAMES: lanes,
+        KINDS_ARE: printable(str(graph.report.facts.get(KINDS_ARE, ""))),
+        RECORDED_ON: "" if graph.recorded_on is None else graph.recorded_on.written,
+    }
     return {key: text for key, text in found.items() if text}

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
+from simsched.errors import FormatError, GraphError
 from simsched.graph import ImportReport
 from simsched.graph.recording import RecordedOn
 from simsched.text import one_line
@@ -44,6 +45,25 @@ def recorded_on(name: object) -> RecordedOn | None:
     """
     shown = one_line(name, MOST_CHARACTERS) if isinstance(name, str) else ""
     return RecordedOn(shown) if shown else None
+
+
+def written_origin(path: Path, value: object) -> RecordedOn | None:
+    """Return the machine that recorded the durations, as simsched's writers state it; None where a file states none.
+
+    Raises
+    ------
+    FormatError
+        If it is not as they state it.
+
+    Examples
+    --------
+    >>> written_origin(Path("two.dot"), '{"name": "laptop", "clock_Hz": 2e9}').clock_Hz
+    2000000000.0
+    """
+    try:
+        return None if value is None else RecordedOn.read(value)
+    except GraphError as error:
+        raise FormatError(f"{path}: {error}") from None
 
 
 #: Versions of graphs, of which TensorFlow 1.5 to 1.12 write the last two.

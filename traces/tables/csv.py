@@ -116,7 +116,11 @@ CSV = Reader(
     dependencies="the table of edges (edges=, or beside it)",
     times="duration_s, seconds",
     options=EDGES,
-    recognises=lambda head: any("duration_s" in re.split(r"[;\t ]+", cell) for cell in _header(head)),
+    recognises=lambda head: any(
+        # A schedule's column, ready_s, is recognised for the sake of the message that there is no graph in it.
+        {"duration_s", "ready_s"} & set(re.split(r"[;\t ]+", cell))
+        for cell in _header(head)
+    ),
     read=_read,
 )
 

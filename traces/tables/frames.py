@@ -16,9 +16,11 @@ from simsched.graph.checks import recording
 from simsched.graph.columns import plain_text
 from simsched.graph.interop import COLUMNS, KIND_COLUMN
 from simsched.graph.loading import find_file
+from simsched.graph.recording import RECORDED_ON
 from simsched.graph.report import KINDS_ARE
 from simsched.text import counted
 from simsched.traces.shared.json_stream import shown
+from simsched.traces.shared.libraries import written_origin
 from simsched.traces.shared.options import given
 
 if TYPE_CHECKING:
@@ -28,12 +30,22 @@ TIMES = ("start_s", "finish_s")
 #: Seconds on each kind of core.
 KIND_COLUMNS = tuple(KIND_COLUMN(kind) for kind in range(64))
 #: All columns that are read, with the label of a task first.
-TASK_COLUMNS = ("task", *COLUMNS, *data_columns.ENDS, *TIMES, "lane", "lane_name", KINDS_ARE, *KIND_COLUMNS)
+TASK_COLUMNS = (
+    "task",
+    *COLUMNS,
+    *data_columns.ENDS,
+    *TIMES,
+    "lane",
+    "lane_name",
+    KINDS_ARE,
+    RECORDED_ON,
+    *KIND_COLUMNS,
+)
 ENDS = ("before", "after")
 EDGE_COLUMNS = (*ENDS, *data_columns.COLUMNS)
 NUMBERS = ("duration_s", "flops", "bytes_B", *data_columns.ENDS, *TIMES, *KIND_COLUMNS)
 WHOLE = ("width",)
-TEXTS = ("name", "kind", "shape", "scope", "lane_name", KINDS_ARE)
+TEXTS = ("name", "kind", "shape", "scope", "lane_name", KINDS_ARE, RECORDED_ON)
 MAX_LANES = 1_000_000
 EDGES = {  # the option of both readers
     "edges": "the table of edges; when not given, NAME.edges.* beside NAME.tasks.*",
@@ -95,8 +107,8 @@ def _stem(path: Path, suffix: str) -> str | None:
 def to_tables(graph: TaskGraph) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the tables of a graph: those of `TaskGraph.to_frames`, with more columns.
 
-    These are `task`, the recording, and, where kinds are names from a program, whose: the same in each row. A warning
-    tells of data objects that are in neither table.
+    These are `task`, the recording, and, the same in each row, the machine that recorded the durations and, where kinds
+    are names from a program, whose. A warning tells of data objects that are in neither table.
     """
     data_columns.tell_lost(graph)
     tasks, edges = graph.to_frames()
@@ -106,6 +118,8 @@ def to_tables(graph: TaskGraph) -> tuple[pd.DataFrame, pd.DataFrame]:
         tasks["lane_name"] = [run.lane_names[lane] for lane in run.lanes.tolist()]
     if KINDS_ARE in graph.report.facts:
         tasks[KINDS_ARE] = str(graph.report.facts[KINDS_ARE])
+    if graph.recorded_on is not None:
+        tasks[RECORDED_ON] = graph.recorded_on.written
     return tasks, edges
 
 
@@ -131,7 +145,7 @@ def check_header(path: Path, columns: Iterable[str], needed: Sequence[str]) -> N
 
 def _suspected(has: Sequence[str], missing: str) -> str:
     if "ready_s" in has:
-        return " This looks like a table of a schedule, which holds no graph."
+        return " This looks like a table of a schedule, which holds no graph; .simsched and other formats of graphs do."
     if any(missing in re.split(r"[;\t ]", column) for column in has):
         return " Separate columns by commas alone, without spaces."
     return ""
@@ -167,7 +181,11 @@ def graph_of(
     )
     frame = tasks[[c for c in ("task", *COLUMNS, *data_columns.ENDS, *KIND_COLUMNS) if c in tasks]]
     graph = TaskGraph.from_frames(frame, edges, name=_stem(path, suffix) or path.name.split(".")[0])
-    graph = replace(graph, recording=recording(_recording(path, tasks), graph.n_tasks), report=report)
+    origin = next(iter(tasks[RECORDED_ON].dropna()), None) if RECORDED_ON in tasks else None
+    graph = replace(
+        graph, recording=recording(_recording(path, tasks), graph.n_tasks), report=report,
+        recorded_on=written_origin(path, origin),
+    )  # fmt: skip
     unknown = int(np.isnan(graph.durations_s).sum()) if "duration_s" in tasks else 0
     report.note(f"{counted(unknown, 'task has', 'tasks have')} no duration_s: it is unknown.", when=unknown)
     return graph

@@ -16,6 +16,7 @@ from typing import Any
 from simsched.graph.budget import budget
 from simsched.graph.columns import plain_text
 from simsched.graph.loading import Mend
+from simsched.graph.recording import RECORDED_ON
 from simsched.traces.shared.attributes import BY_KIND, LANE_NAMES, unlisted
 from simsched.traces.shared.json_stream import stream
 from simsched.traces.shared.places import ObjectFields
@@ -87,7 +88,7 @@ OWN_TEXTS, OWN_NUMBERS = ("scope", "shapes"), ("flops", "bytes_B", "start_s", "f
 NOTHING_OWN: dict[str, Any] = (
     dict.fromkeys(OWN_TEXTS, "") | dict.fromkeys(OWN_NUMBERS, math.nan) | {BY_KIND: []}
 )
-SINGLE = ("name", "description", "schemaVersion", LANE_NAMES, *MAKESPAN, *SYSTEM)
+SINGLE = ("name", "description", "schemaVersion", LANE_NAMES, RECORDED_ON, *MAKESPAN, *SYSTEM)
 #: Beyond this many seconds, 30,000 years, something is wrong.
 MAX_S = 1e12
 #: Sums of larger ones overflow.

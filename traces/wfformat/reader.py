@@ -19,12 +19,12 @@ from simsched.graph.budget import budget
 from simsched.graph.columns import plain_text
 from simsched.graph.interop import node_seconds
 from simsched.graph.loading import Reader
-from simsched.graph.recording import UNKNOWN, RecordedOn
+from simsched.graph.recording import RECORDED_ON, UNKNOWN, RecordedOn
 from simsched.graph.report import KINDS_ARE
 from simsched.text import counted
 from simsched.traces.shared.attributes import BY_KIND, LANE_NAMES
 from simsched.traces.shared.json_stream import shown
-from simsched.traces.shared.libraries import recorded_on
+from simsched.traces.shared.libraries import recorded_on, written_origin
 from simsched.traces.shared.objects import Objects
 from simsched.traces.shared.options import TOLERANT, mends_if
 from simsched.traces.wfformat.layouts import (
@@ -211,7 +211,7 @@ def _read(path: Path, *, tolerant: bool | str = False) -> TaskGraph:
         recording=_recording(path, found, own),
         widths=[_width(path, task) for task in found.tasks],
         name=plain_text(found.first("name")) or path.name.split(".")[0],
-        recorded_on=_recorded_on(found, report),
+        recorded_on=_recorded_on(path, found, report),
         report=report,
     )
     return _files(found).on(graph)
@@ -362,8 +362,10 @@ def _used(found: Instance) -> set[str]:
     return {name for task in found.tasks for name in task.machines}
 
 
-def _recorded_on(found: Instance, report: ImportReport) -> RecordedOn | None:
+def _recorded_on(path: Path, found: Instance, report: ImportReport) -> RecordedOn | None:
     """Return the processor that ran the tasks, or that nobody knows it; none where seconds are given numbers."""
+    if found.own and (written := written_origin(path, found.first(RECORDED_ON))) is not None:
+        return written
     different = processors(found.machines, _used(found))
     if len(different) > 1:
         named = "; ".join(shown(one or "not told")[1:-1] for one in different[:MOST_PROCESSORS])

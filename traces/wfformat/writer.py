@@ -20,7 +20,7 @@ from simsched.files import replacing
 from simsched.graph.adjacency import Csr
 from simsched.graph.columns import plain_text
 from simsched.graph.data import read_by
-from simsched.graph.recording import measured_on
+from simsched.graph.recording import RECORDED_ON, measured_on
 from simsched.graph.report import KINDS_ARE
 from simsched.graph.saving import Writer
 from simsched.graph.taskgraph import TaskGraph
@@ -59,12 +59,14 @@ def _write(graph: TaskGraph, path: Path) -> None:
             "write .simsched, .parquet or .csv"
         )
     with replacing(path) as file:
-        lanes = {} if graph.recording is None else {LANE_NAMES: graph.recording.lane_names}
-        _put(file, {"name": graph.name or "graph", "description": _description(graph), **lanes})
+        origin = measured_on(graph)
+        more: dict[str, object] = {} if origin is None else {RECORDED_ON: origin.written}
+        more |= {} if graph.recording is None else {LANE_NAMES: graph.recording.lane_names}
+        _put(file, {"name": graph.name or "graph", "description": _description(graph), **more})
         file.write(b',"schemaVersion":"1.5","workflow":{"specification":{"tasks":[\n')
         reads, writes = _files(graph)
         specified = (_specified(graph, task, reads, writes) for task in range(graph.n_tasks))
-        _put_all(file, (one | more for one, more in zip(specified, _additions(graph), strict=True)))
+        _put_all(file, (one | added for one, added in zip(specified, _additions(graph), strict=True)))
         if graph.data is not None:
             file.write(b'\n],"files":[\n')
             sizes = enumerate(graph.data.size_B.tolist())

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from simsched.errors import SpecError
 from simsched.graph.recording import THREADS, recorded_threads
-from simsched.graph.report import ImportReport
+from simsched.graph.report import TRACED_WORK, ImportReport
 from simsched.parameters import Parameters
 from simsched.plugins import named
 from simsched.spec import made, parse
@@ -24,6 +24,7 @@ OF_THE_FILE = (
     "operators",
     "operators_in_tasks",
     "tracing_removed_s",
+    TRACED_WORK,
 )
 
 

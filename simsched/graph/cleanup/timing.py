@@ -12,8 +12,10 @@ from simsched.graph.checks import kind_means
 from simsched.graph.cleanup.cleanup import Cleanup
 from simsched.graph.cleanup.matching import Matching
 from simsched.graph.recording import Seconds, measured_on
+from simsched.graph.report import TRACED
 from simsched.graph.taskgraph import TaskGraph
 from simsched.parameters import not_negative, positive
+from simsched.units import format_time
 
 
 @dataclass(frozen=True)
@@ -91,10 +93,14 @@ class RemoveOverhead(Cleanup):
         wanted = self._each(graph) * operators
         seconds = levelled(graph.durations_s, wanted)
         removed = graph.work_s - float(seconds.sum())
-        sentence = f"{removed:.6g} s were taken out of {graph.n_tasks} tasks"
+        sentence = f"{format_time(removed)} of tracing taken out of {graph.n_tasks} tasks"
         if removed < 0.999 * wanted:
-            sentence += f"; {wanted - removed:.3g} s more were due, but tasks do not take longer than that"
+            sentence += (
+                f"; {format_time(wanted - removed)} more were due, but tasks do not take longer than that"
+            )
         cleaned = _timed(graph, seconds, self, sentence)
+        notes = cleaned.report.notes
+        notes[:] = [note for note in notes if not note.startswith(TRACED)]
         cleaned.report.facts["tracing_removed_s"] = removed
         return cleaned
 

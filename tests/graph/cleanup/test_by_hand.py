@@ -183,7 +183,7 @@ def test_tracing_overhead_from_the_untraced_time() -> None:
     graph = recorded([0, 0.5, 5], [0.5, 4.5, 10], [0, 0, 0], [])
     cleaned = graph.cleaned("remove-overhead[untraced_s=7]")
     assert cleaned.durations_s.tolist() == [0, 2.75, 3.75]
-    assert "3 s were taken out of 3 tasks" in cleaned.report.notes[-1]
+    assert "3 s of tracing taken out of 3 tasks" in cleaned.report.notes[-1]
     with pytest.raises(GraphError, match="give untraced_s="):
         graph.cleaned("remove-overhead")
 
@@ -218,6 +218,25 @@ def test_the_cost_of_tracing_is_taken_out_once() -> None:
     assert once.report.facts["tracing_removed_s"] == 2
     with pytest.raises(GraphError, match="taken out already"):
         once.cleaned("select[names=*0]", "remove-overhead[each_s=0.1]")
+
+
+def test_the_untraced_time_is_said_of_the_whole_step_alone() -> None:
+    """Traced 10 s, 8 s of work without tracing, and the untraced step took 8.5 s, on one thread."""
+    graph = traced()
+    graph.report.facts |= {"untraced_least_s": 8.5, "traced_work_s": 10.0}
+    graph.report.notes.append("tracing made the step 1.18 times as long")
+
+    def said(*steps: str) -> tuple[str, ...]:
+        found = ss.predict(graph.cleaned(*steps), cores=[1])
+        return tuple(note for note in found.notes if "tracing" in note and ": 2 s of" not in note)
+
+    assert said()[0].startswith("without tracing, the step took 8.5 s, which no interval at 1 core holds: ")
+    assert '--clean remove-overhead (graph.cleaned("remove-overhead"))' in said()[0]
+    taken = (
+        "2 s of tracing taken out; without tracing, the step took 8.5 s, which an interval at 1 core holds"
+    )
+    assert said("remove-overhead") == (taken,)
+    assert said("remove-overhead", "scale[factor=3]") == ()
 
 
 def test_no_task_loses_more_than_it_has() -> None:
