@@ -13,7 +13,8 @@ from simsched.study.statistics import NOISE
 COMMANDS = commands().commands
 #: By the name of a command, the functions that have its defaults.
 FUNCTIONS = {
-    "run": [ss.simulate],
+    # Its interval is that of a comparison of one policy.
+    "run": [ss.simulate, ss.compare],
     "compare": [ss.compare],
     "tune": [ss.tune],
     "predict": [ss.predict],
@@ -22,7 +23,7 @@ FUNCTIONS = {
     "report": [ss.report],
     "optimum": [ss.optimum],
     "execute": [ss.execute],
-    "explain": [ss.simulate, ss.Explanation.what_if],
+    "explain": [ss.simulate, ss.Explanation.what_if, ss.compare],
 }
 #: What an option is called in Python, where that differs.
 NAMES = {
