@@ -124,7 +124,7 @@ def run(
             )
         )  # fmt: skip
     with waiting("replaying in other worlds"):
-        found = spread_of(schedule, samples)
+        found = spread_of(schedule, samples, memory_limit)
     told = schedule if found.is_certain else replace(schedule, notes=(found.said, *schedule.notes))
     for path in out or []:
         told.save(path)

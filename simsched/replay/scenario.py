@@ -162,10 +162,12 @@ class Scenario:
         return replace(cls.of(machine_for(graph, machine), *others), by_default=machine is None)
 
     @classmethod
-    def again(cls, schedule: Schedule, inputs: Inputs) -> Scenario:
+    def again(cls, schedule: Schedule, inputs: Inputs, memory_limit: MemoryLimit = "note") -> Scenario:
         """Return the scenario of a simulated schedule, with the layout that it used."""
-        machine = schedule.require_machine()
-        return cls(machine, inputs.layout, inputs.costs, inputs.runtime, inputs.engine, schedule.seed)
+        costs, runtime, engine, seed = inputs.costs, inputs.runtime, inputs.engine, schedule.seed
+        return cls(
+            schedule.require_machine(), inputs.layout, costs, runtime, engine, seed, memory_limit=memory_limit
+        )
 
     def replay(
         self, graph: TaskGraph, policy: str | Policy | type[Policy], factors: npt.ArrayLike | None = None

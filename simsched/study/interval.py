@@ -10,6 +10,7 @@ import pandas as pd
 
 from simsched.intervals import share_within, spread
 from simsched.notes import Note, Weight
+from simsched.replay.memory_limit import MemoryLimit
 from simsched.replay.scenario import Scenario
 from simsched.schedule import Schedule
 from simsched.study.compare import default_seeds, worlds_of
@@ -63,7 +64,7 @@ class Spread:
         return f"the makespan is {ends} in {share}, with all sampled that is uncertain of machine and costs"
 
 
-def spread_of(schedule: Schedule, samples: int | None = None) -> Spread:
+def spread_of(schedule: Schedule, samples: int | None = None, memory_limit: MemoryLimit = "note") -> Spread:
     """Return the interval of a schedule's makespan, that of its policy and layout in `simsched.compare`.
 
     Parameters
@@ -73,6 +74,8 @@ def spread_of(schedule: Schedule, samples: int | None = None) -> Spread:
     samples : int, optional
         Replays, the schedule among them; 1 for none. When not given 20, or 1 and a note where that can take longer
         than some ten seconds: graphs of more than `MOST_TASKS`, and what `compare` takes for slow.
+    memory_limit : {"ignore", "note", "spill", "wait", "error"}
+        With which the schedule was simulated.
 
     Raises
     ------
@@ -93,7 +96,7 @@ def spread_of(schedule: Schedule, samples: int | None = None) -> Spread:
     if samples is None and graph.n_tasks > MOST_TASKS[schedule.engine]:
         note = "no interval, which can take longer than ten seconds: --samples 20 adds it"
         return Spread(np.nan, np.nan, 1, (Note(note, Weight.ASSUMPTION),))
-    scenario = Scenario.again(schedule, inputs)
+    scenario = Scenario.again(schedule, inputs, memory_limit)
     if scenario.runtime == scenario.machine.runtime:
         # Worlds have their own.
         scenario = replace(scenario, runtime=None)

@@ -98,10 +98,11 @@ def sampled_s(cases: Sequence[Case], seeds: Sequence[int]) -> list[list[float]]:
 
         def makespan_s(case: Case) -> float:
             machine, while_busy = machine_in(case.scenario.machine), costs.while_busy(case.busy)
+            # Only waiting and spilling change a makespan.
+            limit = case.scenario.memory_limit
+            limit = limit if limit in ("wait", "spill") else "ignore"
+            world = replace(case.scenario, machine=machine, costs=while_busy, seed=seed, memory_limit=limit)
             # Only the makespan is kept: schedules of a million tasks would fill the memory.
-            world = replace(
-                case.scenario, machine=machine, costs=while_busy, seed=seed, memory_limit="ignore"
-            )
             return replace(case, scenario=world).replay().makespan_s
 
         return [makespan_s(case) for case in cases]

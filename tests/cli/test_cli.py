@@ -162,6 +162,8 @@ def test_a_run_with_too_little_memory(tmp_path, piped):
         for limit in ("note", "spill")
     }
     assert told["note"]["makespan_s"] == 4.0 < told["spill"]["makespan_s"]
+    # Other worlds spill, too.
+    assert told["note"]["low_s"] == 4.0 < told["spill"]["low_s"]
     assert "--memory-limit replays" in " ".join(told["note"]["notes"])
     assert piped("run", tmp_path / "x.simsched", *options, "--memory-limit", "error").returncode == 2
 
